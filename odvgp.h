@@ -1,0 +1,5584 @@
+/*  odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
+    Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
+
+    A Gaussian process learns a function from data and says how sure it is. This header trains the sparse variational kind on
+    as many rows as you have, in particular the orthogonally decoupled one (Salimbeni, Cheng, Boots, Deisenroth, NeurIPS 2018),
+    where the mean gets many inducing points (gamma) at linear cost and the covariance keeps few (beta).
+    C99, nothing but libc and libm, no allocation in a training step or a prediction, float or double.
+
+Do this:
+
+        #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, to make the code; elsewhere include without it
+        #include "odvgp.h"
+
+    A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
+
+        #define ODVGP_IMPLEMENTATION
+        #include "odvgp.h"
+        #include <stdio.h>
+        int main(void) {
+            static double X[200], y[200];
+            for (int i = 0; i < 200; i++) {
+                X[i] = 0.03 * i;
+                y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
+            }
+            odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24);     N, D, P, |beta|, |gamma|
+            odvgp_model *gp;
+            if (odvgp_model_create(&gp, &cfg, X, y, NULL)) return 1;
+            odvgp_fit(gp, X, y, 2000, NULL, NULL);
+            double x = 1.5, mean, var;
+            odvgp_predict_once(gp, &x, 1, &mean, &var, NULL);
+            printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
+            odvgp_model_free(gp);
+            return 0;
+        }
+
+CONTENTS                                                        (search for the tag, with its arrows, to land on the section)
+    >>conventions   symbols, shapes, order of storage
+    >>options       macros that change what is compiled
+    >>manual        models, sizes, memory, errors, jitter, threads, precision, what odvgp does not do, sources
+    >>revisions     what changed, newest first
+    >>api           public declarations
+      >>api_easy        create, fit, predict, free: five calls and malloc
+      >>api_staged      the caller's blocks, single steps, slots, gradients, frozen predictors, files
+      >>api_low         dense linear algebra and kernel matrices
+    >>impl          the code, each section using only what stands above it
+      >>config          reals, small helpers, messages, size arithmetic
+      >>cpu             which instructions the machine has
+      >>threads         cutting work into tasks; the optional POSIX pool
+      >>arena           one block, measured and carved by the same function
+      >>rng             counter-based random numbers and permutations
+      >>vmath           exp over arrays
+      >>ukr             micro-kernels: C[MR,NR] += A B in registers, plain C, AVX2, AVX-512
+      >>gemm            products: packing, blocking, triangles, weights
+      >>trsm            triangular solves
+      >>potrf           Cholesky from the first row down and from the last row up, triangular inverse, adjoint
+      >>kernels         kernel expressions, kernel matrices and their adjoints
+      >>likelihoods     expected log density and its derivatives
+      >>predictor       the frozen model: mean, variance, covariance, samples, densities
+      >>params          the parameter vector and its slots
+      >>tape            matrix operations and their adjoints, in head and tile segments
+      >>model           layout, bounds, gradients, freezing
+      >>parts           mean parts and covariance parts of the family (within the model's layout)
+      >>natgrad         natural gradient steps from two vectors
+      >>adam            Adam, schedules, the training step and its safeguards
+      >>init            k-means, subsets, hyperparameters from the data
+      >>io              model files
+      >>easy            the allocating layer
+    >>licence
+
+>>conventions
+    N data rows, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|, Mg = |gamma| inducing points.
+    X [N,D], Y [N,P], Z [M,D]: row-major, no padding. mean, var [P,n]: one row per output. Lower triangles; `ld` counts elements.
+    Kb = K(Z_beta,Z_beta) + jitter I = L L^T,  A = L^-1 K(Z_beta,X),  c = L^-1 K(Z_beta,Z_gamma) a_gamma.
+    q(u) on beta has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T L^T when whitened.
+    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p), a lower bound of log p(y), in nats for all N rows.
+    Gradients are those of the loss = -elbo.
+
+>>options                              default   effect
+    ODVGP_IMPLEMENTATION               -         compile the code here
+    ODVGP_STATIC                       -         every function static (one translation unit)
+    ODVGP_API                          extern    linkage of public functions, for instance __declspec(dllexport)
+    ODVGP_FLOAT                        -         float instead of double; names begin with odvgpf_; both can live in one program
+    ODVGP_ASSERT(x)                    assert    checks for broken callers; define as ((void)0) to remove
+    ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create, odvgp_predict_once)
+    ODVGP_NO_STDIO                     -         no FILE: the two calls that take a path are left out
+    ODVGP_NO_SIMD                      -         plain C only
+    ODVGP_NO_AVX2, ODVGP_NO_AVX512     -         leave one instruction set out
+    ODVGP_USE_PTHREADS                 -         compile the ready-made thread pool (link with -pthread)
+    ODVGP_USE_CBLAS                    -         send large products to a CBLAS; <cblas.h> is included, bits may depend on threads then
+    ODVGP_MAX_LEAVES                   8         most terms of a kernel expression
+
+>>manual
+  Models. One config makes every member of the family: a mean part and a covariance part.
+    COUPLED  mean_part = ODVGP_MEAN_BETA, cov_part = ODVGP_COV_DENSE     Titsias 2009, Hensman et al. 2013
+    ORTH     mean_part = ODVGP_MEAN_ORTH, cov_part = ODVGP_COV_DENSE     Salimbeni et al. 2018, eq. 11
+    odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
+    gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
+  Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens the
+    variance and the mean, more gamma the mean alone, at a cost that is only linear.
+  Units. The library takes X and Y as they are. odvgp_model_create standardises copies of nothing: scale your inputs, or give the
+    predictor the scales (odvgp_freeze takes them) as the command-line tool does. Hyperparameters that the kernel expression does not
+    give are taken from the data by odvgp_init_data (median distance, variance of the targets).
+  Memory. odvgp_model_size says how many bytes training needs; it does not grow with N. odvgp_predictor_size the same for serving.
+    Stack use is below 32 KiB in every call.
+  Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error outputs
+    keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
+  Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the value is
+    raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It decays again.
+  Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
+    A model is used by one thread at a time; a predictor is read-only, so any number share it, each with its own scratch.
+  Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
+  odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or fetch anything.
+  Sources.
+    [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018, arXiv:1809.08820
+    [NATGRAD] Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+    [SVGP]    Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
+    [VFE]     Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes, AISTATS 2009
+    [CHOL]    Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
+    [ADAM]    Kingma, Ba: Adam, ICLR 2015
+    [PHILOX]  Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of counters; the mixer here is smaller)
+
+>>revisions
+    0.1.0  COUPLED and ORTH with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor, model files.
+*/
+
+/* ======================================================================================================================= */
+/*  >>api                                                                                                                  */
+/* ======================================================================================================================= */
+#ifndef ODVGP__SHARED_H
+#define ODVGP__SHARED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ODVGP_VERSION 100 /* major * 10000 + minor * 100 + patch */
+
+#ifndef ODVGP_MAX_LEAVES
+#define ODVGP_MAX_LEAVES 8
+#endif
+#if ODVGP_MAX_LEAVES < 1 || ODVGP_MAX_LEAVES > 32
+#error "ODVGP_MAX_LEAVES must be 1..32"
+#endif
+
+/*  Every call that can fail returns one of these. */
+#define ODVGP_STATUS_LIST(X)                                                    \
+    X(OK, "ok")                                                                 \
+    X(E_ARG, "argument is NULL or out of range")                                \
+    X(E_SIZE, "size is zero, negative or too large for memory")                 \
+    X(E_MEMORY, "memory block too small, or the allocator failed")              \
+    X(E_NOT_PD, "matrix not positive definite, even at the largest jitter")     \
+    X(E_NAN, "NaN or infinity where a finite number is needed")                 \
+    X(E_KERNEL, "kernel expression not understood")                             \
+    X(E_NAME, "no parameter of this name")                                      \
+    X(E_UNSUPPORTED, "combination of options that does not exist")              \
+    X(E_FORMAT, "not a model file, or damaged")                                 \
+    X(E_IO, "file could not be read or written")                                \
+    X(E_STOPPED, "stopped by the caller")
+typedef enum odvgp_status {
+#define ODVGP__X(name, text) ODVGP_##name,
+    ODVGP_STATUS_LIST(ODVGP__X)
+#undef ODVGP__X
+        ODVGP_STATUS_COUNT
+} odvgp_status;
+
+/*  What went wrong, in words and numbers. Filled only when a call returns an error. */
+typedef struct odvgp_info {
+    odvgp_status status;
+    const char *what; /* the culprit: an argument, a matrix, a slot; a string constant */
+    ptrdiff_t row;    /* row, pivot or position, counted from 0; -1 if there is none */
+    double value;     /* the offending value, 0 if there is none */
+    char text[200];   /* one sentence */
+} odvgp_info;
+
+/*  Events that are not errors. Counted since the model was made; the last jitter event in full. */
+typedef struct odvgp_events {
+    uint64_t jitter_raised;    /* a Cholesky failed and was repeated with ten times the jitter */
+    uint64_t step_shortened;   /* a natural step was halved to stay positive definite */
+    uint64_t variance_clamped; /* k - |A|^2 came out negative by rounding and was set to 0 */
+    uint64_t step_undone;      /* an update led to NaN or past the largest jitter and was taken back */
+    double jitter;             /* jitter on the diagonal at the last evaluation, in absolute units */
+    const char *matrix;        /* of the last jitter event, NULL if there was none: "Kb" */
+    ptrdiff_t pivot;           /* its pivot */
+    double pivot_value;        /* and what stood there */
+    const char *cause;         /* likely cause in words */
+} odvgp_events;
+
+typedef enum odvgp_mean_part { ODVGP_MEAN_BETA, ODVGP_MEAN_ORTH } odvgp_mean_part;
+typedef enum odvgp_cov_part { ODVGP_COV_DENSE } odvgp_cov_part;
+
+/*  What the slots of q(u) on beta hold.
+        WHITENED  q_mu, q_sqrt:  m = L q_mu,  S = L q_sqrt q_sqrt^T L^T                     (default)
+        PRIMAL    q_mu, q_sqrt:  m = q_mu,    S = q_sqrt q_sqrt^T                           [SVGP]; the published code's choice
+        A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
+typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_param;
+
+/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma).
+        PLAIN        in a itself
+        SCALED       in b = D a with D held constant and renewed every 100 steps: a's step is lr / D   (default)
+        DIFFERENTIATED  the slot holds b, and D moves with kernel and inducing inputs (the published code) */
+typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
+
+typedef enum odvgp_mean_function { ODVGP_MEANFN_ZERO, ODVGP_MEANFN_CONSTANT, ODVGP_MEANFN_LINEAR } odvgp_mean_function;
+typedef enum odvgp_likelihood { ODVGP_GAUSSIAN } odvgp_likelihood;
+typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST } odvgp_update;
+typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
+typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
+typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
+typedef enum odvgp_isa { ODVGP_ISA_AUTO, ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512 } odvgp_isa;
+
+/*  Threads: run must call task(arg, i) once for each i in [0, n), in any order, on any threads, and return when all are done.
+    count is how many tasks a large operation is cut into (usually the number of threads). {0} is serial. */
+typedef struct odvgp_threads {
+    void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
+    void *user;
+    int count;
+} odvgp_threads;
+
+/*  Memory for the allocating layer. {0} is malloc and free. */
+typedef struct odvgp_allocator {
+    void *(*alloc)(void *user, size_t bytes);
+    void (*release)(void *user, void *block);
+    void *user;
+} odvgp_allocator;
+
+#endif /* ODVGP__SHARED_H */
+
+/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float. */
+#ifdef ODVGP_FLOAT
+#define odvgp_real odvgpf_real
+#define odvgp_schedule odvgpf_schedule
+#define odvgp_config odvgpf_config
+#define odvgp_model odvgpf_model
+#define odvgp_predictor odvgpf_predictor
+#define odvgp_report odvgpf_report
+#define odvgp_slot odvgpf_slot
+#define odvgp_scales odvgpf_scales
+#define odvgp_pool odvgpf_pool
+#define odvgp_blas odvgpf_blas
+#define odvgp_config_defaults odvgpf_config_defaults
+#define odvgp_status_text odvgpf_status_text
+#define odvgp_fit odvgpf_fit
+#define odvgp_model_create odvgpf_model_create
+#define odvgp_model_free odvgpf_model_free
+#define odvgp_predict_once odvgpf_predict_once
+#define odvgp_model_size odvgpf_model_size
+#define odvgp_model_init odvgpf_model_init
+#define odvgp_model_config odvgpf_model_config
+#define odvgp_init_data odvgpf_init_data
+#define odvgp_init_q odvgpf_init_q
+#define odvgp_step odvgpf_step
+#define odvgp_step_batch odvgpf_step_batch
+#define odvgp_elbo odvgpf_elbo
+#define odvgp_elbo_columns odvgpf_elbo_columns
+#define odvgp_natgrad_step odvgpf_natgrad_step
+#define odvgp_slot_count odvgpf_slot_count
+#define odvgp_slot_at odvgpf_slot_at
+#define odvgp_slot_find odvgpf_slot_find
+#define odvgp_param_count odvgpf_param_count
+#define odvgp_get odvgpf_get
+#define odvgp_set odvgpf_set
+#define odvgp_set_trainable odvgpf_set_trainable
+#define odvgp_steps_done odvgpf_steps_done
+#define odvgp_model_events odvgpf_model_events
+#define odvgp_kernel_text odvgpf_kernel_text
+#define odvgp_predictor_size odvgpf_predictor_size
+#define odvgp_freeze odvgpf_freeze
+#define odvgp_predictor_inputs odvgpf_predictor_inputs
+#define odvgp_predictor_outputs odvgpf_predictor_outputs
+#define odvgp_predict_scratch odvgpf_predict_scratch
+#define odvgp_predict odvgpf_predict
+#define odvgp_predict_cov odvgpf_predict_cov
+#define odvgp_predict_logp odvgpf_predict_logp
+#define odvgp_sample_scratch odvgpf_sample_scratch
+#define odvgp_sample odvgpf_sample
+#define odvgp_save_size odvgpf_save_size
+#define odvgp_save odvgpf_save
+#define odvgp_load_size odvgpf_load_size
+#define odvgp_load odvgpf_load
+#define odvgp_load_predictor odvgpf_load_predictor
+#define odvgp_file_write odvgpf_file_write
+#define odvgp_file_read odvgpf_file_read
+#define odvgp_pool_size odvgpf_pool_size
+#define odvgp_pool_start odvgpf_pool_start
+#define odvgp_pool_stop odvgpf_pool_stop
+#define odvgp_blas_size odvgpf_blas_size
+#define odvgp_blas_init odvgpf_blas_init
+#define odvgp_blas_isa odvgpf_blas_isa
+#define odvgp_gemm odvgpf_gemm
+#define odvgp_syrk odvgpf_syrk
+#define odvgp_trsm odvgpf_trsm
+#define odvgp_potrf odvgpf_potrf
+#endif
+
+#if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
+#ifdef ODVGP_FLOAT
+#define ODVGP__H_F32
+typedef float odvgp_real;
+#else
+#define ODVGP__H_F64
+typedef double odvgp_real;
+#endif
+
+#ifndef ODVGP_API
+#ifdef ODVGP_STATIC
+#if defined(__GNUC__)
+#define ODVGP_API static __attribute__((unused))
+#else
+#define ODVGP_API static
+#endif
+#else
+#define ODVGP_API extern
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*  A number that changes with the step: from start to end over `steps` steps, then end. CONSTANT uses end alone.
+    LINEAR goes in equal steps, LOGLINEAR in equal ratios (start and end > 0). */
+typedef struct odvgp_schedule {
+    odvgp_schedule_kind kind;
+    odvgp_real start, end;
+    ptrdiff_t steps;
+} odvgp_schedule;
+
+/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody. */
+typedef struct odvgp_config {
+    /* sizes */
+    ptrdiff_t N;       /* data rows, >= 1; scales the likelihood to the whole set */
+    ptrdiff_t D;       /* inputs, >= 1 */
+    ptrdiff_t P;       /* outputs, >= 1 */
+    ptrdiff_t M;       /* |beta|, >= 1 */
+    ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
+    ptrdiff_t batch;   /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
+    ptrdiff_t tile;    /* rows worked on at once; 0: min(batch, 1024). Decides the memory, not the result */
+    ptrdiff_t gamma_batch; /* gamma columns sampled for the KL per step, 0: all. Default min(M_gamma, 64) */
+    /* the member */
+    odvgp_mean_part mean_part;
+    odvgp_cov_part cov_part;
+    odvgp_param param;
+    odvgp_gamma_coords gamma_coords;
+    odvgp_likelihood likelihood;
+    odvgp_mean_function mean_function;
+    /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
+       rbf matern12 matern32 matern52. dims=0:3+5 means columns 0, 1, 2 and 5. Default "matern52 + rbf".
+       Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
+    const char *kernel;
+    odvgp_real noise_variance;  /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
+    odvgp_positive positive;    /* how positive numbers are unbounded for Adam: log(1 + e^t), or e^t */
+    odvgp_q_init q_init;        /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
+    /* numerics */
+    odvgp_real jitter;     /* absolute, >= 0. Default 0 */
+    odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
+    odvgp_real jitter_max; /* largest jitter, times the mean of Kb's diagonal. Default 1e-2 */
+    /* training */
+    int natgrad;                 /* 1: natural gradients for q(u) on beta, Adam for the rest; 0: Adam for all. Default 1 */
+    odvgp_schedule natgrad_step; /* default constant 0.005 */
+    odvgp_schedule lr;           /* Adam's learning rate, default constant 0.001 */
+    odvgp_real adam_beta1, adam_beta2, adam_eps; /* 0.9, 0.999, 1e-8 */
+    int adam_eps_inside;         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
+    odvgp_update update;         /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
+    uint64_t seed;               /* of minibatches, sub-sampled columns and initialisation */
+    /* machine */
+    odvgp_threads threads; /* {0}: serial */
+    odvgp_isa isa;         /* AUTO, or forced for tests; forcing what the machine lacks is E_UNSUPPORTED */
+} odvgp_config;
+
+typedef struct odvgp_model odvgp_model;         /* a training model; lives in one block */
+typedef struct odvgp_predictor odvgp_predictor; /* a frozen model: one relocatable, read-only block, no pointers inside */
+
+/*  What a step saw. elbo is the minibatch estimate at the parameters before the update. */
+typedef struct odvgp_report {
+    ptrdiff_t step;            /* steps done so far, this one included */
+    odvgp_real elbo;           /* N/B sum E_q[log p] - KL, nats for all N rows */
+    odvgp_real expected_loglik; /* its first term */
+    odvgp_real kl;             /* its second term (estimated, where gamma columns are sampled) */
+    odvgp_real lr, natgrad_step; /* the step sizes used */
+    odvgp_events events;
+} odvgp_report;
+
+/*  One named part of the parameter vector. */
+typedef struct odvgp_slot {
+    const char *name;   /* "kernel.0.lengthscale" "kernel.0.variance" "noise_variance" "mean.c" "mean.A" "mean.b" "Z_beta"
+                           "Z_gamma" "a_gamma" "q_mu" "a_beta" "q_sqrt" */
+    int dims;           /* 1, 2 or 3 */
+    ptrdiff_t shape[3]; /* unused ones are 1 */
+    ptrdiff_t offset;   /* into the parameter vector */
+    ptrdiff_t count;    /* product of the shape */
+    int positive;       /* the vector holds an unbounded number, odvgp_get and odvgp_set the positive value */
+    int lower;          /* lower triangular: entries above the diagonal are 0 and stay so */
+    int trainable;
+    int natgrad;        /* moved by natural gradients */
+} odvgp_slot;
+
+/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale. */
+typedef struct odvgp_scales {
+    const odvgp_real *x_mean, *x_scale; /* [D] */
+    const odvgp_real *y_mean, *y_scale; /* [P] */
+} odvgp_scales;
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>api_easy   five calls; memory from malloc                                                                            */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+
+/*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults named above.
+    ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
+ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
+
+/*  The sentence of a status. Never NULL. */
+ODVGP_API const char *odvgp_status_text(odvgp_status status);
+
+/*  One minibatch step after another.
+        X [N,D], Y [N,P]   all data; N from the config
+        steps              how many
+        watch              called after each step, may be NULL; a non-zero return ends the training
+    Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
+ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
+                                 int (*watch)(void *user, const odvgp_report *report), void *user);
+
+#ifndef ODVGP_NO_MALLOC
+/*  Make a model in memory of its own and start it from the data (odvgp_init_data).
+        model  out; NULL on an error         allocator  NULL: malloc
+    Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
+ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
+                                          const odvgp_real *Y, const odvgp_allocator *allocator);
+ODVGP_API void odvgp_model_free(odvgp_model *model); /* NULL is allowed; only for models from odvgp_model_create */
+
+/*  Freeze, predict, release. For many calls freeze once instead: this costs O(M^3) each time.
+        X [n,D]   mean, var [P,n] out: of f, the noise-free function; either may be NULL
+    Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
+ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+                                          odvgp_real *var, odvgp_info *info);
+#endif
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>api_staged   the caller's memory, one step at a time                                                                 */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+
+/*  Bytes a model of this config needs, parameters, optimiser state, tape and scratch together; nothing grows with N.
+    The size has slack for a block of any alignment.
+    Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
+ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info);
+
+/*  Make a model in a block of the caller's. The model lives in the block and needs no release.
+    Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says, else 1,
+    q_mu and a_gamma 0, q_sqrt the identity.
+    Returns  as odvgp_model_size, and E_MEMORY if bytes is too small; *model is NULL then */
+ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
+                                        odvgp_info *info);
+
+/*  The config as the model uses it: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
+ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
+
+/*  Start from the data: Z_beta by k-means++ and Lloyd's iterations (mini-batches of rows when N is large), Z_gamma a random subset of
+    distinct rows, hyperparameters that were not given by the median distance of rows and the variance of the targets, q at its start.
+    Repeated rows are used once while there are others.
+        X [N,D], Y [N,P]   N from the config
+    Returns  OK | E_ARG | E_NAN (row in info)                  Cost  O(min(N, 50 M) M D) */
+ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
+
+/*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is
+    the prior, or the identity. odvgp_init_data does it, too.
+    Returns  OK | E_ARG | E_NOT_PD */
+ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
+
+/*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
+    Natural step on q(u) on beta and Adam on the other trainable slots. Allocates nothing.
+    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max) they are taken
+    back, the step sizes are halved, and events.step_undone counts it.
+        report   may be NULL                                   X [N,D], Y [N,P]
+    Returns  OK | E_ARG | E_NAN (in this batch: nothing was changed) | E_NOT_PD (only when even the first evaluation fails)
+    Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
+ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
+                                  odvgp_info *info);
+
+/*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,P], 1 <= n. */
+ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
+                                        odvgp_report *report, odvgp_info *info);
+
+/*  The bound on the given rows, with the full KL: N/n sum E_q[log p] - KL. With n = N it is the bound itself.
+        elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that odvgp_get gives
+    Returns  OK | E_ARG | E_NAN | E_NOT_PD                     Cost  as a step, times n/B */
+ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
+                                  odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
+
+/*  The same with a_gamma^T K_gamma a_gamma estimated from the columns idx [count] (distinct, < M_gamma), scaled by M_gamma/count:
+    unbiased over uniformly drawn subsets ([ODVGP] appendix A.3; a sampled KL can be negative). */
+ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
+                                          const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
+                                          odvgp_real *grad, odvgp_info *info);
+
+/*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
+        P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T),   j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
+    with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD] eq. 10; [ODVGP] eqs. 15b, 15c). With a Gaussian
+    likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step.
+    Returns  as odvgp_elbo; E_ARG if tau is out of range */
+ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
+                                          odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
+
+/*  Slots: the named parts of the parameter vector, in order. */
+ODVGP_API int odvgp_slot_count(const odvgp_model *model);
+ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);               /* NULL when out of range */
+ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);  /* NULL when there is none */
+ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
+
+/*  Read or write the values of one slot (count must match). Positive slots take and give positive values.
+    Entries above the diagonal of a lower triangular slot are ignored.
+    Returns  OK | E_ARG | E_NAME | E_NAN | E_SIZE (count) */
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
+ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info);
+
+/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*". */
+ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
+
+ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
+ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
+
+/*  The kernel as an expression with its current values, into text [size], always ended. Returns the length it would need, without the
+    final zero. */
+ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
+
+/*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM).
+        scales   NULL: none
+    Returns  OK | E_ARG | E_MEMORY | E_NOT_PD                  Cost  O(M^3 + M Mg D), once */
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment */
+ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block, size_t bytes,
+                                    const odvgp_predictor **predictor, odvgp_info *info);
+
+ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p);  /* D */
+ODVGP_API ptrdiff_t odvgp_predictor_outputs(const odvgp_predictor *p); /* P */
+
+/*  Scratch bytes for predicting `rows` rows at once; more rows are done in turns. rows >= 1. */
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_predictor *p, ptrdiff_t rows);
+
+/*  Mean and marginal variance of f at new inputs.
+        mean = m(x) + K(x,Zb) L^-T (q_mu - c) + K(x,Zg) a_gamma
+        var  = max(k(x,x) - |A|^2, 0) + |q_sqrt^T A|^2,   A = L^-1 K(Zb,x)               [ODVGP] eq. 11; never negative
+    X        [n,D]  inputs, in the units of training before scaling      n  >= 0
+    mean     [P,n]  out or NULL, units of y          var  [P,n]  out or NULL, units of y squared
+    var_y    [P,n]  out or NULL: var plus the noise variance
+    scratch  odvgp_predict_scratch(p, rows) bytes for some rows >= 1; outputs may not alias X
+    Returns  OK | E_ARG | E_NAN (in X) | E_MEMORY    Cost  O(n M^2 + n Mg D); without variances O(n (M + Mg) D)
+    Threads  any number on one predictor, each with its own scratch */
+ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+                                     odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
+
+/*  Full covariance of f between all pairs of rows: cov [P,n,n], symmetric. scratch: odvgp_predict_scratch(p, n).
+    Cost O(n M^2 + n^2 M). */
+ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+                                         odvgp_real *cov, void *scratch, size_t scratch_bytes);
+
+/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P]. */
+ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
+                                          odvgp_real *logp, void *scratch, size_t scratch_bytes);
+
+/*  Samples of f at the rows of X, jointly: f [samples,P,n]. work: 8 bytes steps of (P + 1) n n + 2 n reals, see odvgp_sample_scratch.
+    The root of the covariance comes from a pivoted Cholesky, so that singular covariances need no jitter.
+    Sample s depends on (seed, s) alone. */
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n);
+ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples,
+                                    uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
+
+/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned, checksummed. The caller can put
+    bytes of his own in (names of columns, say). Loading a model and training on continues bit for bit.
+        odvgp_save_size   bytes needed             odvgp_save   writes them to a block
+        odvgp_load_size   checks the whole file and says how large blocks must be; any out pointer may be NULL. model_bytes depends on
+                          threads and isa: give it what odvgp_load will be given. user points into the file
+        odvgp_load_predictor  places the predictor alone (float files serve double programs and the other way round)
+    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (newer version, or other precision) */
+ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
+ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file,
+                                  size_t bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
+                                       size_t *model_bytes, size_t *predictor_bytes, const void **user, size_t *user_bytes,
+                                       odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
+                                  size_t block_bytes, odvgp_model **model, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void *block, size_t block_bytes,
+                                            const odvgp_predictor **predictor, odvgp_info *info);
+
+#ifndef ODVGP_NO_STDIO
+/*  A block to a file and back. Writing goes to path.tmp first and is renamed when complete: no half-written file is left.
+    odvgp_file_read with block NULL only says the size. */
+ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
+ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes);
+#endif
+
+/*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's, count >= 1 threads of which one is the
+    calling thread. */
+#ifdef ODVGP_USE_PTHREADS
+typedef struct odvgp_pool odvgp_pool;
+ODVGP_API size_t odvgp_pool_size(int count);
+ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, void *block, size_t bytes, odvgp_threads *hook);
+ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
+#endif
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>api_low   dense linear algebra on row-major matrices                                                                 */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+
+/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing. */
+typedef struct odvgp_blas {
+    const void *row; /* the instruction set's row */
+    odvgp_threads threads;
+    odvgp_real *pack; /* one area per task */
+    ptrdiff_t pack_stride, mc, kc, nc;
+} odvgp_blas;
+ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes);
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "avx2", "avx512" */
+
+/*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0 ignores C. */
+ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
+                          const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
+                          odvgp_real *C, ptrdiff_t ldc);
+/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k] or NULL; ta = 1 takes A^T. C [n,n]. */
+ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
+                          ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+/*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; B [m,n]. */
+ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
+                          odvgp_real *B, ptrdiff_t ldb);
+/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row and value. */
+ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* declarations of one precision */
+
+/* ======================================================================================================================= */
+/*  >>impl                                                                                                                 */
+/* ======================================================================================================================= */
+#if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
+#define ODVGP__IMPLEMENTED
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>config   reals, small helpers, messages, size arithmetic                                                             */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#ifndef ODVGP_NO_MALLOC
+#include <stdlib.h>
+#endif
+#ifndef ODVGP_NO_STDIO
+#include <stdio.h>
+#endif
+#ifndef ODVGP_ASSERT
+#include <assert.h>
+#define ODVGP_ASSERT(x) assert(x)
+#endif
+
+#define ODVGP__R(x) ((odvgp_real)(x))
+#ifdef ODVGP_FLOAT
+#define ODVGP__EPS FLT_EPSILON
+#define ODVGP__SQRT sqrtf
+#else
+#define ODVGP__EPS DBL_EPSILON
+#define ODVGP__SQRT sqrt
+#endif
+#define ODVGP__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define ODVGP__MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ODVGP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
+
+#if defined(__GNUC__)
+#define ODVGP__INLINE static inline __attribute__((always_inline, unused))
+#define ODVGP__RESTRICT __restrict__
+#define ODVGP__UNUSED __attribute__((unused))
+#elif defined(_MSC_VER)
+#define ODVGP__INLINE static __forceinline
+#define ODVGP__RESTRICT __restrict
+#define ODVGP__UNUSED
+#else
+#define ODVGP__INLINE static inline
+#define ODVGP__RESTRICT
+#define ODVGP__UNUSED
+#endif
+
+static const double odvgp__log_2pi = 1.83787706640934548356;
+
+static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
+{
+    odvgp_real sum = 0; /* x - x is 0 for a finite number and NaN for all others */
+    for (ptrdiff_t i = 0; i < n; i++) sum += x[i] - x[i];
+    return sum == 0;
+}
+
+static ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (!(x[i] - x[i] == 0)) return i;
+    return -1;
+}
+
+static void odvgp__zero(odvgp_real *x, ptrdiff_t n)
+{
+    if (n > 0) memset(x, 0, (size_t)n * sizeof *x);
+}
+
+static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
+{
+    if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/*  Text without stdio: strings and numbers are appended to a fixed buffer and cut at its end. */
+typedef struct odvgp__text {
+    char *at;
+    size_t size, used; /* used counts what would have been written, too */
+} odvgp__text;
+
+static void odvgp__put(odvgp__text *t, const char *s)
+{
+    for (; *s; s++, t->used++)
+        if (t->used + 1 < t->size) t->at[t->used] = *s;
+    if (t->size) t->at[ODVGP__MIN(t->used, t->size - 1)] = 0;
+}
+
+static void odvgp__put_int(odvgp__text *t, ptrdiff_t v)
+{
+    char buffer[24], *p = buffer + sizeof buffer - 1;
+    size_t u = v < 0 ? (size_t)0 - (size_t)v : (size_t)v;
+    *p = 0;
+    do *--p = (char)('0' + (int)(u % 10));
+    while ((u /= 10) != 0);
+    if (v < 0) *--p = '-';
+    odvgp__put(t, p);
+}
+
+/*  Six significant digits, trailing zeros removed, an exponent where the number is very large or small. */
+static void odvgp__put_real(odvgp__text *t, double v)
+{
+    int exponent = 0, digits;
+    if (v != v) { odvgp__put(t, "nan"); return; }
+    if (v < 0) { odvgp__put(t, "-"); v = -v; }
+    if (v > DBL_MAX) { odvgp__put(t, "inf"); return; }
+    if (v == 0) { odvgp__put(t, "0"); return; }
+    exponent = (int)floor(log10(v));
+    v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent); /* now 1 <= v < 10, but for rounding */
+    digits = (int)floor(v * 1e5 + 0.5);
+    if (digits >= 1000000) { digits /= 10; exponent++; }
+    char s[8];
+    int last = 5;
+    for (int i = 5; i >= 0; i--, digits /= 10) s[i] = (char)('0' + digits % 10);
+    while (last > 0 && s[last] == '0') last--;
+    int fixed = exponent >= -4 && exponent < 6;
+    char out[32];
+    int k = 0;
+    if (fixed && exponent < 0) { out[k++] = '0'; out[k++] = '.'; for (int i = -1; i > exponent; i--) out[k++] = '0'; }
+    for (int i = 0; i <= (fixed && exponent > last ? exponent : last); i++) {
+        out[k++] = i <= last ? s[i] : '0';
+        if (i == (fixed ? exponent : 0) && i < last) out[k++] = '.';
+    }
+    out[k] = 0;
+    odvgp__put(t, out);
+    if (!fixed) { odvgp__put(t, "e"); odvgp__put_int(t, exponent); }
+}
+
+/*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if they are given. */
+static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row, double value,
+                                const char *sentence)
+{
+    if (info) {
+        odvgp__text t;
+        t.at = info->text;
+        t.size = sizeof info->text;
+        t.used = 0;
+        info->status = status;
+        info->what = what;
+        info->row = row;
+        info->value = value;
+        odvgp__put(&t, what);
+        odvgp__put(&t, ": ");
+        odvgp__put(&t, sentence ? sentence : odvgp_status_text(status));
+        if (row >= 0) { odvgp__put(&t, " (at "); odvgp__put_int(&t, row); odvgp__put(&t, ", value "); odvgp__put_real(&t, value);
+                        odvgp__put(&t, ")"); }
+    }
+    return status;
+}
+
+ODVGP_API const char *odvgp_status_text(odvgp_status status)
+{
+    static const char *const texts[] = {
+#define ODVGP__X(name, text) text,
+        ODVGP_STATUS_LIST(ODVGP__X)
+#undef ODVGP__X
+    };
+    return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>cpu   which instructions the machine has                                                                             */
+/*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is     */
+/*      asked once per model.                                                                                              */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) && \
+    !(defined(_WIN32) && !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
+#define ODVGP__X86
+#include <cpuid.h>
+#include <immintrin.h>
+#ifndef ODVGP_NO_AVX2
+#define ODVGP__AVX2 __attribute__((target("avx2,fma")))
+#endif
+#if !defined(ODVGP_NO_AVX512) && !defined(ODVGP_NO_AVX2)
+#define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
+#endif
+#endif
+
+static int odvgp__cpu_has(odvgp_isa isa)
+{
+    if (isa == ODVGP_ISA_C) return 1;
+#ifdef ODVGP__X86
+    unsigned a, b, c, d, c1, xcr0, high;
+    if (__get_cpuid_max(0, NULL) < 7 || !__get_cpuid(1, &a, &b, &c1, &d)) return 0;
+    if (!(c1 & (1u << 27))) return 0; /* OSXSAVE */
+    __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
+    __cpuid_count(7, 0, a, b, c, d);
+    if ((xcr0 & 6) != 6 || !(b & (1u << 5)) || !(c1 & (1u << 12))) return 0; /* xmm and ymm saved, AVX2, FMA */
+    if (isa == ODVGP_ISA_AVX2) return 1;
+    return (xcr0 & 0xe0) == 0xe0 && (b & (1u << 16)) && (b & (1u << 17)) && (b & (1u << 31)); /* zmm saved, F, DQ, VL */
+#else
+    return 0;
+#endif
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>threads   cutting work into tasks; the optional POSIX pool                                                           */
+/*      An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:       */
+/*      the number of tasks never shows in the bits.                                                                       */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static int odvgp__tasks(const odvgp_threads *t) { return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1; }
+
+static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, int i), void *arg)
+{
+    if (n > 1 && t->run) t->run(t->user, n, task, arg);
+    else
+        for (int i = 0; i < n; i++) task(arg, i);
+}
+
+/*  The part [*from, *to) of n items that task i of `tasks` gets, in steps of `unit`. */
+static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
+{
+    ptrdiff_t units = (n + unit - 1) / unit;
+    *from = ODVGP__MIN(n, units * i / tasks * unit);
+    *to = ODVGP__MIN(n, units * (i + 1) / tasks * unit);
+}
+
+#ifdef ODVGP_USE_PTHREADS
+#include <pthread.h>
+/*  Workers wait on a condition; each job hands out task numbers under one mutex. Tasks are few and large, so this is enough. */
+struct odvgp_pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t wake, finished;
+    void (*task)(void *arg, int i);
+    void *arg;
+    int next, n, running, stop, workers;
+    unsigned long job;
+    pthread_t thread[1]; /* [workers] */
+};
+
+/*  Called and left with the mutex held. */
+static void odvgp__pool_work(odvgp_pool *pool)
+{
+    while (pool->next < pool->n) {
+        int i = pool->next++;
+        void (*task)(void *, int) = pool->task;
+        void *arg = pool->arg;
+        pthread_mutex_unlock(&pool->mutex);
+        task(arg, i);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->running == 0) pthread_cond_signal(&pool->finished);
+    }
+}
+
+static void *odvgp__pool_main(void *user)
+{
+    odvgp_pool *pool = (odvgp_pool *)user;
+    pthread_mutex_lock(&pool->mutex);
+    while (!pool->stop) {
+        odvgp__pool_work(pool);
+        if (!pool->stop) pthread_cond_wait(&pool->wake, &pool->mutex);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
+{
+    odvgp_pool *pool = (odvgp_pool *)user;
+    pthread_mutex_lock(&pool->mutex);
+    pool->task = task;
+    pool->arg = arg;
+    pool->next = 0;
+    pool->n = pool->running = n;
+    pthread_cond_broadcast(&pool->wake);
+    odvgp__pool_work(pool);
+    while (pool->running > 0) pthread_cond_wait(&pool->finished, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+ODVGP_API size_t odvgp_pool_size(int count)
+{
+    return sizeof(odvgp_pool) + (size_t)ODVGP__MIN(ODVGP__MAX(count, 1), 256) * sizeof(pthread_t) + 64;
+}
+
+ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block, size_t bytes, odvgp_threads *hook)
+{
+    if (!out || !block || !hook || count < 1 || count > 256) return ODVGP_E_ARG;
+    if (bytes < odvgp_pool_size(count)) return ODVGP_E_MEMORY;
+    odvgp_pool *pool = (odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
+    memset(pool, 0, sizeof *pool);
+    if (pthread_mutex_init(&pool->mutex, NULL)) return ODVGP_E_MEMORY;
+    if (pthread_cond_init(&pool->wake, NULL)) { pthread_mutex_destroy(&pool->mutex); return ODVGP_E_MEMORY; }
+    if (pthread_cond_init(&pool->finished, NULL)) {
+        pthread_cond_destroy(&pool->wake);
+        pthread_mutex_destroy(&pool->mutex);
+        return ODVGP_E_MEMORY;
+    }
+    while (pool->workers < count - 1 && !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool)) pool->workers++;
+    hook->run = odvgp__pool_run; /* fewer workers than asked for still do all tasks */
+    hook->user = pool;
+    hook->count = count;
+    *out = pool;
+    return ODVGP_OK;
+}
+
+ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
+{
+    if (!pool) return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->stop = 1;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < pool->workers; i++) pthread_join(pool->thread[i], NULL);
+    pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->mutex);
+}
+#endif
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>arena   one block, measured and carved by the same function                                                          */
+/*      A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot       */
+/*      disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`.                   */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+typedef struct odvgp__arena {
+    unsigned char *base; /* NULL: measure; else at a multiple of 64 bytes */
+    size_t used, size;
+    int bad;
+} odvgp__arena;
+
+static void odvgp__arena_init(odvgp__arena *a, void *block, size_t bytes)
+{
+    size_t skip = (64 - (uintptr_t)block % 64) % 64;
+    a->base = block ? (unsigned char *)block + skip : NULL;
+    a->size = !block ? (size_t)PTRDIFF_MAX / 2 : bytes > skip ? bytes - skip : 0;
+    a->used = 0;
+    a->bad = 0;
+}
+
+static void *odvgp__take_bytes(odvgp__arena *a, size_t count, size_t item)
+{
+    size_t limit = a->size - a->used, bytes;
+    if (a->bad || (item && count > limit / item) || (bytes = count * item) > limit) { a->bad = 1; return NULL; }
+    void *p = a->base ? a->base + a->used : NULL;
+    bytes = (bytes + 63) & ~(size_t)63;
+    a->used += ODVGP__MIN(bytes, limit);
+    return p;
+}
+
+static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
+{
+    if (rows < 0 || cols < 0 || (cols && rows > PTRDIFF_MAX / 16 / cols)) { a->bad = 1; return NULL; }
+    return (odvgp_real *)odvgp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>rng   counter-based random numbers and permutations                                                                  */
+/*      Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two        */
+/*      rounds of a 64-bit finaliser.                                                                                      */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+enum { ODVGP__STREAM_BATCH = 1, ODVGP__STREAM_COLUMNS, ODVGP__STREAM_INIT, ODVGP__STREAM_KMEANS, ODVGP__STREAM_SAMPLE };
+
+static uint64_t odvgp__mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static uint64_t odvgp__random(uint64_t seed, uint64_t stream, uint64_t counter)
+{
+    uint64_t key = odvgp__mix(seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
+    return odvgp__mix(odvgp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
+}
+
+/*  Uniform in (0, 1), never 0 or 1. */
+static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
+{
+    return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
+}
+
+/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent). */
+static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
+{
+    double u = odvgp__uniform(seed, stream, 2 * counter), v = odvgp__uniform(seed, stream, 2 * counter + 1);
+    return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
+}
+
+/*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the value falls
+    below n (four turns at most on average). O(1) memory for an epoch of any length. */
+static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
+{
+    uint64_t key = odvgp__random(seed, stream, epoch), x = (uint64_t)i, mask;
+    int half = 1;
+    while (((uint64_t)1 << (2 * half)) < (uint64_t)n) half++;
+    mask = ((uint64_t)1 << half) - 1;
+    do {
+        uint64_t left = x >> half, right = x & mask;
+        for (uint64_t round = 0; round < 6; round++) {
+            uint64_t next = left ^ (odvgp__mix(key + right * UINT64_C(0x9e3779b97f4a7c15) + round) & mask);
+            left = right;
+            right = next;
+        }
+        x = left << half | right;
+    } while (x >= (uint64_t)n);
+    return (ptrdiff_t)x;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>vmath   array arithmetic on blocks of fixed length                                                                   */
+/*      Bodies are plain C with constant trip counts, which compilers turn into vectors at -O2; each is compiled once per     */
+/*      instruction set by a one-line wrapper that carries the target attribute (the body is inlined into it).              */
+/*      exp: x = n log 2 + r, |r| <= log(2)/2, exp(r) by its Taylor polynomial of degree 13 (float: 7); below 1 ulp of error.   */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__CHUNK 64
+
+enum { ODVGP__RBF, ODVGP__MATERN12, ODVGP__MATERN32, ODVGP__MATERN52, ODVGP__LEAF_TYPES };
+
+#ifdef ODVGP_FLOAT
+typedef int32_t odvgp__bits;
+#define ODVGP__MANTISSA 23
+#define ODVGP__BIAS 127
+#define ODVGP__ROUND 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
+#define ODVGP__EXP_LOW (-104.0f)
+#define ODVGP__EXP_HIGH 89.0f
+#define ODVGP__LN2_HIGH 0.693359375f
+#define ODVGP__LN2_LOW (-2.12194440e-4f)
+#else
+typedef int64_t odvgp__bits;
+#define ODVGP__MANTISSA 52
+#define ODVGP__BIAS 1023
+#define ODVGP__ROUND 6755399441055744.0 /* 1.5 * 2^52 */
+#define ODVGP__EXP_LOW (-746.0)
+#define ODVGP__EXP_HIGH 710.0
+#define ODVGP__LN2_HIGH 6.93147180369123816490e-01
+#define ODVGP__LN2_LOW 1.90821492927058770002e-10
+#endif
+
+ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
+{
+    odvgp_real n, r, p, s1, s2;
+    odvgp__bits k, half, b1, b2, zero;
+    const odvgp_real round = ODVGP__R(ODVGP__ROUND);
+    x = x < ODVGP__R(ODVGP__EXP_LOW) ? ODVGP__R(ODVGP__EXP_LOW) : x; /* NaN stays NaN in both */
+    x = x > ODVGP__R(ODVGP__EXP_HIGH) ? ODVGP__R(ODVGP__EXP_HIGH) : x;
+    n = x * ODVGP__R(1.44269504088896340736) + round;
+    memcpy(&k, &n, sizeof k);
+    memcpy(&zero, &round, sizeof zero);
+    k -= zero;
+    n -= round;
+    r = (x - n * ODVGP__R(ODVGP__LN2_HIGH)) - n * ODVGP__R(ODVGP__LN2_LOW);
+#ifdef ODVGP_FLOAT
+    p = ODVGP__R(1. / 5040);
+#else
+    p = ODVGP__R(1. / 6227020800.);
+    p = p * r + ODVGP__R(1. / 479001600.);
+    p = p * r + ODVGP__R(1. / 39916800.);
+    p = p * r + ODVGP__R(1. / 3628800.);
+    p = p * r + ODVGP__R(1. / 362880.);
+    p = p * r + ODVGP__R(1. / 40320.);
+    p = p * r + ODVGP__R(1. / 5040.);
+#endif
+    p = p * r + ODVGP__R(1. / 720);
+    p = p * r + ODVGP__R(1. / 120);
+    p = p * r + ODVGP__R(1. / 24);
+    p = p * r + ODVGP__R(1. / 6);
+    p = p * r + ODVGP__R(0.5);
+    p = p * r * r + r + 1;
+    half = (k + (k & 1)) / 2; /* 2^k in two factors, so that subnormal results are rounded once and the largest do not overflow */
+    b1 = (half + ODVGP__BIAS) * ((odvgp__bits)1 << ODVGP__MANTISSA);
+    b2 = (k - half + ODVGP__BIAS) * ((odvgp__bits)1 << ODVGP__MANTISSA);
+    memcpy(&s1, &b1, sizeof s1);
+    memcpy(&s2, &b2, sizeof s2);
+    return p * s1 * s2;
+}
+
+/*  r2[j] = sum_d (x_d - z_dj)^2, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0 where points coincide. */
+ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
+{
+    odvgp_real sum[ODVGP__CHUNK];
+    for (int j = 0; j < ODVGP__CHUNK; j++) sum[j] = 0;
+    for (ptrdiff_t d = 0; d < nd; d++, zt += ld) {
+        odvgp_real xd = x[d];
+        for (int j = 0; j < ODVGP__CHUNK; j++) {
+            odvgp_real t = xd - zt[j];
+            sum[j] += t * t;
+        }
+    }
+    for (int j = 0; j < ODVGP__CHUNK; j++) r2[j] = sum[j];
+}
+
+/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL (RW table 4.1). At r = 0 Matern 1/2 has no derivative: 0. */
+ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, const odvgp_real *ODVGP__RESTRICT d2,
+                                      odvgp_real *ODVGP__RESTRICT k, odvgp_real *ODVGP__RESTRICT dk)
+{
+    odvgp_real e[ODVGP__CHUNK], s[ODVGP__CHUNK];
+    odvgp_real factor = scale * (type == ODVGP__MATERN52 ? 5 : type == ODVGP__MATERN32 ? 3 : 1);
+    if (type == ODVGP__RBF)
+        for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__R(0.5) * factor * d2[j];
+    else
+        for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__SQRT(factor * d2[j]);
+    for (int j = 0; j < ODVGP__CHUNK; j++) e[j] = v * odvgp__exp1(-s[j]);
+    switch (type) {
+    case ODVGP__RBF:
+    case ODVGP__MATERN12:
+        for (int j = 0; j < ODVGP__CHUNK; j++) k[j] = e[j];
+        break;
+    case ODVGP__MATERN32:
+        for (int j = 0; j < ODVGP__CHUNK; j++) k[j] = (1 + s[j]) * e[j];
+        break;
+    default:
+        for (int j = 0; j < ODVGP__CHUNK; j++) k[j] = (1 + s[j] + s[j] * s[j] * ODVGP__R(1. / 3)) * e[j];
+    }
+    if (!dk) return;
+    switch (type) {
+    case ODVGP__RBF:
+        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] = ODVGP__R(-0.5) * e[j];
+        break;
+    case ODVGP__MATERN12:
+        for (int j = 0; j < ODVGP__CHUNK; j++) {
+            odvgp_real r = s[j] > 0 ? s[j] : 1;
+            dk[j] = s[j] > 0 ? ODVGP__R(-0.5) * e[j] / r : 0;
+        }
+        break;
+    case ODVGP__MATERN32:
+        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] = ODVGP__R(-1.5) * e[j];
+        break;
+    default:
+        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] = ODVGP__R(-5. / 6) * (1 + s[j]) * e[j];
+    }
+}
+
+/*  y += a x */
+ODVGP__INLINE void odvgp__axpy_body(ptrdiff_t n, odvgp_real a, const odvgp_real *ODVGP__RESTRICT x, odvgp_real *ODVGP__RESTRICT y)
+{
+    for (; n >= 16; n -= 16, x += 16, y += 16)
+        for (int j = 0; j < 16; j++) y[j] += a * x[j];
+    for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j];
+}
+
+/*  x . y, in sixteen partial sums that are added up in a fixed order */
+ODVGP__INLINE odvgp_real odvgp__dot_body(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
+{
+    odvgp_real s[16], sum = 0;
+    for (int j = 0; j < 16; j++) s[j] = 0;
+    for (; n >= 16; n -= 16, x += 16, y += 16)
+        for (int j = 0; j < 16; j++) s[j] += x[j] * y[j];
+    for (ptrdiff_t j = 0; j < n; j++) s[j] += x[j] * y[j];
+    for (int j = 0; j < 8; j++) s[j] += s[j + 8];
+    for (int j = 0; j < 8; j++) sum += s[j];
+    return sum;
+}
+
+#define ODVGP__VMATH(TARGET, isa)                                                                                                  \
+    TARGET static void odvgp__sqdist_##isa(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)  \
+    { odvgp__sqdist_body(nd, x, zt, ld, r2); }                                                                                     \
+    TARGET static void odvgp__radial_##isa(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,          \
+                                           odvgp_real *dk)                                                                         \
+    { odvgp__radial_body(type, v, scale, d2, k, dk); }                                                                             \
+    TARGET static void odvgp__axpy_##isa(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                            \
+    { odvgp__axpy_body(n, a, x, y); }                                                                                              \
+    TARGET static odvgp_real odvgp__dot_##isa(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)                               \
+    { return odvgp__dot_body(n, x, y); }                                                                                           \
+    TARGET static void odvgp__exp_##isa(odvgp_real *x)                                                                             \
+    { for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = odvgp__exp1(x[j]); }
+
+ODVGP__VMATH(, c)
+#ifdef ODVGP__AVX2
+ODVGP__VMATH(ODVGP__AVX2, avx2)
+#endif
+#ifdef ODVGP__AVX512
+ODVGP__VMATH(ODVGP__AVX512, avx512)
+#endif
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>ukr   micro-kernels: C[MR,NR] += A B in registers                                                                    */
+/*      A is packed MR wide, B is packed NR wide, k steps. The accumulators are named, so that every compiler keeps them in   */
+/*      registers: 8x3 vectors of 32 for AVX-512, 6x2 of 16 for AVX2.                                                        */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+typedef struct odvgp__isa {
+    const char *name;
+    odvgp_isa id;
+    int MR, NR;
+    ptrdiff_t MC, KC, NC; /* block sizes: MC x KC of A stays in L2, KC x NR of B in L1 */
+    void (*ukr)(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc);
+    void (*sqdist)(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
+    void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, odvgp_real *dk);
+    void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
+    odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
+    void (*exp)(odvgp_real *x);
+} odvgp__isa;
+
+#define ODVGP__MAX_MR 8
+#define ODVGP__MAX_NR 48
+
+static void odvgp__ukr_c(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
+{
+    odvgp_real sum[4][4] = {{0}};
+    for (; k > 0; k--, a += 4, b += 4)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++) sum[i][j] += a[i] * b[j];
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) c[i * ldc + j] += sum[i][j];
+}
+
+#ifdef ODVGP_FLOAT
+#define ODVGP__V4 __m256
+#define ODVGP__V8 __m512
+#define ODVGP__MM(width, op) _mm##width##_##op##_ps
+#define ODVGP__LANES4 8
+#define ODVGP__LANES8 16
+#else
+#define ODVGP__V4 __m256d
+#define ODVGP__V8 __m512d
+#define ODVGP__MM(width, op) _mm##width##_##op##_pd
+#define ODVGP__LANES4 4
+#define ODVGP__LANES8 8
+#endif
+
+#ifdef ODVGP__AVX2
+#ifdef ODVGP_FLOAT
+#define ODVGP__BROADCAST4(p) _mm256_broadcast_ss(p)
+#else
+#define ODVGP__BROADCAST4(p) _mm256_broadcast_sd(p)
+#endif
+#define ODVGP__ROWS6(X) X(0) X(1) X(2) X(3) X(4) X(5)
+ODVGP__AVX2 static void odvgp__ukr_avx2(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
+{
+#define ODVGP__ZERO(i) ODVGP__V4 c##i##0 = ODVGP__MM(256, setzero)(), c##i##1 = c##i##0;
+#define ODVGP__FMA(i)                                  \
+    t = ODVGP__BROADCAST4(a + i);                      \
+    c##i##0 = ODVGP__MM(256, fmadd)(t, b0, c##i##0);   \
+    c##i##1 = ODVGP__MM(256, fmadd)(t, b1, c##i##1);
+#define ODVGP__PUT(i)                                                                                                          \
+    ODVGP__MM(256, storeu)(c + i * ldc, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc), c##i##0));                     \
+    ODVGP__MM(256, storeu)(c + i * ldc + ODVGP__LANES4, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc + ODVGP__LANES4), \
+                                                                             c##i##1));
+    ODVGP__ROWS6(ODVGP__ZERO)
+    for (; k > 0; k--, a += 6, b += 2 * ODVGP__LANES4) {
+        ODVGP__V4 b0 = ODVGP__MM(256, loadu)(b), b1 = ODVGP__MM(256, loadu)(b + ODVGP__LANES4), t;
+        ODVGP__ROWS6(ODVGP__FMA)
+    }
+    ODVGP__ROWS6(ODVGP__PUT)
+#undef ODVGP__ZERO
+#undef ODVGP__FMA
+#undef ODVGP__PUT
+}
+#endif
+
+#ifdef ODVGP__AVX512
+#define ODVGP__ROWS8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+ODVGP__AVX512 static void odvgp__ukr_avx512(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
+{
+#define ODVGP__ZERO(i) ODVGP__V8 c##i##0 = ODVGP__MM(512, setzero)(), c##i##1 = c##i##0, c##i##2 = c##i##0;
+#define ODVGP__FMA(i)                                  \
+    t = ODVGP__MM(512, set1)(a[i]);                    \
+    c##i##0 = ODVGP__MM(512, fmadd)(t, b0, c##i##0);   \
+    c##i##1 = ODVGP__MM(512, fmadd)(t, b1, c##i##1);   \
+    c##i##2 = ODVGP__MM(512, fmadd)(t, b2, c##i##2);
+#define ODVGP__PUT1(i, v) \
+    ODVGP__MM(512, storeu)(c + i * ldc + v * ODVGP__LANES8, ODVGP__MM(512, add)(ODVGP__MM(512, loadu)(c + i * ldc + v * ODVGP__LANES8), c##i##v));
+#define ODVGP__PUT(i) ODVGP__PUT1(i, 0) ODVGP__PUT1(i, 1) ODVGP__PUT1(i, 2)
+    ODVGP__ROWS8(ODVGP__ZERO)
+    for (; k > 0; k--, a += 8, b += 3 * ODVGP__LANES8) {
+        ODVGP__V8 b0 = ODVGP__MM(512, loadu)(b), b1 = ODVGP__MM(512, loadu)(b + ODVGP__LANES8);
+        ODVGP__V8 b2 = ODVGP__MM(512, loadu)(b + 2 * ODVGP__LANES8), t;
+        ODVGP__ROWS8(ODVGP__FMA)
+    }
+    ODVGP__ROWS8(ODVGP__PUT)
+#undef ODVGP__ZERO
+#undef ODVGP__FMA
+#undef ODVGP__PUT1
+#undef ODVGP__PUT
+}
+#endif
+
+#define ODVGP__VROW(isa) odvgp__ukr_##isa, odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa
+static const odvgp__isa odvgp__isas[] = {
+#ifdef ODVGP__AVX512
+    {"avx512", ODVGP_ISA_AVX512, 8, 3 * ODVGP__LANES8, 192, 256, 1536, ODVGP__VROW(avx512)},
+#endif
+#ifdef ODVGP__AVX2
+    {"avx2", ODVGP_ISA_AVX2, 6, 2 * ODVGP__LANES4, 96, 256, 1536, ODVGP__VROW(avx2)},
+#endif
+    {"c", ODVGP_ISA_C, 4, 4, 64, 256, 1024, ODVGP__VROW(c)},
+};
+
+/*  The row of an instruction set, the best one for AUTO, NULL if the machine or the build lacks it. */
+static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
+{
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
+        if ((id == ODVGP_ISA_AUTO || id == odvgp__isas[i].id) && odvgp__cpu_has(odvgp__isas[i].id)) return &odvgp__isas[i];
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                       */
+/*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors: operands  */
+/*      are given by row and column strides, triangles by flags that skip blocks of zeros. Blocks of op(A) and op(B) are      */
+/*      packed for the micro-kernel; tiny or thin products run unpacked. 2 m n k flops.                                      */
+/*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on it.     */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
+
+typedef struct odvgp__mm {
+    ptrdiff_t m, n, k;
+    const odvgp_real *A; ptrdiff_t ars, acs; /* op(A)[i,p] = A[i * ars + p * acs] */
+    const odvgp_real *B; ptrdiff_t brs, bcs;
+    const odvgp_real *w;                     /* [k] or NULL */
+    odvgp_real *C; ptrdiff_t ldc;
+    odvgp_real alpha, beta;
+    int a_part, b_part;                      /* op(A), op(B) is LOWER or UPPER triangular: its other entries are zeros in memory */
+    int c_part;                              /* LOWER: only j <= i of C is computed and touched */
+} odvgp__mm;
+
+/*  Block sizes for problems up to m x n x k, and the packing area that goes with them. Smaller problems need smaller areas. */
+static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
+{
+    blas->row = isa;
+    blas->mc = ODVGP__MIN(isa->MC, (m + isa->MR - 1) / isa->MR * isa->MR);
+    blas->nc = ODVGP__MIN(isa->NC, (n + isa->NR - 1) / isa->NR * isa->NR);
+    blas->kc = ODVGP__MIN(isa->KC, k);
+    blas->pack_stride = (blas->mc + blas->nc) * blas->kc + 16;
+}
+
+/*  A blas for problems up to m x n x k, its packing area taken from the arena. */
+static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
+                               odvgp_blas *blas)
+{
+    memset(blas, 0, sizeof *blas);
+    if (threads) blas->threads = *threads;
+    odvgp__blocks(isa, m, n, k, blas);
+    blas->pack = odvgp__take(a, odvgp__tasks(&blas->threads), blas->pack_stride);
+}
+
+ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
+{
+    size_t most = 0;
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++) {
+        odvgp__arena a;
+        odvgp_blas blas;
+        odvgp__arena_init(&a, NULL, 0);
+        odvgp__blas_layout(&a, &odvgp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, &blas);
+        most = ODVGP__MAX(most, a.used);
+    }
+    return most + 64;
+}
+
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes)
+{
+    const odvgp__isa *row = odvgp__isa_find(isa);
+    odvgp__arena a;
+    if (!blas || !block) return ODVGP_E_ARG;
+    if (!row) return ODVGP_E_UNSUPPORTED;
+    if (bytes < odvgp_blas_size(threads)) return ODVGP_E_MEMORY;
+    odvgp__arena_init(&a, block, bytes);
+    odvgp__blas_layout(&a, row, threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, blas);
+    return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
+}
+
+static const odvgp__isa *odvgp__row(const odvgp_blas *blas) { return (const odvgp__isa *)blas->row; }
+
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__row(blas)->name; }
+
+/*  Columns of a block [width of `unit`, k] one after the other, zeros beyond the edge: to[p * unit + i] = factor w[p] from[i * rs + p * cs]. */
+static void odvgp__pack(ptrdiff_t rows, ptrdiff_t k, int unit, odvgp_real factor, const odvgp_real *w, const odvgp_real *from,
+                        ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
+{
+    for (ptrdiff_t r = 0; r < rows; r += unit, from += unit * rs) {
+        int full = (int)ODVGP__MIN(rows - r, (ptrdiff_t)unit);
+        for (ptrdiff_t p = 0; p < k; p++, to += unit) {
+            const odvgp_real *f = from + p * cs;
+            odvgp_real scale = w ? factor * w[p] : factor;
+            if (rs == 1) for (int i = 0; i < full; i++) to[i] = scale * f[i];
+            else for (int i = 0; i < full; i++) to[i] = scale * f[i * rs];
+            for (int i = full; i < unit; i++) to[i] = 0;
+        }
+    }
+}
+
+/*  A packed block times a packed panel, into C from row i0 and column j0; tiles that stick out or cross the diagonal go through a buffer. */
+static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t kc,
+                         const odvgp_real *pa, const odvgp_real *pb)
+{
+    for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR)
+        for (ptrdiff_t ir = 0; ir < mc; ir += isa->MR) {
+            ptrdiff_t i = i0 + ir, j = j0 + jr, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR), cols = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR);
+            if (g->c_part == ODVGP__LOWER && i + rows <= j) continue;
+            int inside = rows == isa->MR && cols == isa->NR && (g->c_part == ODVGP__FULL || j + cols <= i + 1);
+            odvgp_real *c = g->C + i * g->ldc + j;
+            if (inside) { isa->ukr(kc, pa + ir * kc, pb + jr * kc, c, g->ldc); continue; }
+            odvgp_real tile[ODVGP__MAX_MR * ODVGP__MAX_NR] = {0};
+            isa->ukr(kc, pa + ir * kc, pb + jr * kc, tile, isa->NR);
+            for (ptrdiff_t r = 0; r < rows; r++) {
+                ptrdiff_t end = g->c_part == ODVGP__LOWER ? ODVGP__MIN(cols, i + r - j + 1) : cols;
+                for (ptrdiff_t s = 0; s < end; s++) c[r * g->ldc + s] += tile[r * isa->NR + s];
+            }
+        }
+}
+
+static int odvgp__block_is_zero(int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0, ptrdiff_t cols)
+{
+    return part == ODVGP__LOWER ? col0 >= row0 + rows : part == ODVGP__UPPER ? col0 + cols <= row0 : 0;
+}
+
+static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1)
+{
+    for (ptrdiff_t i = i0; i < i1 && g->beta != 1; i++) {
+        ptrdiff_t end = g->c_part == ODVGP__LOWER ? ODVGP__MIN(j1, i + 1) : j1;
+        odvgp_real *c = g->C + i * g->ldc;
+        if (g->beta == 0) odvgp__zero(c + j0, end - j0);
+        else
+            for (ptrdiff_t j = j0; j < end; j++) c[j] *= g->beta;
+    }
+}
+
+/*  Rows [i0, i1) and columns [j0, j1) of C: the five loops. */
+static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
+{
+    const odvgp__isa *isa = odvgp__row(blas);
+    odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc;
+    odvgp__scale_c(g, i0, i1, j0, j1);
+    for (ptrdiff_t j = j0; j < j1; j += blas->nc) {
+        ptrdiff_t nc = ODVGP__MIN(blas->nc, j1 - j);
+        for (ptrdiff_t p = 0; p < g->k; p += blas->kc) {
+            ptrdiff_t kc = ODVGP__MIN(blas->kc, g->k - p);
+            if (odvgp__block_is_zero(g->b_part, p, kc, j, nc)) continue;
+            odvgp__pack(nc, kc, isa->NR, 1, g->w ? g->w + p : NULL, g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
+            for (ptrdiff_t i = i0; i < i1; i += blas->mc) {
+                ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i), from = p, to = p + kc; /* of k: only what the triangle of A holds */
+                if (g->a_part == ODVGP__LOWER) to = ODVGP__MIN(to, i + mc);
+                if (g->a_part == ODVGP__UPPER) from = ODVGP__MAX(from, p + (ODVGP__MAX(i, p) - p) / 8 * 8);
+                if (to <= from || (g->c_part == ODVGP__LOWER && i + mc <= j)) continue;
+                if (from > p || to < p + kc) { /* a part of the packed panel, one strip of NR columns after the other */
+                    odvgp__pack(mc, to - from, isa->MR, g->alpha, NULL, g->A + i * g->ars + from * g->acs, g->ars, g->acs, pa);
+                    for (ptrdiff_t s = 0; s < nc; s += isa->NR)
+                        odvgp__macro(isa, g, i, mc, j + s, ODVGP__MIN((ptrdiff_t)isa->NR, nc - s), to - from, pa,
+                                     pb + s * kc + (from - p) * isa->NR);
+                } else {
+                    odvgp__pack(mc, kc, isa->MR, g->alpha, NULL, g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
+                    odvgp__macro(isa, g, i, mc, j, nc, kc, pa, pb);
+                }
+            }
+        }
+    }
+}
+
+/*  Without packing: rows of B added to rows of C where those are contiguous, dot products where rows of A and columns of B are, else plainly. */
+static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
+{
+    odvgp__scale_c(g, 0, g->m, 0, g->n);
+    for (ptrdiff_t i = 0; i < g->m; i++) {
+        ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
+        const odvgp_real *a = g->A + i * g->ars;
+        odvgp_real *c = g->C + i * g->ldc;
+        if (g->bcs == 1 && n > 1) {
+            for (ptrdiff_t p = 0; p < g->k; p++) {
+                odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
+                isa->axpy(n, f, g->B + p * g->brs, c);
+            }
+        } else if (g->acs == 1 && g->brs == 1 && !g->w) {
+            for (ptrdiff_t j = 0; j < n; j++) c[j] += g->alpha * isa->dot(g->k, a, g->B + j * g->bcs);
+        } else {
+            for (ptrdiff_t j = 0; j < n; j++) {
+                odvgp_real sum = 0;
+                for (ptrdiff_t p = 0; p < g->k; p++) sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
+                c[j] += g->alpha * sum;
+            }
+        }
+    }
+}
+
+typedef struct odvgp__mm_job {
+    const odvgp_blas *blas;
+    const odvgp__mm *g;
+    int tasks, by_columns;
+} odvgp__mm_job;
+
+static void odvgp__mm_task(void *arg, int i)
+{
+    const odvgp__mm_job *job = (const odvgp__mm_job *)arg;
+    const odvgp__mm *g = job->g;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t i0 = 0, i1 = g->m, j0 = 0, j1 = g->n;
+    if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
+        double n = (double)g->m;
+        i0 = (ptrdiff_t)(n * sqrt((double)i / job->tasks)) / isa->MR * isa->MR;
+        i1 = i + 1 == job->tasks ? g->m : (ptrdiff_t)(n * sqrt((double)(i + 1) / job->tasks)) / isa->MR * isa->MR;
+        j1 = ODVGP__MIN(g->n, i1);
+    } else if (job->by_columns) odvgp__share(g->n, isa->NR, job->tasks, i, &j0, &j1);
+    else odvgp__share(g->m, isa->MR, job->tasks, i, &i0, &i1);
+    if (i1 > i0 && j1 > j0) odvgp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + i * job->blas->pack_stride);
+}
+
+#ifdef ODVGP_USE_CBLAS
+#include <cblas.h>
+/*  Plain products only: no weights, no triangle of C, sizes that fit an int. 1 if the CBLAS did it. */
+static int odvgp__cblas(const odvgp__mm *g)
+{
+    ptrdiff_t lda = ODVGP__MAX(g->ars, g->acs), ldb = ODVGP__MAX(g->brs, g->bcs);
+    if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX || lda > INT_MAX || ldb > INT_MAX ||
+        g->ldc > INT_MAX)
+        return 0;
+    CBLAS_TRANSPOSE ta = g->acs == 1 ? CblasNoTrans : CblasTrans, tb = g->bcs == 1 ? CblasNoTrans : CblasTrans;
+#ifdef ODVGP_FLOAT
+    cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C, (int)g->ldc);
+#else
+    cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C, (int)g->ldc);
+#endif
+    return 1;
+}
+#endif
+
+static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
+{
+    const odvgp__isa *isa = odvgp__row(blas);
+    double work = (double)g->m * (double)g->n * (double)g->k;
+    if (g->m <= 0 || g->n <= 0) return;
+#ifdef ODVGP_USE_CBLAS
+    if (work >= 32. * 32 * 32 && odvgp__cblas(g)) return;
+#endif
+    if (g->m <= 3 || g->n <= 1 || g->k <= 2 || work <= 512) { odvgp__unpacked(isa, g); return; }
+    odvgp__mm_job job;
+    job.blas = blas;
+    job.g = g;
+    job.by_columns = g->n > g->m;
+    job.tasks = work < 48. * 48 * 48 ? 1 : odvgp__tasks(&blas->threads);
+    odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
+}
+
+/*  The description of a plain product; callers then set parts and weights. */
+static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                                const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+{
+    odvgp__mm g;
+    memset(&g, 0, sizeof g);
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.A = A;
+    g.ars = ta ? 1 : lda;
+    g.acs = ta ? lda : 1;
+    g.B = B;
+    g.brs = tb ? 1 : ldb;
+    g.bcs = tb ? ldb : 1;
+    g.C = C;
+    g.ldc = ldc;
+    g.alpha = alpha;
+    g.beta = beta;
+    return g;
+}
+
+ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
+                          const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+{
+    odvgp__mm g = odvgp__mm_make(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    odvgp__mm_run(blas, &g);
+}
+
+ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                          const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+{
+    odvgp__mm g = odvgp__mm_make(ta, !ta, n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
+    g.w = w;
+    g.c_part = ODVGP__LOWER;
+    odvgp__mm_run(blas, &g);
+}
+
+/*  C <- alpha op(L) B + beta C, L lower triangular with zeros above. */
+static void odvgp__trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl,
+                        const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+{
+    odvgp__mm g = odvgp__mm_make(trans, 0, m, n, m, alpha, L, ldl, B, ldb, beta, C, ldc);
+    g.a_part = trans ? ODVGP__UPPER : ODVGP__LOWER;
+    odvgp__mm_run(blas, &g);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>trsm   triangular solves, m^2 n flops                                                                                */
+/*      By halves: solve with one half of L, one product, solve with the other; nearly all flops are products. At the bottom   */
+/*      a block of at most 24 rows is solved on 64 columns at a time; from the right, rows are first turned into columns.      */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__BASE 24
+
+/*  Where to cut n: a multiple of BASE, at about half. */
+static ptrdiff_t odvgp__half(ptrdiff_t n) { return (n / 2 + ODVGP__BASE - 1) / ODVGP__BASE * ODVGP__BASE; }
+
+/*  T <- op(L)^-1 T for T [n, cols <= 64]. */
+static void odvgp__trsm_base(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *T, ptrdiff_t ldt,
+                             ptrdiff_t cols)
+{
+    for (ptrdiff_t s = 0; s < n; s++) {
+        ptrdiff_t i = trans ? n - 1 - s : s;
+        odvgp_real inverse = 1 / L[i * ldl + i], *row = T + i * ldt;
+        if (!trans)
+            for (ptrdiff_t j = 0; j < i; j++) isa->axpy(cols, -L[i * ldl + j], T + j * ldt, row);
+        for (ptrdiff_t j = 0; j < cols; j++) row[j] *= inverse;
+        if (trans)
+            for (ptrdiff_t j = 0; j < i; j++) isa->axpy(cols, -L[i * ldl + j], row, T + j * ldt);
+    }
+}
+
+static void odvgp__trsm_left_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B,
+                                  ptrdiff_t ldb)
+{
+    for (ptrdiff_t j = 0; j < n; j += ODVGP__CHUNK) odvgp__trsm_base(isa, trans, m, L, ldl, B + j, ldb, ODVGP__MIN(n - j, ODVGP__CHUNK));
+}
+
+/*  B op(L)^-1 = (op(L)^-T B^T)^T */
+static void odvgp__trsm_right_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B,
+                                   ptrdiff_t ldb)
+{
+    odvgp_real T[ODVGP__BASE * ODVGP__CHUNK];
+    for (ptrdiff_t i = 0; i < m; i += ODVGP__CHUNK) {
+        ptrdiff_t rows = ODVGP__MIN(m - i, ODVGP__CHUNK);
+        for (ptrdiff_t r = 0; r < rows; r++)
+            for (ptrdiff_t j = 0; j < n; j++) T[j * ODVGP__CHUNK + r] = B[(i + r) * ldb + j];
+        odvgp__trsm_base(isa, !trans, n, L, ldl, T, ODVGP__CHUNK, rows);
+        for (ptrdiff_t r = 0; r < rows; r++)
+            for (ptrdiff_t j = 0; j < n; j++) B[(i + r) * ldb + j] = T[j * ODVGP__CHUNK + r];
+    }
+}
+
+ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
+                          odvgp_real *B, ptrdiff_t ldb)
+{
+    ptrdiff_t order = right ? n : m, h = odvgp__half(order), rest = order - h;
+    if (m <= 0 || n <= 0) return;
+    if (order <= ODVGP__BASE) {
+        if (right) odvgp__trsm_right_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
+        else odvgp__trsm_left_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
+        return;
+    }
+    const odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
+    if (!right && !trans) {
+        odvgp_trsm(blas, 0, 0, h, n, L, ldl, B, ldb);
+        odvgp_gemm(blas, 0, 0, rest, n, h, -1, L21, ldl, B, ldb, 1, B + h * ldb, ldb);
+        odvgp_trsm(blas, 0, 0, rest, n, L22, ldl, B + h * ldb, ldb);
+    } else if (!right) {
+        odvgp_trsm(blas, 0, 1, rest, n, L22, ldl, B + h * ldb, ldb);
+        odvgp_gemm(blas, 1, 0, h, n, rest, -1, L21, ldl, B + h * ldb, ldb, 1, B, ldb);
+        odvgp_trsm(blas, 0, 1, h, n, L, ldl, B, ldb);
+    } else if (trans) {
+        odvgp_trsm(blas, 1, 1, m, h, L, ldl, B, ldb);
+        odvgp_gemm(blas, 0, 1, m, rest, h, -1, B, ldb, L21, ldl, 1, B + h, ldb);
+        odvgp_trsm(blas, 1, 1, m, rest, L22, ldl, B + h, ldb);
+    } else {
+        odvgp_trsm(blas, 1, 0, m, rest, L22, ldl, B + h, ldb);
+        odvgp_gemm(blas, 0, 0, m, h, rest, -1, B + h, ldb, L21, ldl, 1, B, ldb);
+        odvgp_trsm(blas, 1, 0, m, h, L, ldl, B, ldb);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>potrf   Cholesky factors and what goes with them                                                                     */
+/*      potrf          A = L L^T       n^3/3 flops                                                                         */
+/*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further step  */
+/*      trtri          L <- L^-1       n^3/3                                                                               */
+/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL] section 3.3): 2 n^3/3                                      */
+/*      All by halves, as in trsm; only lower triangles are read and written.                                              */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
+{
+    return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
+}
+
+static odvgp_status odvgp__potrf_base(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        odvgp_real *row = A + i * lda;
+        for (ptrdiff_t j = 0; j < i; j++) row[j] = (row[j] - isa->dot(j, row, A + j * lda)) / A[j * lda + j];
+        odvgp_real pivot = row[i] - isa->dot(i, row, row);
+        if (!(pivot > 0) || !(pivot - pivot == 0)) return odvgp__bad_pivot(info, first + i, pivot); /* NaN and infinity land here, too */
+        row[i] = ODVGP__SQRT(pivot);
+    }
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
+{
+    if (n <= ODVGP__BASE) return odvgp__potrf_base(odvgp__row(blas), n, A, lda, first, info);
+    ptrdiff_t h = odvgp__half(n);
+    odvgp_real *A21 = A + h * lda, *A22 = A21 + h;
+    odvgp_status s = odvgp__potrf_from(blas, h, A, lda, first, info);
+    if (s) return s;
+    odvgp_trsm(blas, 1, 1, n - h, h, A, lda, A21, lda);
+    odvgp_syrk(blas, 0, n - h, h, -1, A21, lda, NULL, 1, A22, lda);
+    return odvgp__potrf_from(blas, n - h, A22, lda, first + h, info);
+}
+
+ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info)
+{
+    return odvgp__potrf_from(blas, n, A, lda, 0, info);
+}
+
+static odvgp_status odvgp__potrf_reverse_base(ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp)
+{
+    for (ptrdiff_t i = n - 1; i >= 0; i--) {
+        odvgp_real *row = P + i * ldp, pivot = row[i];
+        if (!(pivot > 0) || !(pivot - pivot == 0)) return ODVGP_E_NOT_PD;
+        row[i] = ODVGP__SQRT(pivot);
+        for (ptrdiff_t j = 0; j < i; j++) row[j] /= row[i];
+        for (ptrdiff_t k = 0; k < i; k++)
+            for (ptrdiff_t j = 0; j <= k; j++) P[k * ldp + j] -= row[k] * row[j];
+    }
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp)
+{
+    if (n <= ODVGP__BASE) return odvgp__potrf_reverse_base(n, P, ldp);
+    ptrdiff_t h = odvgp__half(n);
+    odvgp_real *P21 = P + h * ldp, *P22 = P21 + h;
+    odvgp_status s = odvgp__potrf_reverse(blas, n - h, P22, ldp);
+    if (s) return s;
+    odvgp_trsm(blas, 0, 1, n - h, h, P22, ldp, P21, ldp);
+    odvgp_syrk(blas, 1, h, n - h, -1, P21, ldp, NULL, 1, P, ldp);
+    return odvgp__potrf_reverse(blas, h, P, ldp);
+}
+
+static void odvgp__trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
+{
+    if (n <= ODVGP__BASE) {
+        for (ptrdiff_t i = 0; i < n; i++) { /* row i of the inverse from the rows above, already inverted */
+            odvgp_real *row = L + i * ldl, inverse = 1 / row[i];
+            for (ptrdiff_t j = 0; j < i; j++) {
+                odvgp_real sum = 0;
+                for (ptrdiff_t k = j; k < i; k++) sum += row[k] * L[k * ldl + j];
+                row[j] = -sum * inverse;
+            }
+            row[i] = inverse;
+        }
+        return;
+    }
+    ptrdiff_t h = odvgp__half(n);
+    odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
+    odvgp_trsm(blas, 1, 0, n - h, h, L, ldl, L21, ldl);
+    odvgp_trsm(blas, 0, 0, n - h, h, L22, ldl, L21, ldl);
+    for (ptrdiff_t i = 0; i < n - h; i++)
+        for (ptrdiff_t j = 0; j < h; j++) L21[i * ldl + j] = -L21[i * ldl + j];
+    odvgp__trtri(blas, h, L, ldl);
+    odvgp__trtri(blas, n - h, L22, ldl);
+}
+
+/*  Unblocked, [CHOL] algorithm 5: column by column from the last. */
+static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
+{
+    for (ptrdiff_t j = n - 1; j >= 0; j--) {
+        odvgp_real inverse = 1 / L[j * ldl + j], sum = 0;
+        for (ptrdiff_t i = j + 1; i < n; i++) sum += L[i * ldl + j] * G[i * ldg + j];
+        G[j * ldg + j] -= sum * inverse;
+        for (ptrdiff_t i = j; i < n; i++) G[i * ldg + j] *= inverse;
+        for (ptrdiff_t i = j; i < n; i++)
+            for (ptrdiff_t k = 0; k < j; k++) {
+                G[j * ldg + k] -= G[i * ldg + j] * L[i * ldl + k];
+                if (i > j) G[i * ldg + k] -= G[i * ldg + j] * L[j * ldl + k];
+            }
+        G[j * ldg + j] *= ODVGP__R(0.5);
+    }
+}
+
+/*  G holds dL in its lower triangle and receives the derivative with respect to the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. */
+static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
+{
+    if (n <= ODVGP__BASE) { odvgp__potrf_adjoint_base(n, L, ldl, G, ldg); return; }
+    ptrdiff_t h = odvgp__half(n), rest = n - h;
+    const odvgp_real *L21 = L + h * ldl;
+    odvgp_real *G21 = G + h * ldg, *G22 = G21 + h;
+    odvgp__potrf_adjoint(blas, rest, L21 + h, ldl, G22, ldg);
+    odvgp__mm g = odvgp__mm_make(0, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg); /* A22 - L21 L21^T */
+    g.a_part = ODVGP__LOWER;
+    odvgp__mm_run(blas, &g);
+    g = odvgp__mm_make(1, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
+    g.a_part = ODVGP__UPPER;
+    odvgp__mm_run(blas, &g);
+    odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg);                                      /* A21 L11^-T */
+    g = odvgp__mm_make(1, 0, h, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
+    g.c_part = ODVGP__LOWER;
+    odvgp__mm_run(blas, &g);
+    odvgp__potrf_adjoint(blas, h, L, ldl, G, ldg);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                     */
+/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns and v the variance:                        */
+/*        rbf v exp(-r^2/2), matern12 v exp(-r), matern32 v (1+s) exp(-s), s = sqrt(3) r, matern52 v (1+s+s^2/3) exp(-s), s = sqrt(5) r */
+/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. Leaves with the same columns and one     */
+/*      lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that stay in L1.             */
+/*      The adjoint goes back through the nodes of a chunk to G = dloss/d(squared distance), and from there with two products to   */
+/*      the inputs: with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one lengthscale per column likewise.   */
+/*      Cost: n m (3 D + about 20 per leaf); the adjoint about three times that.                                            */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__MAX_RANGES 8
+#define ODVGP__MAX_NODES (2 * ODVGP_MAX_LEAVES)
+#define ODVGP__KROWS 256 /* rows of G held at once */
+
+enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
+enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2 };
+
+/*  Only 32-bit numbers, so that predictors and files can hold it as it is. */
+typedef struct odvgp__leaf {
+    uint32_t type, ard, nls, ls, var; /* ls, var: where its hyperparameters stand */
+    uint32_t group, given, ndims;
+    uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); no range: all */
+} odvgp__leaf;
+
+typedef struct odvgp__kernel {
+    uint32_t D, nleaf, nnode, nhyp, ngroup;
+    uint32_t group_leaf[ODVGP_MAX_LEAVES]; /* the leaf that says a group's columns and scales */
+    uint32_t node[ODVGP__MAX_NODES][3];    /* kind; leaf, or the two operands */
+    odvgp__leaf leaf[ODVGP_MAX_LEAVES];
+} odvgp__kernel;
+
+static const char *const odvgp__leaf_names[ODVGP__LEAF_TYPES] = {"rbf", "matern12", "matern32", "matern52"};
+
+/* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] --- */
+
+typedef struct odvgp__parser {
+    const char *start, *at, *error; /* error: the first complaint, NULL so far */
+    odvgp__kernel *k;
+    double *value;                  /* [.][2] lengthscale and variance of each leaf, where given */
+    int depth;
+} odvgp__parser;
+
+static uint32_t odvgp__parse_fail(odvgp__parser *p, const char *error)
+{
+    if (!p->error) p->error = error;
+    return 0;
+}
+
+static void odvgp__skip_spaces(odvgp__parser *p)
+{
+    while (*p->at == ' ' || *p->at == '\t') p->at++;
+}
+
+static int odvgp__accept(odvgp__parser *p, const char *token)
+{
+    size_t n = strlen(token);
+    odvgp__skip_spaces(p);
+    if (strncmp(p->at, token, n)) return 0;
+    p->at += n;
+    return 1;
+}
+
+static double odvgp__parse_number(odvgp__parser *p)
+{
+    double v = 0, e = 0;
+    int digits = 0, exponent = 0, negative;
+    odvgp__skip_spaces(p);
+    for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) v = 10 * v + (*p->at - '0');
+    if (*p->at == '.')
+        for (p->at++; *p->at >= '0' && *p->at <= '9'; p->at++, digits++, exponent--) v = 10 * v + (*p->at - '0');
+    if (!digits) return (double)odvgp__parse_fail(p, "a number is missing");
+    if (*p->at == 'e' || *p->at == 'E') {
+        p->at++;
+        negative = *p->at == '-';
+        if (*p->at == '-' || *p->at == '+') p->at++;
+        if (*p->at < '0' || *p->at > '9') odvgp__parse_fail(p, "an exponent is missing");
+        for (; *p->at >= '0' && *p->at <= '9'; p->at++) e = ODVGP__MIN(10 * e + (*p->at - '0'), 9999);
+        exponent += (int)(negative ? -e : e);
+    }
+    return exponent < 0 ? v / pow(10, -exponent) : v * pow(10, exponent);
+}
+
+static uint32_t odvgp__parse_column(odvgp__parser *p)
+{
+    double v = odvgp__parse_number(p);
+    return v == floor(v) && v <= p->k->D ? (uint32_t)v : odvgp__parse_fail(p, "a column is not below the number of inputs");
+}
+
+/*  dims=0:3+5 */
+static void odvgp__parse_dims(odvgp__parser *p, odvgp__leaf *leaf)
+{
+    leaf->ndims = 0;
+    do {
+        if (leaf->nranges == ODVGP__MAX_RANGES) { odvgp__parse_fail(p, "too many ranges in dims"); return; }
+        uint32_t *range = leaf->range[leaf->nranges++];
+        range[0] = odvgp__parse_column(p);
+        range[1] = odvgp__accept(p, ":") ? odvgp__parse_column(p) : range[0] + 1;
+        if (range[1] <= range[0] || range[1] > p->k->D) { odvgp__parse_fail(p, "a range of columns is empty or beyond the inputs"); return; }
+        leaf->ndims += range[1] - range[0];
+    } while (odvgp__accept(p, "+"));
+}
+
+static double odvgp__parse_positive(odvgp__parser *p, odvgp__leaf *leaf, uint32_t given)
+{
+    double v;
+    odvgp__skip_spaces(p);
+    v = *p->at == '-' ? -1 : odvgp__parse_number(p);
+    if (!(v > 0) || v > 1e30) odvgp__parse_fail(p, "lengthscale and variance must be above 0 and finite");
+    if (leaf->given & given) odvgp__parse_fail(p, "a value is given twice");
+    leaf->given |= given;
+    return v;
+}
+
+static void odvgp__parse_arguments(odvgp__parser *p, odvgp__leaf *leaf, double *value)
+{
+    do {
+        if (odvgp__accept(p, "ard")) leaf->ard = 1;
+        else if (odvgp__accept(p, "dims")) { if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing"); odvgp__parse_dims(p, leaf); }
+        else if (odvgp__accept(p, "variance")) {
+            if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
+            value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
+        } else {
+            if (odvgp__accept(p, "lengthscale") && !odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
+            value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
+        }
+    } while (!p->error && odvgp__accept(p, ","));
+    if (!odvgp__accept(p, ")")) odvgp__parse_fail(p, "')' is missing");
+}
+
+static uint32_t odvgp__new_node(odvgp__parser *p, uint32_t kind, uint32_t a, uint32_t b)
+{
+    uint32_t *node = p->k->node[p->k->nnode];
+    node[0] = kind;
+    node[1] = a;
+    node[2] = b;
+    return p->k->nnode++;
+}
+
+static uint32_t odvgp__parse_leaf(odvgp__parser *p)
+{
+    odvgp__kernel *k = p->k;
+    uint32_t type = 0;
+    size_t length = 0;
+    odvgp__skip_spaces(p);
+    while ((p->at[length] >= 'a' && p->at[length] <= 'z') || (p->at[length] >= '0' && p->at[length] <= '9')) length++;
+    while (type < ODVGP__LEAF_TYPES && (strlen(odvgp__leaf_names[type]) != length || strncmp(odvgp__leaf_names[type], p->at, length))) type++;
+    if (type == ODVGP__LEAF_TYPES) return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
+    if (k->nleaf == ODVGP_MAX_LEAVES) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_LEAVES)");
+    p->at += length;
+    odvgp__leaf *leaf = &k->leaf[k->nleaf];
+    double *value = p->value + 2 * k->nleaf;
+    leaf->type = type;
+    leaf->ndims = k->D;
+    if (odvgp__accept(p, "(") && !odvgp__accept(p, ")")) odvgp__parse_arguments(p, leaf, value);
+    return odvgp__new_node(p, ODVGP__NODE_LEAF, k->nleaf++, 0);
+}
+
+static uint32_t odvgp__parse_expression(odvgp__parser *p);
+
+static uint32_t odvgp__parse_factor(odvgp__parser *p)
+{
+    if (!odvgp__accept(p, "(")) return odvgp__parse_leaf(p);
+    if (++p->depth > 32) return odvgp__parse_fail(p, "parentheses nested too deeply");
+    uint32_t node = odvgp__parse_expression(p);
+    if (!odvgp__accept(p, ")")) odvgp__parse_fail(p, "')' is missing");
+    p->depth--;
+    return node;
+}
+
+static uint32_t odvgp__parse_term(odvgp__parser *p)
+{
+    uint32_t node = odvgp__parse_factor(p);
+    while (!p->error && odvgp__accept(p, "*")) {
+        uint32_t right = odvgp__parse_factor(p);
+        if (!p->error) node = odvgp__new_node(p, ODVGP__NODE_PRODUCT, node, right);
+    }
+    return node;
+}
+
+static uint32_t odvgp__parse_expression(odvgp__parser *p)
+{
+    uint32_t node = odvgp__parse_term(p);
+    while (!p->error && odvgp__accept(p, "+")) {
+        uint32_t right = odvgp__parse_term(p);
+        if (!p->error) node = odvgp__new_node(p, ODVGP__NODE_SUM, node, right);
+    }
+    return node;
+}
+
+/*  Places of the hyperparameters, and groups of leaves with the same columns and a single lengthscale. */
+static void odvgp__kernel_finish(odvgp__kernel *k)
+{
+    for (uint32_t i = 0; i < k->nleaf; i++) {
+        odvgp__leaf *leaf = &k->leaf[i];
+        leaf->nls = leaf->ard ? leaf->ndims : 1;
+        leaf->ls = k->nhyp;
+        leaf->var = leaf->ls + leaf->nls;
+        k->nhyp = leaf->var + 1;
+        leaf->group = k->ngroup;
+        for (uint32_t g = 0; g < k->ngroup; g++) {
+            const odvgp__leaf *other = &k->leaf[k->group_leaf[g]];
+            if (!leaf->ard && !other->ard && leaf->nranges == other->nranges && !memcmp(leaf->range, other->range, sizeof leaf->range))
+                leaf->group = g;
+        }
+        if (leaf->group == k->ngroup) k->group_leaf[k->ngroup++] = i;
+    }
+}
+
+/*  value [2 * ODVGP_MAX_LEAVES] receives lengthscale and variance of each leaf, 1 where none is given. */
+static odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
+{
+    odvgp__parser p;
+    memset(k, 0, sizeof *k);
+    memset(&p, 0, sizeof p);
+    k->D = (uint32_t)D;
+    for (int i = 0; i < 2 * ODVGP_MAX_LEAVES; i++) value[i] = 1;
+    p.start = p.at = text;
+    p.k = k;
+    p.value = value;
+    odvgp__parse_expression(&p);
+    odvgp__skip_spaces(&p);
+    if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
+    if (p.error) return odvgp__fail(info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(unsigned char)*p.at, p.error);
+    odvgp__kernel_finish(k);
+    return ODVGP_OK;
+}
+
+/* --- printing --- */
+
+static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp_real *hyp)
+{
+    odvgp__put(t, odvgp__leaf_names[leaf->type]);
+    odvgp__put(t, "(");
+    odvgp__put_real(t, (double)hyp[leaf->ls]);
+    odvgp__put(t, ", variance=");
+    odvgp__put_real(t, (double)hyp[leaf->var]);
+    if (leaf->ard) odvgp__put(t, ", ard");
+    for (uint32_t r = 0; r < leaf->nranges; r++) {
+        odvgp__put(t, r ? "+" : ", dims=");
+        odvgp__put_int(t, (ptrdiff_t)leaf->range[r][0]);
+        if (leaf->range[r][1] - leaf->range[r][0] > 1) { odvgp__put(t, ":"); odvgp__put_int(t, (ptrdiff_t)leaf->range[r][1]); }
+    }
+    odvgp__put(t, ")");
+}
+
+static void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvgp_real *hyp, uint32_t node, int inside_product)
+{
+    const uint32_t *n = k->node[node];
+    if (n[0] == ODVGP__NODE_LEAF) { odvgp__put_leaf(t, &k->leaf[n[1]], hyp); return; }
+    int product = n[0] == ODVGP__NODE_PRODUCT, parentheses = inside_product && !product;
+    if (parentheses) odvgp__put(t, "(");
+    odvgp__put_kernel(t, k, hyp, n[1], product);
+    odvgp__put(t, product ? " * " : " + ");
+    odvgp__put_kernel(t, k, hyp, n[2], product);
+    if (parentheses) odvgp__put(t, ")");
+}
+
+/* --- points: centred columns of a group, divided by the lengthscales where there is one for each column --- */
+
+/*  Column number `index` of the leaf's active columns. */
+static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
+{
+    for (uint32_t r = 0; r < leaf->nranges; r++) {
+        ptrdiff_t width = (ptrdiff_t)(leaf->range[r][1] - leaf->range[r][0]);
+        if (index < width) return (ptrdiff_t)leaf->range[r][0] + index;
+        index -= width;
+    }
+    return index;
+}
+
+/*  to[i * rs + d * cs] for all points i and active columns d. */
+static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre,
+                          odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
+{
+    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[group]];
+    ptrdiff_t D = (ptrdiff_t)k->D;
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+        ptrdiff_t column = odvgp__column(leaf, d);
+        odvgp_real shift = centre[column], scale = leaf->ard ? 1 / hyp[leaf->ls + (uint32_t)d] : 1;
+        for (ptrdiff_t i = 0; i < n; i++) to[i * rs + d * cs] = (X[i * D + column] - shift) * scale;
+    }
+}
+
+static ptrdiff_t odvgp__padded(ptrdiff_t n) { return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK; }
+
+/*  One operation on K = k(X1, X2): what it reads, what it writes, and its scratch. */
+typedef struct odvgp__kjob {
+    const odvgp_blas *blas;
+    const odvgp__kernel *k;
+    const odvgp_real *hyp, *X1, *X2;
+    ptrdiff_t n, m;
+    int lower;                      /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    odvgp_real *K; ptrdiff_t ldk;   /* forward: K [n,m], or */
+    const odvgp_real *a; odvgp_real *out; ptrdiff_t P, lda, ldo; /* out [P,n] = a [P,m] K^T */
+    const odvgp_real *dK; ptrdiff_t lddk; /* adjoint of K, or */
+    const odvgp_real *dout;         /* [P,n] adjoint of out */
+    odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
+    /* scratch */
+    odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *G[ODVGP_MAX_LEAVES], *V[ODVGP_MAX_LEAVES];
+    odvgp_real *R, *T, *partial;
+    ptrdiff_t ld, first, rows;      /* padded m; the rows in hand */
+    int tasks;
+} odvgp__kjob;
+
+static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g) { return (ptrdiff_t)k->leaf[k->group_leaf[g]].ndims; }
+
+/*  Columns of the right factor in dw: u, u^2 where a lengthscale stands for each column, 1. */
+static ptrdiff_t odvgp__factor_cols(const odvgp__kernel *k, uint32_t g)
+{
+    return odvgp__group_dims(k, g) * (k->leaf[k->group_leaf[g]].ard ? 2 : 1) + 1;
+}
+
+static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, int adjoint, odvgp__kjob *job)
+{
+    ptrdiff_t ld = odvgp__padded(m), rows = adjoint ? ODVGP__MIN(n, ODVGP__KROWS) : n, widest = 1;
+    job->ld = ld;
+    job->centre = odvgp__take(a, 1, (ptrdiff_t)k->D);
+    for (uint32_t g = 0; g < k->ngroup; g++) {
+        ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g);
+        job->zt[g] = odvgp__take(a, nd, ld);
+        job->u[g] = odvgp__take(a, rows, nd);
+        if (!adjoint) continue;
+        job->w[g] = odvgp__take(a, m, nd + 1);
+        job->G[g] = odvgp__take(a, rows, ld);
+        job->V[g] = odvgp__take(a, m, q);
+        widest = ODVGP__MAX(widest, q);
+    }
+    if (!adjoint) return;
+    job->R = odvgp__take(a, rows, widest);
+    job->T = odvgp__take(a, rows, widest);
+    job->partial = odvgp__take(a, ld / ODVGP__CHUNK, (ptrdiff_t)k->nhyp);
+}
+
+/*  Centre on the mean of X2, lay the points of X2 out by columns. */
+static void odvgp__kernel_prepare(odvgp__kjob *job)
+{
+    const odvgp__kernel *k = job->k;
+    ptrdiff_t D = (ptrdiff_t)k->D;
+    odvgp__zero(job->centre, D);
+    for (ptrdiff_t j = 0; j < job->m; j++)
+        for (ptrdiff_t d = 0; d < D; d++) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
+    for (uint32_t g = 0; g < k->ngroup; g++) {
+        ptrdiff_t nd = odvgp__group_dims(k, g);
+        odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->zt[g], 1, job->ld);
+        for (ptrdiff_t d = 0; d < nd; d++) odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
+    }
+}
+
+/* --- one chunk: 64 entries of one row --- */
+
+typedef struct odvgp__kchunk {
+    odvgp_real d2[ODVGP_MAX_LEAVES][ODVGP__CHUNK], dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK];
+    odvgp_real value[ODVGP__MAX_NODES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
+} odvgp__kchunk;
+
+/*  Squared distance times this is r^2 (distances of ARD groups are scaled already). */
+static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *hyp)
+{
+    return leaf->ard ? 1 : 1 / (hyp[leaf->ls] * hyp[leaf->ls]);
+}
+
+/*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's are the kernel's. */
+static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, int derivative)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    for (uint32_t g = 0; g < k->ngroup; g++) {
+        ptrdiff_t nd = odvgp__group_dims(k, g);
+        isa->sqdist(nd, job->u[g] + row * nd, job->zt[g] + j, job->ld, c->d2[g]);
+    }
+    for (uint32_t t = 0; t < k->nnode; t++) {
+        const uint32_t *node = k->node[t];
+        odvgp_real *v = c->value[t];
+        if (node[0] == ODVGP__NODE_LEAF) {
+            const odvgp__leaf *leaf = &k->leaf[node[1]];
+            isa->radial((int)leaf->type, job->hyp[leaf->var], odvgp__leaf_scale(leaf, job->hyp), c->d2[leaf->group], v,
+                        derivative ? c->dk[node[1]] : NULL);
+            continue;
+        }
+        const odvgp_real *x = c->value[node[1]], *y = c->value[node[2]];
+        if (node[0] == ODVGP__NODE_SUM)
+            for (int i = 0; i < ODVGP__CHUNK; i++) v[i] = x[i] + y[i];
+        else
+            for (int i = 0; i < ODVGP__CHUNK; i++) v[i] = x[i] * y[i];
+    }
+    return c->value[k->nnode - 1];
+}
+
+/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored). */
+static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    odvgp_real *partial = job->partial + j / ODVGP__CHUNK * (ptrdiff_t)k->nhyp;
+    for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->G[g] + row * job->ld + j, ODVGP__CHUNK);
+    for (uint32_t t = k->nnode; t-- > 0;) {
+        const uint32_t *node = k->node[t];
+        odvgp_real *adjoint = c->adjoint[t];
+        if (node[0] != ODVGP__NODE_LEAF) {
+            odvgp_real *x = c->adjoint[node[1]], *y = c->adjoint[node[2]];
+            const odvgp_real *vx = c->value[node[1]], *vy = c->value[node[2]];
+            int product = node[0] == ODVGP__NODE_PRODUCT;
+            for (int i = 0; i < ODVGP__CHUNK; i++) {
+                x[i] = product ? adjoint[i] * vy[i] : adjoint[i];
+                y[i] = product ? adjoint[i] * vx[i] : adjoint[i];
+            }
+            continue;
+        }
+        const odvgp__leaf *leaf = &k->leaf[node[1]];
+        odvgp_real scale = odvgp__leaf_scale(leaf, job->hyp), *dk = c->dk[node[1]], *G = job->G[leaf->group] + row * job->ld + j;
+        partial[leaf->var] += isa->dot(ODVGP__CHUNK, adjoint, c->value[t]) / job->hyp[leaf->var];
+        for (int i = 0; i < ODVGP__CHUNK; i++) {
+            dk[i] *= adjoint[i] * scale;
+            G[i] += dk[i];
+        }
+        if (!leaf->ard) partial[leaf->ls] += isa->dot(ODVGP__CHUNK, dk, c->d2[leaf->group]) * -2 / job->hyp[leaf->ls];
+    }
+}
+
+/* --- forward --- */
+
+static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t i)
+{
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t end = job->lower ? i + 1 : job->m;
+    for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
+        const odvgp_real *v = odvgp__chunk_forward(job, c, i, j, 0);
+        ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
+        if (job->K) odvgp__copy(job->K + i * job->ldk + j, v, cols);
+        else
+            for (ptrdiff_t p = 0; p < job->P; p++) {
+                odvgp_real part = isa->dot(cols, v, job->a + p * job->lda + j), *o = job->out + p * job->ldo + i;
+                *o = j ? *o + part : part;
+            }
+    }
+    if (job->K) odvgp__zero(job->K + i * job->ldk + end, job->m - end);
+}
+
+static void odvgp__kernel_task(void *arg, int t)
+{
+    const odvgp__kjob *job = (const odvgp__kjob *)arg;
+    odvgp__kchunk chunk;
+    if (job->lower) { /* rows from both ends, so that each task gets as much of the triangle */
+        for (ptrdiff_t i = t; i < job->n; i += job->tasks) odvgp__kernel_row(job, &chunk, i);
+    } else {
+        ptrdiff_t from, to;
+        odvgp__share(job->n, 1, job->tasks, t, &from, &to);
+        for (ptrdiff_t i = from; i < to; i++) odvgp__kernel_row(job, &chunk, i);
+    }
+}
+
+/*  job->K or job->out, with scratch from the arena. */
+static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
+{
+    if (job->n == 0) return;
+    if (job->m == 0) {
+        for (ptrdiff_t p = 0; job->out && p < job->P; p++) odvgp__zero(job->out + p * job->ldo, job->n);
+        return;
+    }
+    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, 0, job);
+    ODVGP_ASSERT(!scratch.bad);
+    odvgp__kernel_prepare(job);
+    for (uint32_t g = 0; g < job->k->ngroup; g++)
+        odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g], odvgp__group_dims(job->k, g), 1);
+    job->tasks = job->n * job->m < 4096 ? 1 : odvgp__tasks(&job->blas->threads);
+    odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_task, job);
+}
+
+/* --- adjoint --- */
+
+/*  Columns are shared out, so that sums over rows (da, partial) belong to one task each. */
+static void odvgp__kernel_adjoint_task(void *arg, int t)
+{
+    const odvgp__kjob *job = (const odvgp__kjob *)arg;
+    odvgp__kchunk c;
+    odvgp_real *root = c.adjoint[job->k->nnode - 1];
+    ptrdiff_t from, to;
+    odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &from, &to);
+    for (ptrdiff_t r = 0; r < job->rows; r++) {
+        ptrdiff_t i = job->first + r;
+        for (ptrdiff_t j = from; j < to; j += ODVGP__CHUNK) {
+            ptrdiff_t cols = ODVGP__MIN((job->lower ? i + 1 : job->m) - j, ODVGP__CHUNK);
+            if (cols <= 0) {
+                for (uint32_t g = 0; g < job->k->ngroup; g++) odvgp__zero(job->G[g] + r * job->ld + j, ODVGP__CHUNK);
+                continue;
+            }
+            const odvgp_real *v = odvgp__chunk_forward(job, &c, r, j, 1);
+            odvgp__zero(root, ODVGP__CHUNK);
+            if (job->dK) odvgp__copy(root, job->dK + i * job->lddk + j, cols);
+            else
+                for (ptrdiff_t p = 0; p < job->P; p++) {
+                    odvgp_real o = job->dout[p * job->ldo + i];
+                    odvgp__row(job->blas)->axpy(cols, o, job->a + p * job->lda + j, root);
+                    if (job->da) odvgp__row(job->blas)->axpy(cols, o, v, job->da + p * job->lda + j);
+                }
+            odvgp__chunk_reverse(job, &c, r, j);
+        }
+    }
+}
+
+/*  V += G^T [u, u^2, 1] over the rows in hand; T = G [w, 1] and from it dX1. */
+static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
+    ptrdiff_t nd = (ptrdiff_t)leaf->ndims, q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    for (ptrdiff_t r = 0; r < job->rows; r++) {
+        const odvgp_real *u = job->u[g] + r * nd;
+        odvgp_real *row = job->R + r * q;
+        odvgp__copy(row, u, nd);
+        if (leaf->ard)
+            for (ptrdiff_t d = 0; d < nd; d++) row[nd + d] = u[d] * u[d];
+        row[q - 1] = 1;
+    }
+    if (job->dX2 || leaf->ard) odvgp_gemm(job->blas, 1, 0, job->m, q, job->rows, 1, job->G[g], job->ld, job->R, q, 1, job->V[g], q);
+    if (!job->dX1) return;
+    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, job->m, 1, job->G[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
+    for (ptrdiff_t r = 0; r < job->rows; r++)
+        for (ptrdiff_t d = 0; d < nd; d++) {
+            odvgp_real scale = leaf->ard ? 1 / job->hyp[leaf->ls + (uint32_t)d] : 1, *t = job->T + r * (nd + 1);
+            job->dX1[(job->first + r) * D + odvgp__column(leaf, d)] += 2 * scale * (t[nd] * job->u[g][r * nd + d] - t[d]);
+        }
+}
+
+/*  From V to dX2 and to the lengthscales of each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd + w_jd^2 V1_j). */
+static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
+    ptrdiff_t nd = (ptrdiff_t)leaf->ndims, q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    for (ptrdiff_t d = 0; d < nd; d++) {
+        odvgp_real scale = leaf->ard ? 1 / job->hyp[leaf->ls + (uint32_t)d] : 1, sum = 0;
+        ptrdiff_t column = odvgp__column(leaf, d);
+        for (ptrdiff_t j = 0; j < job->m; j++) {
+            const odvgp_real *V = job->V[g] + j * q, w = job->w[g][j * (nd + 1) + d];
+            if (leaf->ard) sum += V[nd + d] - 2 * w * V[d] + w * w * V[q - 1];
+            if (job->dX2) job->dX2[j * D + column] += 2 * scale * (V[q - 1] * w - V[d]);
+        }
+        if (leaf->ard && job->dhyp) job->dhyp[leaf->ls + (uint32_t)d] -= 2 * scale * sum;
+    }
+}
+
+static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
+{
+    const odvgp__kernel *k = job->k;
+    if (job->n == 0 || job->m == 0) return;
+    odvgp__kernel_scratch(&scratch, k, job->n, job->m, 1, job);
+    ODVGP_ASSERT(!scratch.bad);
+    odvgp__kernel_prepare(job);
+    ptrdiff_t chunks = job->ld / ODVGP__CHUNK, nhyp = (ptrdiff_t)k->nhyp;
+    odvgp__zero(job->partial, chunks * nhyp);
+    for (uint32_t g = 0; g < k->ngroup; g++) {
+        ptrdiff_t nd = odvgp__group_dims(k, g);
+        odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
+        for (ptrdiff_t j = 0; j < job->m; j++) job->w[g][j * (nd + 1) + nd] = 1;
+        odvgp__zero(job->V[g], job->m * odvgp__factor_cols(k, g));
+    }
+    job->tasks = job->n * job->m < 4096 ? 1 : (int)ODVGP__MIN((ptrdiff_t)odvgp__tasks(&job->blas->threads), chunks);
+    for (job->first = 0; job->first < job->n; job->first += job->rows) {
+        job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
+        for (uint32_t g = 0; g < k->ngroup; g++)
+            odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows, job->centre, job->u[g], odvgp__group_dims(k, g), 1);
+        odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_adjoint_task, job);
+        for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(job, g);
+    }
+    for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
+    if (job->dhyp)
+        for (ptrdiff_t c = 0; c < chunks; c++)
+            for (ptrdiff_t h = 0; h < nhyp; h++) job->dhyp[h] += job->partial[c * nhyp + h];
+}
+
+/*  k(x,x): the same for all x with stationary leaves. value [nnode] receives the nodes'. */
+static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real *value)
+{
+    for (uint32_t t = 0; t < k->nnode; t++) {
+        const uint32_t *node = k->node[t];
+        value[t] = node[0] == ODVGP__NODE_LEAF ? hyp[k->leaf[node[1]].var]
+                 : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]] : value[node[1]] * value[node[2]];
+    }
+    return value[k->nnode - 1];
+}
+
+static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real adjoint, odvgp_real *dhyp)
+{
+    odvgp_real value[ODVGP__MAX_NODES], d[ODVGP__MAX_NODES];
+    odvgp__kernel_diag(k, hyp, value);
+    d[k->nnode - 1] = adjoint;
+    for (uint32_t t = k->nnode; t-- > 0;) {
+        const uint32_t *node = k->node[t];
+        if (node[0] == ODVGP__NODE_LEAF) { dhyp[k->leaf[node[1]].var] += d[t]; continue; }
+        d[node[1]] = node[0] == ODVGP__NODE_SUM ? d[t] : d[t] * value[node[2]];
+        d[node[2]] = node[0] == ODVGP__NODE_SUM ? d[t] : d[t] * value[node[1]];
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>likelihoods   what y says about f                                                                                    */
+/*      One row each: E_q[log p(y|f)] for q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)].      */
+/*      Gaussian, noise variance s: -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s).                    */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+typedef struct odvgp__likelihood {
+    const char *name, *param; /* its parameter's slot */
+    /* The sum over n points. Derivatives are stored in dmean, dvar, and added to *dparam; any may be NULL. */
+    double (*expect)(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, odvgp_real param, odvgp_real *dmean,
+                     odvgp_real *dvar, double *dparam);
+    odvgp_real (*y_var)(odvgp_real mean, odvgp_real var, odvgp_real param);
+    odvgp_real (*log_density)(odvgp_real y, odvgp_real mean, odvgp_real var, odvgp_real param);
+} odvgp__likelihood;
+
+static double odvgp__gaussian_expect(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, odvgp_real s,
+                                     odvgp_real *dmean, odvgp_real *dvar, double *dparam)
+{
+    double squares = 0, inverse = 1 / (double)s;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double d = (double)(y[i] - mean[i]);
+        squares += d * d + (double)var[i];
+        if (dmean) dmean[i] = (odvgp_real)(d * inverse);
+        if (dvar) dvar[i] = (odvgp_real)(-0.5 * inverse);
+    }
+    if (dparam) *dparam += 0.5 * inverse * (squares * inverse - (double)n);
+    return -0.5 * ((double)n * (odvgp__log_2pi + log((double)s)) + squares * inverse);
+}
+
+static odvgp_real odvgp__gaussian_y_var(odvgp_real mean, odvgp_real var, odvgp_real s)
+{
+    (void)mean;
+    return var + s;
+}
+
+static odvgp_real odvgp__gaussian_log_density(odvgp_real y, odvgp_real mean, odvgp_real var, odvgp_real s)
+{
+    double v = (double)var + (double)s, d = (double)(y - mean);
+    return (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+}
+
+static const odvgp__likelihood odvgp__likelihoods[] = { /* in the order of odvgp_likelihood */
+    {"gaussian", "noise_variance", odvgp__gaussian_expect, odvgp__gaussian_y_var, odvgp__gaussian_log_density},
+};
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>predictor   the frozen model                                                                                         */
+/*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A = L^-1 K(Zb,x). */
+/*      A block without pointers: a head of 32-bit numbers, then reals whose places follow from the head. Nothing is written to it     */
+/*      after freezing. Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance.                      */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__PREDICTOR_MAGIC 0x5056444fu /* "ODVP" */
+
+struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
+    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals, reserved[7];
+    odvgp__kernel kernel;
+};
+
+/*  Where the reals stand. */
+typedef struct odvgp__view {
+    odvgp_real *hyp, *lik, *A, *b, *x_mean, *x_scale, *y_mean, *y_scale, *Z_beta, *Z_gamma, *alpha, *a_gamma, *L, *q_sqrt;
+} odvgp__view;
+
+static size_t odvgp__predictor_head(void) { return (sizeof(odvgp_predictor) + 63) & ~(size_t)63; }
+
+/*  Measured with base NULL; pieces are not padded, so that files are compact. Returns the number of reals, -1 if that overflows. */
+static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, odvgp__view *v)
+{
+    ptrdiff_t D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
+    int meanfn = (int)p->mean_function;
+    double total = 0;
+    ptrdiff_t used = 0;
+    struct { odvgp_real **at; ptrdiff_t rows, cols; } piece[14];
+    int n = 0;
+#define ODVGP__PIECE(field, r, c) (piece[n].at = &v->field, piece[n].rows = (r), piece[n].cols = (c), n++)
+    ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->kernel.nhyp);
+    ODVGP__PIECE(lik, 1, 1);
+    ODVGP__PIECE(A, meanfn == ODVGP_MEANFN_LINEAR ? D : 0, P);
+    ODVGP__PIECE(b, meanfn == ODVGP_MEANFN_ZERO ? 0 : 1, P);
+    ODVGP__PIECE(x_mean, 1, D);
+    ODVGP__PIECE(x_scale, 1, D);
+    ODVGP__PIECE(y_mean, 1, P);
+    ODVGP__PIECE(y_scale, 1, P);
+    ODVGP__PIECE(Z_beta, M, D);
+    ODVGP__PIECE(Z_gamma, Mg, D);
+    ODVGP__PIECE(alpha, P, M);
+    ODVGP__PIECE(a_gamma, P, Mg);
+    ODVGP__PIECE(L, M, M);
+    ODVGP__PIECE(q_sqrt, P * M, M);
+#undef ODVGP__PIECE
+    for (int i = 0; i < n; i++) total += (double)piece[i].rows * (double)piece[i].cols;
+    if (total > 4e9 || total > (double)PTRDIFF_MAX / 64) return -1;
+    for (int i = 0; i < n; i++) {
+        *piece[i].at = base ? base + used : NULL;
+        used += piece[i].rows * piece[i].cols;
+    }
+    return used;
+}
+
+static odvgp__view odvgp__view_of(const odvgp_predictor *p)
+{
+    odvgp__view v;
+    odvgp__view_layout(p, (odvgp_real *)(uintptr_t)((uintptr_t)p + odvgp__predictor_head()), &v); /* read only, whatever the type says */
+    return v;
+}
+
+static int odvgp__predictor_ok(const odvgp_predictor *p)
+{
+    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->real_size == sizeof(odvgp_real);
+}
+
+ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p) { return odvgp__predictor_ok(p) ? (ptrdiff_t)p->kernel.D : 0; }
+ODVGP_API ptrdiff_t odvgp_predictor_outputs(const odvgp_predictor *p) { return odvgp__predictor_ok(p) ? (ptrdiff_t)p->P : 0; }
+
+/*  Scratch of one turn of up to `rows` rows. */
+typedef struct odvgp__turn {
+    const odvgp_predictor *p;
+    odvgp__view v;
+    odvgp_blas blas;
+    odvgp__arena rest; /* for kernel matrices */
+    odvgp_real *X, *A, *T, *mean, *var, *square;
+    ptrdiff_t ld;
+} odvgp__turn;
+
+static void odvgp__turn_layout(odvgp__arena *a, const odvgp_predictor *p, const odvgp__isa *isa, ptrdiff_t rows, odvgp__turn *t)
+{
+    ptrdiff_t D = (ptrdiff_t)p->kernel.D, M = (ptrdiff_t)p->M, widest = ODVGP__MAX(M, (ptrdiff_t)p->M_gamma);
+    odvgp__kjob job;
+    size_t used, most;
+    t->p = p;
+    t->ld = rows;
+    t->v = odvgp__view_of(p);
+    t->X = odvgp__take(a, rows, D);
+    t->A = odvgp__take(a, M, rows);
+    t->T = odvgp__take(a, M, rows);
+    t->mean = odvgp__take(a, (ptrdiff_t)p->P, rows);
+    t->var = odvgp__take(a, (ptrdiff_t)p->P, rows);
+    t->square = odvgp__take(a, 1, rows);
+    odvgp__blas_layout(a, isa, NULL, ODVGP__MAX(M, rows), rows, M, &t->blas);
+    t->rest = *a;
+    used = a->used; /* the kernel matrices' scratch is taken anew by each of them */
+    odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, &job);
+    most = a->used;
+    a->used = used;
+    odvgp__kernel_scratch(a, &p->kernel, widest, rows, 0, &job);
+    a->used = ODVGP__MAX(most, a->used);
+}
+
+/*  The most over all instruction sets, so that a size holds wherever the block is used. */
+static size_t odvgp__turn_size(const odvgp_predictor *p, ptrdiff_t rows)
+{
+    size_t most = 0;
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++) {
+        odvgp__arena a;
+        odvgp__turn t;
+        odvgp__arena_init(&a, NULL, 0);
+        odvgp__turn_layout(&a, p, &odvgp__isas[i], rows, &t);
+        if (a.bad) return 0;
+        most = ODVGP__MAX(most, a.used);
+    }
+    return most + 64;
+}
+
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_predictor *p, ptrdiff_t rows)
+{
+    return odvgp__predictor_ok(p) && rows >= 1 ? odvgp__turn_size(p, rows) : 0;
+}
+
+/*  The largest turn that fits: sizes grow about linearly, so guess and go down. 0 if not one row fits. */
+static ptrdiff_t odvgp__turn_rows(const odvgp_predictor *p, ptrdiff_t n, size_t bytes)
+{
+    size_t one = odvgp__turn_size(p, 1), many = odvgp__turn_size(p, ODVGP__MIN(n, 256));
+    if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger turns are no faster */
+    if (bytes < one || !one) return 0;
+    ptrdiff_t low = 1, high = ODVGP__MIN(n, 256);
+    while (low + 1 < high) {
+        ptrdiff_t middle = (low + high) / 2;
+        if (odvgp__turn_size(p, middle) <= bytes) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+/*  Start a turn's scratch on the instruction set of the machine. */
+static odvgp_status odvgp__turn_begin(const odvgp_predictor *p, ptrdiff_t rows, void *scratch, size_t bytes, odvgp__turn *t)
+{
+    odvgp__arena a;
+    odvgp__arena_init(&a, scratch, bytes);
+    odvgp__turn_layout(&a, p, odvgp__isa_find(ODVGP_ISA_AUTO), rows, t);
+    return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
+}
+
+static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
+{
+    ptrdiff_t D = (ptrdiff_t)t->p->kernel.D;
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t d = 0; d < D; d++) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+}
+
+static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
+                                     const odvgp_real *X2, ptrdiff_t m)
+{
+    odvgp__kjob job;
+    memset(&job, 0, sizeof job);
+    job.blas = blas;
+    job.k = k;
+    job.hyp = hyp;
+    job.X1 = X1;
+    job.n = n;
+    job.X2 = X2;
+    job.m = m;
+    return job;
+}
+
+/*  out [P,n] = coefficients [P,m] K(X,Z)^T */
+static void odvgp__turn_kernel_vec(odvgp__turn *t, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m, const odvgp_real *coefficients, odvgp_real *out)
+{
+    odvgp__kjob job = odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->X, n, Z, m);
+    job.a = coefficients;
+    job.lda = m;
+    job.P = (ptrdiff_t)t->p->P;
+    job.out = out;
+    job.ldo = t->ld;
+    odvgp__kernel_run(&job, t->rest);
+}
+
+/*  Means of one turn on the scale of training, into t->mean. T is free at this time. */
+static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n)
+{
+    const odvgp_predictor *p = t->p;
+    ptrdiff_t P = (ptrdiff_t)p->P, D = (ptrdiff_t)p->kernel.D;
+    odvgp__turn_kernel_vec(t, n, t->v.Z_beta, (ptrdiff_t)p->M, t->v.alpha, t->mean);
+    if (p->M_gamma) {
+        odvgp__turn_kernel_vec(t, n, t->v.Z_gamma, (ptrdiff_t)p->M_gamma, t->v.a_gamma, t->var);
+        for (ptrdiff_t q = 0; q < P; q++)
+            for (ptrdiff_t i = 0; i < n; i++) t->mean[q * t->ld + i] += t->var[q * t->ld + i];
+    }
+    for (ptrdiff_t q = 0; q < P && p->mean_function != ODVGP_MEANFN_ZERO; q++)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            odvgp_real sum = t->v.b[q];
+            for (ptrdiff_t d = 0; d < D && p->mean_function == ODVGP_MEANFN_LINEAR; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
+            t->mean[q * t->ld + i] += sum;
+        }
+}
+
+static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+{
+    odvgp__zero(out, cols);
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
+}
+
+/*  A = L^-1 K(Zb,X) */
+static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
+{
+    ptrdiff_t M = (ptrdiff_t)t->p->M;
+    odvgp__kjob job = odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->v.Z_beta, M, t->X, n);
+    job.K = t->A;
+    job.ldk = t->ld;
+    odvgp__kernel_run(&job, t->rest);
+    odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L, M, t->A, t->ld);
+}
+
+static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
+{
+    ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
+    odvgp_real node[ODVGP__MAX_NODES], k = odvgp__kernel_diag(&t->p->kernel, t->v.hyp, node);
+    odvgp__turn_features(t, n);
+    for (ptrdiff_t q = 0; q < P; q++) {
+        odvgp_real *var = t->var + q * t->ld;
+        odvgp__trmm(&t->blas, 1, M, n, 1, t->v.q_sqrt + q * M * M, M, t->A, t->ld, 0, t->T, t->ld);
+        odvgp__column_squares(t->T, M, n, t->ld, var);
+    }
+    odvgp__column_squares(t->A, M, n, t->ld, t->square);
+    for (ptrdiff_t i = 0; i < n; i++) t->square[i] = ODVGP__MAX(k - t->square[i], 0);
+    for (ptrdiff_t q = 0; q < P; q++)
+        for (ptrdiff_t i = 0; i < n; i++) t->var[q * t->ld + i] += t->square[i];
+}
+
+static odvgp_status odvgp__predict_check(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, const void *scratch)
+{
+    if (!odvgp__predictor_ok(p) || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
+    if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->kernel.D + p->P)) return ODVGP_E_SIZE;
+    return odvgp__finite(X, n * (ptrdiff_t)p->kernel.D) ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var,
+                                     odvgp_real *var_y, void *scratch, size_t scratch_bytes)
+{
+    odvgp__turn t;
+    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
+    if (s || n == 0) return s;
+    const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
+    ptrdiff_t rows = odvgp__turn_rows(p, n, scratch_bytes), D = (ptrdiff_t)p->kernel.D;
+    if (!rows || odvgp__turn_begin(p, rows, scratch, scratch_bytes, &t)) return ODVGP_E_MEMORY;
+    for (ptrdiff_t first = 0; first < n; first += rows) {
+        ptrdiff_t count = ODVGP__MIN(rows, n - first);
+        odvgp__turn_inputs(&t, X + first * D, count);
+        odvgp__turn_mean(&t, count); /* also where only variances are asked for: some likelihoods' need it */
+        if (var || var_y) odvgp__turn_var(&t, count);
+        for (ptrdiff_t q = 0; q < (ptrdiff_t)p->P; q++)
+            for (ptrdiff_t i = 0; i < count; i++) {
+                odvgp_real scale = t.v.y_scale[q], m = t.mean[q * t.ld + i], v = t.var[q * t.ld + i];
+                ptrdiff_t at = q * n + first + i;
+                if (mean) mean[at] = t.v.y_mean[q] + scale * m;
+                if (var) var[at] = scale * scale * v;
+                if (var_y) var_y[at] = scale * scale * lik->y_var(m, v, t.v.lik[0]);
+            }
+    }
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
+                                          void *scratch, size_t scratch_bytes)
+{
+    odvgp__turn t;
+    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
+    if (s || n == 0) return s;
+    ptrdiff_t rows = odvgp__turn_rows(p, n, scratch_bytes), D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P;
+    if (!Y || !logp) return ODVGP_E_ARG;
+    if (!odvgp__finite(Y, n * P)) return ODVGP_E_NAN;
+    if (!rows || odvgp__turn_begin(p, rows, scratch, scratch_bytes, &t)) return ODVGP_E_MEMORY;
+    for (ptrdiff_t first = 0; first < n; first += rows) {
+        ptrdiff_t count = ODVGP__MIN(rows, n - first);
+        odvgp__turn_inputs(&t, X + first * D, count);
+        odvgp__turn_mean(&t, count);
+        odvgp__turn_var(&t, count);
+        for (ptrdiff_t i = 0; i < count; i++) {
+            odvgp_real sum = 0;
+            for (ptrdiff_t q = 0; q < P; q++) {
+                odvgp_real scale = t.v.y_scale[q], y = (Y[(first + i) * P + q] - t.v.y_mean[q]) / scale;
+                sum += odvgp__likelihoods[p->likelihood].log_density(y, t.mean[q * t.ld + i], t.var[q * t.ld + i], t.v.lik[0]);
+                sum -= (odvgp_real)log((double)scale);
+            }
+            logp[first + i] = sum;
+        }
+    }
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov,
+                                         void *scratch, size_t scratch_bytes)
+{
+    odvgp__turn t;
+    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
+    if (s || n == 0) return s;
+    if (!cov) return ODVGP_E_ARG;
+    if (scratch_bytes < odvgp__turn_size(p, n) || odvgp__turn_begin(p, n, scratch, scratch_bytes, &t)) return ODVGP_E_MEMORY;
+    ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M;
+    odvgp__turn_inputs(&t, X, n);
+    odvgp__turn_mean(&t, n);
+    for (ptrdiff_t q = 0; q < P && mean; q++)
+        for (ptrdiff_t i = 0; i < n; i++) mean[q * n + i] = t.v.y_mean[q] + t.v.y_scale[q] * t.mean[q * t.ld + i];
+    odvgp__turn_features(&t, n);
+    for (ptrdiff_t q = 0; q < P; q++) { /* K - A^T A + (q_sqrt^T A)^T (q_sqrt^T A) */
+        odvgp_real *C = cov + q * n * n, scale = t.v.y_scale[q] * t.v.y_scale[q];
+        odvgp__kjob job = odvgp__kernel_job(&t.blas, &p->kernel, t.v.hyp, t.X, n, t.X, n);
+        job.K = C;
+        job.ldk = n;
+        job.lower = 1;
+        odvgp__kernel_run(&job, t.rest);
+        odvgp_syrk(&t.blas, 1, n, M, -1, t.A, t.ld, NULL, 1, C, n);
+        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(C[i * n + i], 0);
+        odvgp__trmm(&t.blas, 1, M, n, 1, t.v.q_sqrt + q * M * M, M, t.A, t.ld, 0, t.T, t.ld);
+        odvgp_syrk(&t.blas, 1, n, M, 1, t.T, t.ld, NULL, 1, C, n);
+        for (ptrdiff_t i = 0; i < n; i++)
+            for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
+    }
+    return ODVGP_OK;
+}
+
+/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T up to pivots below n eps times the largest, which count as 0.
+    L overwrites the lower triangle, in the order of perm. Needs no jitter. n^3/3 flops. */
+static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
+{
+    odvgp_real largest = 0;
+    for (ptrdiff_t i = 0; i < n; i++) { perm[i] = i; largest = ODVGP__MAX(largest, C[i * n + i]); }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t best = k;
+        for (ptrdiff_t i = k + 1; i < n; i++)
+            if (C[i * n + i] > C[best * n + best]) best = i;
+        if (!(C[best * n + best] > (odvgp_real)n * ODVGP__EPS * largest)) {
+            for (ptrdiff_t i = k; i < n; i++) odvgp__zero(C + i * n + k, n - k);
+            return;
+        }
+        if (best != k) { /* swap rows and columns k and best of the symmetric rest, and rows of L */
+            ptrdiff_t keep = perm[k];
+            perm[k] = perm[best];
+            perm[best] = keep;
+            for (ptrdiff_t j = 0; j < n; j++) { odvgp_real x = C[k * n + j]; C[k * n + j] = C[best * n + j]; C[best * n + j] = x; }
+            for (ptrdiff_t i = k; i < n; i++) { odvgp_real x = C[i * n + k]; C[i * n + k] = C[i * n + best]; C[i * n + best] = x; }
+        }
+        odvgp_real root = C[k * n + k] = ODVGP__SQRT(C[k * n + k]);
+        for (ptrdiff_t i = k + 1; i < n; i++) C[i * n + k] /= root;
+        for (ptrdiff_t i = k + 1; i < n; i++)
+            for (ptrdiff_t j = k + 1; j < n; j++) C[i * n + j] -= C[i * n + k] * C[j * n + k];
+    }
+}
+
+static void odvgp__sample_layout(odvgp__arena *a, const odvgp_predictor *p, ptrdiff_t n, odvgp_real **cov, odvgp_real **mean, odvgp_real **z,
+                                 ptrdiff_t **perm)
+{
+    ptrdiff_t P = (ptrdiff_t)p->P;
+    *cov = odvgp__take(a, P * n, n);
+    *mean = odvgp__take(a, P, n);
+    *z = odvgp__take(a, 1, n);
+    *perm = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)(P * n), sizeof(ptrdiff_t));
+}
+
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n)
+{
+    odvgp__arena a;
+    odvgp_real *cov, *mean, *z;
+    ptrdiff_t *perm;
+    if (!odvgp__predictor_ok(p) || n < 1) return 0;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__sample_layout(&a, p, n, &cov, &mean, &z, &perm);
+    return a.bad ? 0 : a.used + 64 + odvgp__turn_size(p, n);
+}
+
+ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples, uint64_t seed, odvgp_real *f,
+                                    void *scratch, size_t scratch_bytes)
+{
+    odvgp__arena a;
+    odvgp_real *cov, *mean, *z;
+    ptrdiff_t *perm;
+    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
+    if (s || n == 0 || samples == 0) return s;
+    if (!f || samples < 0) return ODVGP_E_ARG;
+    if (scratch_bytes < odvgp_sample_scratch(p, n)) return ODVGP_E_MEMORY;
+    odvgp__arena_init(&a, scratch, scratch_bytes);
+    odvgp__sample_layout(&a, p, n, &cov, &mean, &z, &perm);
+    s = odvgp_predict_cov(p, X, n, mean, cov, a.base + a.used, a.size - a.used);
+    if (s) return s;
+    ptrdiff_t P = (ptrdiff_t)p->P;
+    for (ptrdiff_t q = 0; q < P; q++) odvgp__pivoted_root(n, cov + q * n * n, perm + q * n);
+    for (ptrdiff_t k = 0; k < samples; k++)
+        for (ptrdiff_t q = 0; q < P; q++) {
+            const odvgp_real *L = cov + q * n * n;
+            odvgp_real *out = f + (k * P + q) * n;
+            for (ptrdiff_t i = 0; i < n; i++)
+                z[i] = (odvgp_real)odvgp__normal(seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * P + q) * n + i));
+            for (ptrdiff_t i = 0; i < n; i++) {
+                odvgp_real sum = mean[q * n + perm[q * n + i]];
+                for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
+                out[perm[q * n + i]] = sum;
+            }
+        }
+    return ODVGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>params   the parameter vector and its slots                                                                          */
+/*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta) or e^theta;   */
+/*      their values are kept beside. All others are their own values.                                                      */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__MAX_SLOTS (2 * ODVGP_MAX_LEAVES + 8)
+
+static odvgp_real odvgp__to_positive(odvgp_positive kind, odvgp_real t)
+{
+    if (kind == ODVGP_EXP) return (odvgp_real)exp((double)t);
+    return (odvgp_real)(t > 0 ? (double)t + log1p(exp(-(double)t)) : log1p(exp((double)t)));
+}
+
+static odvgp_real odvgp__from_positive(odvgp_positive kind, odvgp_real v)
+{
+    if (kind == ODVGP_EXP) return (odvgp_real)log((double)v);
+    return (odvgp_real)((double)v + log(-expm1(-(double)v)));
+}
+
+/*  d value / d theta, from the value: v for e^t, 1 - e^-v for log(1 + e^t) */
+static odvgp_real odvgp__positive_slope(odvgp_positive kind, odvgp_real v)
+{
+    return kind == ODVGP_EXP ? v : (odvgp_real)-expm1(-(double)v);
+}
+
+typedef struct odvgp__params {
+    odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
+    ptrdiff_t count, positive;
+    odvgp_positive kind;
+    int slots;
+    odvgp_slot slot[ODVGP__MAX_SLOTS];
+    char name[ODVGP__MAX_SLOTS][24];
+    uint64_t stamp[ODVGP__MAX_SLOTS]; /* of the last change, from the tape's clock */
+} odvgp__params;
+
+static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
+{
+    odvgp_slot *slot = &p->slot[p->slots];
+    odvgp__text t;
+    memset(slot, 0, sizeof *slot);
+    t.at = p->name[p->slots];
+    t.size = sizeof p->name[0];
+    t.used = 0;
+    odvgp__put(&t, name);
+    slot->name = p->name[p->slots++];
+    slot->dims = dims;
+    slot->shape[0] = a;
+    slot->shape[1] = b;
+    slot->shape[2] = c;
+    slot->offset = p->count;
+    slot->count = a * b * c;
+    slot->trainable = 1;
+    p->count += slot->count;
+    return slot;
+}
+
+static odvgp_real *odvgp__slot_value(const odvgp__params *p, const odvgp_slot *slot)
+{
+    return (slot->positive ? p->value : p->theta) + slot->offset;
+}
+
+static int odvgp__slot_index(const odvgp__params *p, const char *name)
+{
+    for (int i = 0; name && i < p->slots; i++)
+        if (!strcmp(p->name[i], name)) return i;
+    return -1;
+}
+
+/*  Values of positive slots from theta. */
+static void odvgp__params_refresh(odvgp__params *p)
+{
+    for (ptrdiff_t i = 0; i < p->positive; i++) p->value[i] = odvgp__to_positive(p->kind, p->theta[i]);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>tape   matrix operations and their adjoints                                                                          */
+/*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile nodes on a     */
+/*      block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding into the d of its inputs.   */
+/*      needs_grad says whether a parameter that is wanted lies below; the rest is not differentiated. stamp says when a value was   */
+/*      made; a head node is made anew only if an input is younger. One row of the table per operation: name, forward, reverse.   */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__MAX_TAPE 64
+#define ODVGP__MAX_IN 4
+
+enum { ODVGP__HEAD, ODVGP__TILE };
+enum { ODVGP__TILE_ROWS = 1, ODVGP__TILE_COLS = 2, ODVGP__SAMPLE_ROWS = 4, ODVGP__SAMPLE_COLS = 8 }; /* sizes that change */
+enum { /* flags of operations */
+    ODVGP__F_LOWER = 1,    /* KERNEL: lower triangle of a symmetric matrix; PRODUCT: the second factor is lower triangular */
+    ODVGP__F_RIGHT = 2,    /* SOLVE: from the right, B L^-T */
+    ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
+    ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
+    ODVGP__F_TA = 16, ODVGP__F_TB = 32 /* PRODUCT: transposed factors */
+};
+
+typedef enum odvgp__op {
+    ODVGP__PARAM, ODVGP__INPUT, ODVGP__KERNEL, ODVGP__KERNEL_DIAG, ODVGP__KERNEL_VEC, ODVGP__CHOL, ODVGP__SOLVE, ODVGP__PRODUCT, ODVGP__SUM,
+    ODVGP__RESIDUAL, ODVGP__TRI_SQUARES, ODVGP__DIVIDE, ODVGP__GATHER_ROWS, ODVGP__GATHER_COLS, ODVGP__DOT, ODVGP__KL_COV, ODVGP__EXPECT,
+    ODVGP__NAT_STATS, ODVGP__OPS
+} odvgp__op;
+
+typedef struct odvgp__node {
+    odvgp__op op;
+    int segment, needs_grad, dynamic, flags;
+    int slot, slots;                               /* of a PARAM: its first slot, and how many it spans */
+    int in[ODVGP__MAX_IN];                         /* -1: none */
+    odvgp_real coef[ODVGP__MAX_IN];                /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
+    ptrdiff_t rows, cols, ld;
+    odvgp_real *v, *d, *aux;
+    uint64_t stamp;
+} odvgp__node;
+
+/*  Jitter of one matrix: state that outlives evaluations. */
+typedef struct odvgp__jitter {
+    odvgp_real absolute, relative, limit; /* from the config */
+    odvgp_real raised;                    /* on top of them, absolute; a constant for the gradient */
+    int clean;                            /* evaluations since it was last raised or lowered */
+} odvgp__jitter;
+
+typedef struct odvgp__tape {
+    odvgp__node node[ODVGP__MAX_TAPE];
+    int n;
+    odvgp_blas blas;
+    const odvgp__kernel *kernel;
+    const odvgp__likelihood *likelihood;
+    odvgp__arena scratch; /* each operation takes what it needs from the start */
+    odvgp__jitter jitter;
+    odvgp_events events;
+    odvgp_info *info;
+    ptrdiff_t rows;           /* of the tile in hand */
+    const ptrdiff_t *columns; /* sampled columns of gamma */
+    ptrdiff_t ncolumns, all_columns;
+    uint64_t clock, columns_stamp;
+    double expected;          /* sum of the EXPECT node over tiles */
+    odvgp_real expect_scale;  /* N/B */
+    int want_stats;
+} odvgp__tape;
+
+static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i) { return nd->in[i] < 0 ? NULL : &t->node[nd->in[i]]; }
+static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i) { return nd->in[i] >= 0 && t->node[nd->in[i]].needs_grad; }
+
+static void odvgp__resize(odvgp__tape *t, odvgp__node *nd)
+{
+    if (nd->dynamic & ODVGP__TILE_ROWS) nd->rows = t->rows;
+    if (nd->dynamic & ODVGP__TILE_COLS) nd->cols = t->rows;
+    if (nd->dynamic & ODVGP__SAMPLE_ROWS) nd->rows = t->ncolumns;
+    if (nd->dynamic & ODVGP__SAMPLE_COLS) nd->cols = t->ncolumns;
+}
+
+static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
+{
+    if (nd->cols == nd->ld) odvgp__zero(x, nd->rows * nd->ld);
+    else
+        for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
+}
+
+/* --- PARAM, INPUT: nothing to do; their values are set from outside, gradients of parameters land in the vector --- */
+
+static odvgp_status odvgp__leaf_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    (void)t;
+    (void)nd;
+    return ODVGP_OK;
+}
+
+static void odvgp__leaf_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    (void)t;
+    (void)nd;
+}
+
+/* --- KERNEL(hyp, X1, X2): K(X1, X2) --- */
+
+static odvgp__kjob odvgp__node_job(odvgp__tape *t, const odvgp__node *nd)
+{
+    odvgp__node *hyp = odvgp__in(t, nd, 0), *X1 = odvgp__in(t, nd, 1), *X2 = odvgp__in(t, nd, 2);
+    odvgp__kjob job = odvgp__kernel_job(&t->blas, t->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
+    job.lower = (nd->flags & ODVGP__F_LOWER) != 0;
+    if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
+    if (odvgp__wants(t, nd, 1)) job.dX1 = X1->d;
+    if (odvgp__wants(t, nd, 2)) job.dX2 = X2->d;
+    return job;
+}
+
+static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__kjob job = odvgp__node_job(t, nd);
+    job.K = nd->v;
+    job.ldk = nd->ld;
+    odvgp__kernel_run(&job, t->scratch);
+    return ODVGP_OK;
+}
+
+static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__kjob job = odvgp__node_job(t, nd);
+    job.dK = nd->d;
+    job.lddk = nd->ld;
+    odvgp__kernel_adjoint_run(&job, t->scratch);
+}
+
+/* --- KERNEL_DIAG(hyp, X): k(x,x) as a row --- */
+
+static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__kernel_diag(t->kernel, odvgp__in(t, nd, 0)->v, value);
+    for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[j] = k;
+    return ODVGP_OK;
+}
+
+static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *hyp = odvgp__in(t, nd, 0);
+    odvgp_real sum = 0;
+    for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
+    if (hyp->needs_grad) odvgp__kernel_diag_adjoint(t->kernel, hyp->v, sum, hyp->d);
+}
+
+/* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]; the matrix is never stored --- */
+
+static odvgp_status odvgp__kernel_vec_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *a = odvgp__in(t, nd, 3);
+    odvgp__kjob job = odvgp__node_job(t, nd);
+    job.a = a->v;
+    job.lda = a->ld;
+    job.P = a->rows;
+    job.out = nd->v;
+    job.ldo = nd->ld;
+    odvgp__kernel_run(&job, t->scratch);
+    return ODVGP_OK;
+}
+
+static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *a = odvgp__in(t, nd, 3);
+    odvgp__kjob job = odvgp__node_job(t, nd);
+    job.a = a->v;
+    job.lda = a->ld;
+    job.P = a->rows;
+    job.dout = nd->d;
+    job.ldo = nd->ld;
+    if (a->needs_grad) job.da = a->d;
+    odvgp__kernel_adjoint_run(&job, t->scratch);
+}
+
+/* --- CHOL(K): lower L of K + jitter I; its upper triangle is 0. A failure raises the jitter tenfold and tries again, up to the limit --- */
+
+static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
+{
+    odvgp_real sum = 0;
+    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i];
+    return sum / (odvgp_real)K->rows;
+}
+
+/*  Why a kernel matrix lost its rank: looks at the points that it came from. */
+static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
+{
+    if (K->op != ODVGP__KERNEL) return "nearly dependent rows";
+    const odvgp__node *Z = odvgp__in(t, K, 1);
+    ptrdiff_t D = Z->cols;
+    double nearest = HUGE_VAL, widest = 0, coarse = 0;
+    for (ptrdiff_t i = 0; i < Z->rows; i++) {
+        double r2 = 0;
+        for (ptrdiff_t d = 0; d < D; d++) {
+            double x = (double)Z->v[i * D + d] - (double)Z->v[pivot * D + d];
+            r2 += x * x;
+        }
+        if (i != pivot) nearest = ODVGP__MIN(nearest, r2);
+        widest = ODVGP__MAX(widest, r2);
+    }
+    for (uint32_t i = 0; i < t->kernel->nleaf; i++)
+        coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
+    if (widest == 0 && Z->rows > 1) return "all inducing points are equal: constant columns";
+    if (nearest == 0) return "repeated inducing points";
+    if (coarse > 10 * sqrt(widest)) return "a lengthscale far larger than the spread of the inducing points";
+    if (nearest < 1e-8 * widest) return "inducing points that nearly coincide";
+    return sizeof(odvgp_real) == 4 ? "float precision: use double, fewer points or more jitter" : "inducing points close to each other for this lengthscale";
+}
+
+static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0);
+    odvgp__jitter *jitter = &t->jitter;
+    odvgp_real mean = odvgp__mean_diagonal(K), base = jitter->absolute + jitter->relative * mean;
+    odvgp_info bad;
+    if (!(mean - mean == 0)) return odvgp__fail(t->info, ODVGP_E_NAN, "Kb", -1, (double)mean, "a kernel matrix is not finite");
+    for (;;) {
+        for (ptrdiff_t i = 0; i < nd->rows; i++) {
+            odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, i + 1);
+            odvgp__zero(nd->v + i * nd->ld + i + 1, nd->cols - i - 1);
+            nd->v[i * nd->ld + i] += base + jitter->raised;
+        }
+        t->events.jitter = (double)(base + jitter->raised);
+        if (!odvgp_potrf(&t->blas, nd->rows, nd->v, nd->ld, &bad)) return ODVGP_OK;
+        odvgp_real total = base + jitter->raised;
+        total = ODVGP__MAX(10 * total, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
+        t->events.matrix = "Kb";
+        t->events.pivot = bad.row;
+        t->events.pivot_value = bad.value;
+        t->events.cause = odvgp__jitter_cause(t, K, bad.row);
+        if (!(total <= jitter->limit * mean)) return odvgp__fail(t->info, ODVGP_E_NOT_PD, "Kb", bad.row, bad.value, t->events.cause);
+        t->events.jitter_raised++;
+        jitter->raised = total - base;
+        jitter->clean = 0;
+    }
+}
+
+static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0);
+    odvgp_real trace = 0;
+    odvgp__potrf_adjoint(&t->blas, nd->rows, nd->v, nd->ld, nd->d, nd->ld);
+    for (ptrdiff_t i = 0; i < nd->rows; i++) {
+        for (ptrdiff_t j = 0; j <= i; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
+        trace += nd->d[i * nd->ld + i];
+    }
+    for (ptrdiff_t i = 0; i < nd->rows; i++) K->d[i * K->ld + i] += trace * t->jitter.relative / (odvgp_real)nd->rows;
+}
+
+/* --- SOLVE(L, B): L^-1 B for each block of rows of B, or B L^-T. dB = L^-T dY (dY L^-1), dL = -lower(dB Y^T) (-lower(dB^T Y)) --- */
+
+static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    ptrdiff_t M = L->rows;
+    if (!(nd->flags & ODVGP__F_IN_PLACE))
+        for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
+    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, 1, nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
+    else
+        for (ptrdiff_t r = 0; r < nd->rows; r += M) odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
+    return ODVGP_OK;
+}
+
+static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    ptrdiff_t M = L->rows;
+    odvgp__mm g;
+    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, 0, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
+    else
+        for (ptrdiff_t r = 0; r < nd->rows; r += M) odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
+    for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += (nd->flags & ODVGP__F_RIGHT) ? nd->rows : M) {
+        if (nd->flags & ODVGP__F_RIGHT) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, nd->d, nd->ld, nd->v, nd->ld, 1, L->d, L->ld);
+        else g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld, nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
+        g.c_part = ODVGP__LOWER;
+        odvgp__mm_run(&t->blas, &g);
+    }
+    if (B->needs_grad && !(nd->flags & ODVGP__F_IN_PLACE))
+        for (ptrdiff_t i = 0; i < nd->rows; i++)
+            for (ptrdiff_t j = 0; j < nd->cols; j++) B->d[i * B->ld + j] += nd->d[i * nd->ld + j];
+}
+
+/* --- PRODUCT(A, B): coef op(A) op(B) --- */
+
+static odvgp_status odvgp__product_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    int ta = (nd->flags & ODVGP__F_TA) != 0, tb = (nd->flags & ODVGP__F_TB) != 0;
+    odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v, A->ld, B->v, B->ld, 0, nd->v, nd->ld);
+    return ODVGP_OK;
+}
+
+static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    int ta = (nd->flags & ODVGP__F_TA) != 0, tb = (nd->flags & ODVGP__F_TB) != 0;
+    odvgp_real c = nd->coef[0];
+    if (A->needs_grad && !ta) odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1, A->d, A->ld);
+    if (A->needs_grad && ta) odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1, A->d, A->ld);
+    if (!B->needs_grad) return;
+    odvgp__mm g = tb ? odvgp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1, B->d, B->ld)
+                     : odvgp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld, 1, B->d, B->ld);
+    if (nd->flags & ODVGP__F_LOWER) g.c_part = ODVGP__LOWER;
+    odvgp__mm_run(&t->blas, &g);
+}
+
+/* --- SUM(x, ...): of matrices, rows [1,n] and columns [P,1], each with its coefficient --- */
+
+static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node_zero(nd->v, nd);
+    for (int k = 0; k < ODVGP__MAX_IN && nd->in[k] >= 0; k++) {
+        odvgp__node *x = odvgp__in(t, nd, k);
+        ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
+        for (ptrdiff_t i = 0; i < nd->rows; i++)
+            for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+    }
+    return ODVGP_OK;
+}
+
+static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    for (int k = 0; k < ODVGP__MAX_IN && nd->in[k] >= 0; k++) {
+        odvgp__node *x = odvgp__in(t, nd, k);
+        ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
+        if (!x->needs_grad) continue;
+        for (ptrdiff_t i = 0; i < nd->rows; i++)
+            for (ptrdiff_t j = 0; j < nd->cols; j++) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+    }
+}
+
+/* --- RESIDUAL(k, A): max(k - |A|^2, 0) by columns, a row; aux: 0 where it was clamped --- */
+
+static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp__column_squares(A->v, A->rows, A->cols, A->ld, nd->aux);
+    for (ptrdiff_t j = 0; j < nd->cols; j++) {
+        odvgp_real x = k->v[j] - nd->aux[j];
+        int clamped = x < 0;
+        t->events.variance_clamped += (uint64_t)clamped;
+        nd->v[j] = clamped ? 0 : x; /* NaN stays NaN */
+        nd->aux[j] = clamped ? 0 : 1;
+    }
+    return ODVGP_OK;
+}
+
+static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    for (ptrdiff_t j = 0; j < nd->cols; j++) {
+        nd->d[j] *= nd->aux[j];
+        if (k->needs_grad) k->d[j] += nd->d[j];
+    }
+    for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
+        for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+}
+
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: T = Q_p^T A of the last p.
+       dA += 2 Q_p T diag(d_p), dQ_p += 2 lower(A diag(d_p) T^T) --- */
+
+static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
+{
+    odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp__trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, nd->aux, nd->ld);
+}
+
+static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 1);
+    for (ptrdiff_t p = 0; p < nd->rows; p++) {
+        odvgp__tri_product(t, nd, p);
+        odvgp__column_squares(nd->aux, A->rows, A->cols, nd->ld, nd->v + p * nd->ld);
+    }
+    return ODVGP_OK;
+}
+
+static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    ptrdiff_t M = A->rows;
+    for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
+        odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld;
+        if (p < nd->rows - 1) odvgp__tri_product(t, nd, p);
+        for (ptrdiff_t i = 0; i < M; i++)
+            for (ptrdiff_t j = 0; j < A->cols; j++) nd->aux[i * nd->ld + j] *= 2 * d[j];
+        if (A->needs_grad) odvgp__trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, nd->aux, nd->ld, 1, A->d, A->ld);
+        if (!Q->needs_grad) continue;
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, nd->aux, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
+        g.c_part = ODVGP__LOWER;
+        odvgp__mm_run(&t->blas, &g);
+    }
+}
+
+/* --- DIVIDE(b, D): b / D, D a row --- */
+
+static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+    return ODVGP_OK;
+}
+
+static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        for (ptrdiff_t j = 0; j < nd->cols; j++) {
+            odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
+            if (b->needs_grad) b->d[i * b->ld + j] += q;
+            if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
+        }
+}
+
+/* --- GATHER_ROWS(Z), GATHER_COLS(a): the sampled columns of gamma --- */
+
+static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *Z = odvgp__in(t, nd, 0);
+    for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, Z->v + t->columns[i] * Z->ld, nd->cols);
+    return ODVGP_OK;
+}
+
+static void odvgp__gather_rows_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *Z = odvgp__in(t, nd, 0);
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        for (ptrdiff_t j = 0; j < nd->cols; j++) Z->d[t->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
+}
+
+static odvgp_status odvgp__gather_cols_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *a = odvgp__in(t, nd, 0);
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = a->v[i * a->ld + t->columns[j]];
+    return ODVGP_OK;
+}
+
+static void odvgp__gather_cols_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *a = odvgp__in(t, nd, 0);
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        for (ptrdiff_t j = 0; j < nd->cols; j++) a->d[i * a->ld + t->columns[j]] += nd->d[i * nd->ld + j];
+}
+
+/* --- DOT(A, B): coef sum of A_ij B_ij --- */
+
+static odvgp_real odvgp__dot_factor(odvgp__tape *t, const odvgp__node *nd)
+{
+    odvgp_real scale = (nd->flags & ODVGP__F_SCALED) && t->ncolumns ? (odvgp_real)t->all_columns / (odvgp_real)t->ncolumns : 1;
+    return nd->coef[0] * scale;
+}
+
+static odvgp_status odvgp__dot_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < A->rows; i++)
+        for (ptrdiff_t j = 0; j < A->cols; j++) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+    nd->v[0] = odvgp__dot_factor(t, nd) * (odvgp_real)sum;
+    return ODVGP_OK;
+}
+
+static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    odvgp_real f = odvgp__dot_factor(t, nd) * nd->d[0];
+    for (ptrdiff_t i = 0; i < A->rows; i++)
+        for (ptrdiff_t j = 0; j < A->cols; j++) {
+            odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
+            if (A->needs_grad) A->d[i * A->ld + j] += f * b;
+            if (B->needs_grad) B->d[i * B->ld + j] += f * a;
+        }
+}
+
+/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for lower triangles Q_p; diagonals of any sign --- */
+
+static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *Q = odvgp__in(t, nd, 0);
+    double sum = 0;
+    for (ptrdiff_t r = 0; r < Q->rows; r++) {
+        const odvgp_real *row = Q->v + r * Q->ld;
+        ptrdiff_t i = r % Q->cols;
+        for (ptrdiff_t j = 0; j < i; j++) sum += 0.5 * (double)row[j] * (double)row[j];
+        double d = fabs((double)row[i]);
+        sum += 0.5 * (d - 1) * (d + 1) - log(d);
+    }
+    nd->v[0] = (odvgp_real)sum;
+    return ODVGP_OK;
+}
+
+static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *Q = odvgp__in(t, nd, 0);
+    for (ptrdiff_t r = 0; r < Q->rows; r++) {
+        ptrdiff_t i = r % Q->cols;
+        for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
+        Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
+    }
+}
+
+/* --- EXPECT(mean, var, Y, parameter): the sum of E_q[log p(y|f)] over the tile; its scale N/B is in the adjoint --- */
+
+static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
+    double sum = 0;
+    for (ptrdiff_t p = 0; p < mean->rows; p++)
+        sum += t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], NULL, NULL, NULL);
+    nd->v[0] = (odvgp_real)sum;
+    t->expected += sum;
+    return ODVGP_OK;
+}
+
+static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
+    double dpar = 0;
+    for (ptrdiff_t p = 0; p < mean->rows; p++) { /* mean and var have no other consumers that run before: store, then scale */
+        odvgp_real *dm = mean->d + p * mean->ld, *dv = var->d + p * var->ld;
+        t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], dm, dv, &dpar);
+        for (ptrdiff_t j = 0; j < mean->cols; j++) {
+            dm[j] *= nd->d[0];
+            dv[j] *= nd->d[0];
+        }
+    }
+    if (par->needs_grad) par->d[0] += (odvgp_real)(dpar * (double)nd->d[0]);
+}
+
+/* --- NAT_STATS(A, mean, var): no value. Its reverse collects A diag(g_v) A^T (lower, [P,M,M] in aux) and A g_m ([P,M] in v) over tiles;
+       adjoints are those of the loss, so g = -d --- */
+
+static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    (void)t;
+    (void)nd;
+    return ODVGP_OK;
+}
+
+static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *mean = odvgp__in(t, nd, 1), *var = odvgp__in(t, nd, 2);
+    ptrdiff_t M = A->rows;
+    if (!t->want_stats) return;
+    for (ptrdiff_t p = 0; p < mean->rows; p++)
+        odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1, nd->aux + p * M * M, M);
+    odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v, M);
+}
+
+typedef struct odvgp__op_row {
+    const char *name;
+    odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
+    void (*reverse)(odvgp__tape *t, odvgp__node *nd);
+} odvgp__op_row;
+
+static const odvgp__op_row odvgp__ops[ODVGP__OPS] = { /* in the order of odvgp__op */
+    {"param", odvgp__leaf_forward, odvgp__leaf_reverse},
+    {"input", odvgp__leaf_forward, odvgp__leaf_reverse},
+    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse},
+    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse},
+    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse},
+    {"chol", odvgp__chol_forward, odvgp__chol_reverse},
+    {"solve", odvgp__solve_forward, odvgp__solve_reverse},
+    {"product", odvgp__product_forward, odvgp__product_reverse},
+    {"sum", odvgp__sum_forward, odvgp__sum_reverse},
+    {"residual", odvgp__residual_forward, odvgp__residual_reverse},
+    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse},
+    {"divide", odvgp__divide_forward, odvgp__divide_reverse},
+    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse},
+    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse},
+    {"dot", odvgp__dot_forward, odvgp__dot_reverse},
+    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse},
+    {"expect", odvgp__expect_forward, odvgp__expect_reverse},
+    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse},
+};
+
+/* --- building: nodes take their memory from an arena, which may be one that only measures --- */
+
+static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int in0, int in1,
+                           int in2, int in3)
+{
+    ODVGP_ASSERT(t->n < ODVGP__MAX_TAPE);
+    odvgp__node *nd = &t->node[t->n];
+    int in[ODVGP__MAX_IN];
+    in[0] = in0; in[1] = in1; in[2] = in2; in[3] = in3;
+    memset(nd, 0, sizeof *nd);
+    nd->op = op;
+    nd->segment = segment;
+    nd->dynamic = dynamic;
+    nd->slot = -1;
+    nd->rows = rows;
+    nd->cols = nd->ld = cols;
+    for (int i = 0; i < ODVGP__MAX_IN; i++) { nd->in[i] = in[i]; nd->coef[i] = 1; }
+    if (op != ODVGP__PARAM) nd->v = odvgp__take(a, rows, cols);
+    if (op != ODVGP__PARAM && op != ODVGP__INPUT && op != ODVGP__NAT_STATS) nd->d = odvgp__take(a, rows, cols);
+    if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
+    if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
+    if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
+    return t->n++;
+}
+
+/*  SOLVE in the memory of B, for operands that nothing else reads. */
+static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B, int segment)
+{
+    odvgp__arena none;
+    odvgp__arena_init(&none, NULL, 0);
+    int i = odvgp__node_add(t, &none, ODVGP__SOLVE, segment, t->node[B].rows, t->node[B].cols, t->node[B].dynamic, L, B, -1, -1);
+    t->node[i].flags = ODVGP__F_IN_PLACE;
+    t->node[i].v = t->node[B].v;
+    t->node[i].d = t->node[B].d;
+    return i;
+}
+
+static int odvgp__node_flags(odvgp__tape *t, int i, int flags, odvgp_real coef0, odvgp_real coef1)
+{
+    t->node[i].flags |= flags;
+    t->node[i].coef[0] = coef0;
+    t->node[i].coef[1] = coef1;
+    return i;
+}
+
+/*  What the operations need of scratch: the most of all. */
+static void odvgp__tape_scratch(odvgp__arena *a, odvgp__tape *t)
+{
+    size_t start = a->used, most = start;
+    for (int i = 0; i < t->n; i++) {
+        odvgp__node *nd = &t->node[i];
+        odvgp__kjob job;
+        if (nd->op != ODVGP__KERNEL && nd->op != ODVGP__KERNEL_VEC) continue;
+        for (int adjoint = 0; adjoint < 2; adjoint++) {
+            a->used = start;
+            odvgp__kernel_scratch(a, t->kernel, odvgp__in(t, nd, 1)->rows, odvgp__in(t, nd, 2)->rows, adjoint, &job);
+            most = ODVGP__MAX(most, a->used);
+        }
+    }
+    a->used = most;
+}
+
+/* --- running --- */
+
+static void odvgp__tape_mark(odvgp__tape *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        odvgp__node *nd = &t->node[i];
+        if (nd->op == ODVGP__PARAM || nd->op == ODVGP__INPUT) continue; /* set from outside */
+        nd->needs_grad = nd->op == ODVGP__NAT_STATS && t->want_stats;
+        for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
+    }
+    if (!t->want_stats) return;
+    for (int i = t->n; i-- > 0;) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
+        odvgp__node *nd = &t->node[i];
+        if (nd->op != ODVGP__NAT_STATS) continue;
+        odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
+        for (int k = i + 1; k < t->n; k++) t->node[k].needs_grad |= t->node[k].op == ODVGP__EXPECT;
+    }
+}
+
+static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
+{
+    for (int i = 0; i < t->n; i++) {
+        odvgp__node *nd = &t->node[i];
+        uint64_t youngest = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED) ? t->columns_stamp : 0;
+        if (nd->segment != segment) continue;
+        odvgp__resize(t, nd);
+        for (int k = 0; k < ODVGP__MAX_IN; k++)
+            if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
+        if (segment == ODVGP__HEAD && nd->stamp > youngest) continue;
+        odvgp_status s = odvgp__ops[nd->op].forward(t, nd);
+        if (s) { nd->stamp = 0; return s; }
+        if (nd->op != ODVGP__PARAM) nd->stamp = ++t->clock;
+    }
+    return ODVGP_OK;
+}
+
+static void odvgp__tape_zero(odvgp__tape *t, int segment)
+{
+    for (int i = 0; i < t->n; i++) {
+        odvgp__node *nd = &t->node[i];
+        if (nd->segment == segment && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad) odvgp__node_zero(nd->d, nd);
+    }
+}
+
+static void odvgp__tape_reverse(odvgp__tape *t, int segment)
+{
+    for (int i = t->n; i-- > 0;) {
+        odvgp__node *nd = &t->node[i];
+        if (nd->segment == segment && nd->needs_grad) odvgp__ops[nd->op].reverse(t, nd);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>model   layout, bounds, gradients                                                                                    */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
+#define ODVGP__MAX_KL 6
+
+/*  Numbers that change while training, besides the arrays; all of them go into the file. */
+typedef struct odvgp__state {
+    uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
+    uint64_t nat_valid, good_valid;  /* (P, j) fit q; there is a last good parameter vector */
+    double step_scale;               /* all step sizes times this, below 1 after an undone step */
+} odvgp__state;
+
+struct odvgp_model {
+    uint32_t magic;
+    odvgp_config cfg;
+    odvgp__kernel kernel;
+    odvgp__params par;
+    odvgp__tape tape;
+    odvgp__state state;
+    /* nodes; -1 where the member has none */
+    int hyp, lik, Z_beta, Z_gamma, a_slot, a, L, mu, root, white_mu, white_root, weights, gamma_residual, X, Y, A, stats, expect;
+    int kl[ODVGP__MAX_KL], kls;
+    /* arrays */
+    odvgp_real *m1, *m2, *good;        /* Adam's moments [adam_count]; the last good theta */
+    ptrdiff_t adam_count;
+    odvgp_real *nat_P, *nat_j, *nat_R, *nat_t; /* [P,M,M] lower, [P,M]; work [M,M], [2,M] */
+    odvgp_real *scales;                /* D of gamma [M_gamma] */
+    ptrdiff_t *columns;                /* [M_gamma] */
+    odvgp_allocator allocator;         /* of odvgp_model_create */
+    void *allocation;
+};
+
+ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
+{
+    odvgp_config c;
+    memset(&c, 0, sizeof c);
+    c.N = N;
+    c.D = D;
+    c.P = P;
+    c.M = M;
+    c.M_gamma = M_gamma;
+    c.batch = ODVGP__MIN(N, 1024);
+    c.gamma_batch = ODVGP__MIN(M_gamma, 64);
+    c.mean_part = M_gamma > 0 ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
+    c.gamma_coords = ODVGP_GAMMA_SCALED;
+    c.kernel = "matern52 + rbf";
+    c.jitter_rel = ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+    c.jitter_max = ODVGP__R(1e-2);
+    c.natgrad = 1;
+    c.natgrad_step.end = ODVGP__R(0.005);
+    c.lr.end = ODVGP__R(0.001);
+    c.adam_beta1 = ODVGP__R(0.9);
+    c.adam_beta2 = ODVGP__R(0.999);
+    c.adam_eps = ODVGP__R(1e-8);
+    return c;
+}
+
+/* --- checking a config --- */
+
+static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
+{
+    int falls = s->kind != ODVGP_CONSTANT;
+    if (s->kind < ODVGP_CONSTANT || s->kind > ODVGP_LOGLINEAR || !(s->end > 0) || !(s->end <= limit)) return 0;
+    return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_LINEAR || s->start > 0));
+}
+
+static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
+{
+    const ptrdiff_t most = (ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28);
+    const struct { const char *name; ptrdiff_t value, low; } size[] = {
+        {"N", c->N, 1}, {"D", c->D, 1}, {"P", c->P, 1}, {"M", c->M, 1}, {"M_gamma", c->M_gamma, 0}, {"batch", c->batch, 1},
+        {"tile", c->tile, 0}, {"gamma_batch", c->gamma_batch, 0}};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(size); i++) {
+        if (size[i].value < size[i].low)
+            return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is below its least value");
+        if (size[i].value > most) return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is too large");
+    }
+    if (c->D > INT_MAX || c->P > INT_MAX || c->M > INT_MAX || c->M_gamma > INT_MAX)
+        return odvgp__fail(info, ODVGP_E_SIZE, "D, P, M or M_gamma", -1, 0, "is too large");
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
+{
+    odvgp_status s = odvgp__check_sizes(c, info);
+    if (s) return s;
+    const struct { const char *name; int ok; } rule[] = {
+        {"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_ORTH},
+        {"cov_part", c->cov_part == ODVGP_COV_DENSE},
+        {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
+        {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
+        {"likelihood", c->likelihood == ODVGP_GAUSSIAN},
+        {"mean_function", c->mean_function >= ODVGP_MEANFN_ZERO && c->mean_function <= ODVGP_MEANFN_LINEAR},
+        {"positive", c->positive == ODVGP_SOFTPLUS || c->positive == ODVGP_EXP},
+        {"q_init", c->q_init == ODVGP_Q_PRIOR || c->q_init == ODVGP_Q_IDENTITY},
+        {"update", c->update >= ODVGP_JOINT && c->update <= ODVGP_ADAM_FIRST},
+        {"natgrad", c->natgrad == 0 || c->natgrad == 1},
+        {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
+        {"jitter", c->jitter >= 0 && odvgp__finite(&c->jitter, 1)},
+        {"jitter_rel", c->jitter_rel >= 0 && c->jitter_rel <= 1},
+        {"jitter_max", c->jitter_max >= 0 && c->jitter_max <= 1},
+        {"natgrad_step", odvgp__schedule_ok(&c->natgrad_step, 1)},
+        {"lr", odvgp__schedule_ok(&c->lr, ODVGP__R(1e6))},
+        {"adam_beta1", c->adam_beta1 >= 0 && c->adam_beta1 < 1},
+        {"adam_beta2", c->adam_beta2 >= 0 && c->adam_beta2 < 1},
+        {"adam_eps", c->adam_eps >= 0 && odvgp__finite(&c->adam_eps, 1)}};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(rule); i++)
+        if (!rule[i].ok) return odvgp__fail(info, ODVGP_E_ARG, rule[i].name, -1, 0, "is out of range in the config");
+    if (!odvgp__isa_find(c->isa)) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
+    return ODVGP_OK;
+}
+
+/* --- slots --- */
+
+static void odvgp__kernel_slots(odvgp_model *m)
+{
+    for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
+        static const char *const ends[2] = {".lengthscale", ".variance"};
+        for (int k = 0; k < 2; k++) {
+            char name[24];
+            odvgp__text t;
+            t.at = name;
+            t.size = sizeof name;
+            t.used = 0;
+            odvgp__put(&t, "kernel.");
+            odvgp__put_int(&t, (ptrdiff_t)i);
+            odvgp__put(&t, ends[k]);
+            odvgp__slot_add(&m->par, name, 1, k ? 1 : (ptrdiff_t)m->kernel.leaf[i].nls, 1, 1)->positive = 1;
+        }
+    }
+}
+
+static void odvgp__slots_build(odvgp_model *m)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__kernel_slots(m);
+    odvgp__slot_add(&m->par, odvgp__likelihoods[c->likelihood].param, 1, 1, 1, 1)->positive = 1;
+    m->par.positive = m->par.count;
+    m->par.kind = c->positive;
+    if (c->mean_function == ODVGP_MEANFN_CONSTANT) odvgp__slot_add(&m->par, "mean.c", 1, c->P, 1, 1);
+    if (c->mean_function == ODVGP_MEANFN_LINEAR) {
+        odvgp__slot_add(&m->par, "mean.A", 2, c->D, c->P, 1);
+        odvgp__slot_add(&m->par, "mean.b", 1, c->P, 1, 1);
+    }
+    odvgp__slot_add(&m->par, "Z_beta", 2, c->M, c->D, 1);
+    if (c->mean_part == ODVGP_MEAN_ORTH) {
+        odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
+        odvgp__slot_add(&m->par, "a_gamma", 2, c->P, c->M_gamma, 1);
+    }
+    odvgp__slot_add(&m->par, c->param == ODVGP_A_BETA ? "a_beta" : "q_mu", 2, c->P, c->M, 1)->natgrad = c->natgrad;
+    odvgp_slot *root = odvgp__slot_add(&m->par, "q_sqrt", 3, c->P, c->M, c->M);
+    root->lower = 1;
+    root->natgrad = c->natgrad;
+}
+
+/* --- the tape --- */
+
+/*  A node for `slots` slots in a row, shaped [rows, cols]. */
+static int odvgp__param_node(odvgp_model *m, const char *name, int slots, ptrdiff_t rows, ptrdiff_t cols)
+{
+    int index = odvgp__slot_index(&m->par, name);
+    const odvgp_slot *slot = &m->par.slot[index];
+    int i = odvgp__node_add(&m->tape, NULL, ODVGP__PARAM, ODVGP__HEAD, rows, cols, 0, -1, -1, -1, -1);
+    odvgp__node *nd = &m->tape.node[i];
+    nd->slot = index;
+    nd->slots = slots;
+    nd->v = m->par.theta ? odvgp__slot_value(&m->par, slot) : NULL;
+    nd->d = m->par.grad ? m->par.grad + slot->offset : NULL;
+    return i;
+}
+
+static int odvgp__head(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0, int i1, int i2, int i3)
+{
+    return odvgp__node_add(&m->tape, a, op, ODVGP__HEAD, rows, cols, dynamic, i0, i1, i2, i3);
+}
+
+static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0, int i1, int i2, int i3)
+{
+    return odvgp__node_add(&m->tape, a, op, ODVGP__TILE, rows, cols, dynamic, i0, i1, i2, i3);
+}
+
+/*  Half of x . y, as a term of the KL. */
+static void odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
+{
+    int i = odvgp__head(m, a, ODVGP__DOT, 1, 1, 0, x, y, -1, -1);
+    m->kl[m->kls++] = odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0);
+}
+
+/*  Kernel, L, and q(u) in whitened coordinates, whatever the slots hold. */
+static void odvgp__build_beta(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    ptrdiff_t M = c->M, P = c->P;
+    m->hyp = odvgp__param_node(m, "kernel.0.lengthscale", 2 * (int)m->kernel.nleaf, 1, (ptrdiff_t)m->kernel.nhyp);
+    m->lik = odvgp__param_node(m, m->tape.likelihood->param, 1, 1, 1);
+    m->Z_beta = odvgp__param_node(m, "Z_beta", 1, M, c->D);
+    int K = odvgp__head(m, a, ODVGP__KERNEL, M, M, 0, m->hyp, m->Z_beta, m->Z_beta, -1);
+    m->tape.node[K].flags = ODVGP__F_LOWER;
+    m->L = odvgp__head(m, a, ODVGP__CHOL, M, M, 0, K, -1, -1, -1);
+    m->white_mu = m->mu = odvgp__param_node(m, c->param == ODVGP_A_BETA ? "a_beta" : "q_mu", 1, P, M);
+    m->white_root = m->root = odvgp__param_node(m, "q_sqrt", 1, P * M, M);
+    if (c->param == ODVGP_WHITENED) return;
+    if (c->param == ODVGP_PRIMAL)
+        m->white_mu = odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, m->L, m->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
+    else /* L^-1 Kb a_beta = L^T a_beta */
+        m->white_mu = odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, m->mu, m->L, -1, -1), ODVGP__F_LOWER, 1, 1);
+    m->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, m->L, m->root, -1, -1);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>parts   mean parts and covariance parts of the family                                                                */
+/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean, and its terms of the KL; then, with the   */
+/*      tile, further terms of the mean (at most one node, -1 for none). A covariance part adds its terms of the KL and, with the tile, */
+/*      the variance. A new member is a new row.                                                                           */
+/*        beta   mean = A^T q_mu                                      KL |q_mu|^2 / 2                                      */
+/*        orth   mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a      KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2      [ODVGP] eq. 11, A.3  */
+/*        dense  var  = k - |A|^2 + |q_sqrt^T A|^2                    KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|           */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static void odvgp__beta_head(odvgp_model *m, odvgp__arena *a)
+{
+    m->weights = m->white_mu;
+    odvgp__kl_half_dot(m, a, m->white_mu, m->white_mu, 1, 0);
+}
+
+static int odvgp__beta_tile(odvgp_model *m, odvgp__arena *a)
+{
+    (void)m;
+    (void)a;
+    return -1;
+}
+
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg: only where the slot holds D a. */
+static void odvgp__orth_preconditioned(odvgp_model *m, odvgp__arena *a)
+{
+    ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
+    int K = odvgp__head(m, a, ODVGP__KERNEL, M, Mg, 0, m->hyp, m->Z_beta, m->Z_gamma, -1);
+    int W = odvgp__node_solve_in_place(&m->tape, m->L, K, ODVGP__HEAD);
+    int k = odvgp__head(m, a, ODVGP__KERNEL_DIAG, 1, Mg, 0, m->hyp, m->Z_gamma, -1, -1);
+    m->gamma_residual = odvgp__head(m, a, ODVGP__RESIDUAL, 1, Mg, 0, k, W, -1, -1);
+    m->a = odvgp__head(m, a, ODVGP__DIVIDE, m->cfg.P, Mg, 0, m->a_slot, m->gamma_residual, -1, -1);
+}
+
+static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    ptrdiff_t P = c->P, Mg = c->M_gamma;
+    odvgp__tape *t = &m->tape;
+    odvgp__beta_head(m, a);
+    if (!Mg) return;
+    m->Z_gamma = odvgp__param_node(m, "Z_gamma", 1, Mg, c->D);
+    m->a = m->a_slot = odvgp__param_node(m, "a_gamma", 1, P, Mg);
+    if (c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) odvgp__orth_preconditioned(m, a);
+    int Kbg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, c->M, 0, m->hyp, m->Z_beta, m->Z_gamma, m->a);
+    int cc = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, Kbg_a, -1, -1), ODVGP__F_RIGHT, 1, 1);
+    m->weights = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, c->M, 0, m->white_mu, cc, -1, -1), 0, 1, -1);
+    odvgp__kl_half_dot(m, a, cc, cc, -1, 0);
+    int Zs = odvgp__head(m, a, ODVGP__GATHER_ROWS, Mg, c->D, ODVGP__SAMPLE_ROWS, m->Z_gamma, -1, -1, -1);
+    int as = odvgp__head(m, a, ODVGP__GATHER_COLS, P, Mg, ODVGP__SAMPLE_COLS, m->a, -1, -1, -1);
+    int Kg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_gamma, m->a);
+    odvgp__kl_half_dot(m, a, as, Kg_a, 1, ODVGP__F_SCALED);
+}
+
+static int odvgp__orth_tile(odvgp_model *m, odvgp__arena *a)
+{
+    if (!m->cfg.M_gamma) return -1;
+    return odvgp__tile(m, a, ODVGP__KERNEL_VEC, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->hyp, m->X, m->Z_gamma, m->a);
+}
+
+static void odvgp__dense_head(odvgp_model *m, odvgp__arena *a)
+{
+    m->kl[m->kls++] = odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->white_root, -1, -1, -1);
+}
+
+static int odvgp__dense_tile(odvgp_model *m, odvgp__arena *a)
+{
+    ptrdiff_t tile = m->cfg.tile, P = m->cfg.P;
+    int k = odvgp__tile(m, a, ODVGP__KERNEL_DIAG, 1, tile, ODVGP__TILE_COLS, m->hyp, m->X, -1, -1);
+    int residual = odvgp__tile(m, a, ODVGP__RESIDUAL, 1, tile, ODVGP__TILE_COLS, k, m->A, -1, -1);
+    int squares = odvgp__tile(m, a, ODVGP__TRI_SQUARES, P, tile, ODVGP__TILE_COLS, m->white_root, m->A, -1, -1);
+    return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, squares, residual, -1, -1);
+}
+
+typedef struct odvgp__part {
+    const char *name;
+    void (*head)(odvgp_model *m, odvgp__arena *a);
+    int (*tile)(odvgp_model *m, odvgp__arena *a);
+} odvgp__part;
+
+static const odvgp__part odvgp__mean_parts[] = {{"beta", odvgp__beta_head, odvgp__beta_tile}, {"orth", odvgp__orth_head, odvgp__orth_tile}};
+static const odvgp__part odvgp__cov_parts[] = {{"dense", odvgp__dense_head, odvgp__dense_tile}};
+
+/*  A^T weights, the part's own term, and the mean function, added up. */
+static int odvgp__build_mean(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    ptrdiff_t tile = c->tile, P = c->P;
+    int term[ODVGP__MAX_IN], terms = 0, meanfn_A = -1;
+    for (int i = 0; i < ODVGP__MAX_IN; i++) term[i] = -1;
+    term[terms++] = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, m->weights, m->A, -1, -1);
+    int own = odvgp__mean_parts[c->mean_part].tile(m, a);
+    if (own >= 0) term[terms++] = own;
+    if (c->mean_function == ODVGP_MEANFN_LINEAR) {
+        meanfn_A = odvgp__param_node(m, "mean.A", 1, c->D, P);
+        int linear = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, meanfn_A, m->X, -1, -1);
+        term[terms++] = odvgp__node_flags(&m->tape, linear, ODVGP__F_TA | ODVGP__F_TB, 1, 1);
+    }
+    if (c->mean_function != ODVGP_MEANFN_ZERO)
+        term[terms++] = odvgp__param_node(m, c->mean_function == ODVGP_MEANFN_LINEAR ? "mean.b" : "mean.c", 1, P, 1);
+    return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, term[0], term[1], term[2], term[3]);
+}
+
+static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__tape *t = &m->tape;
+    int *none[] = {&m->Z_gamma, &m->a_slot, &m->a, &m->gamma_residual};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(none); i++) *none[i] = -1;
+    t->kernel = &m->kernel;
+    t->likelihood = &odvgp__likelihoods[c->likelihood];
+    odvgp__build_beta(m, a);
+    odvgp__mean_parts[c->mean_part].head(m, a);
+    odvgp__cov_parts[c->cov_part].head(m, a);
+    m->X = odvgp__tile(m, a, ODVGP__INPUT, c->tile, c->D, ODVGP__TILE_ROWS, -1, -1, -1, -1);
+    m->Y = odvgp__tile(m, a, ODVGP__INPUT, c->P, c->tile, ODVGP__TILE_COLS, -1, -1, -1, -1);
+    int K = odvgp__tile(m, a, ODVGP__KERNEL, c->M, c->tile, ODVGP__TILE_COLS, m->hyp, m->Z_beta, m->X, -1);
+    m->A = odvgp__node_solve_in_place(t, m->L, K, ODVGP__TILE);
+    int var = odvgp__cov_parts[c->cov_part].tile(m, a);
+    int mean = odvgp__build_mean(m, a);
+    m->stats = odvgp__tile(m, a, ODVGP__NAT_STATS, c->P, c->M, 0, m->A, mean, var, -1);
+    m->expect = odvgp__tile(m, a, ODVGP__EXPECT, 1, 1, 0, mean, var, m->Y, m->lik);
+}
+
+/*  The points that initialisation looks at: all rows, or a sample. */
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return ODVGP__MIN(c->N, ODVGP__MAX(50 * c->M, (ptrdiff_t)4096)); }
+#define ODVGP__MEDIAN_ROWS 512
+
+typedef struct odvgp__init_work {
+    odvgp_real *distance, *centre, *median;
+    ptrdiff_t *nearest, *count, *table;
+    ptrdiff_t table_size;
+} odvgp__init_work;
+
+static void odvgp__init_scratch(odvgp__arena *a, const odvgp_config *c, odvgp__init_work *w)
+{
+    ptrdiff_t rows = odvgp__init_rows(c);
+    w->table_size = 64;
+    while (w->table_size < 2 * ODVGP__MAX(c->M_gamma, c->M)) w->table_size *= 2;
+    w->distance = odvgp__take(a, rows, 1);
+    w->centre = odvgp__take(a, c->M, c->D);
+    w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
+    w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
+    w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M, sizeof(ptrdiff_t));
+    w->table = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)w->table_size, sizeof(ptrdiff_t));
+}
+
+/*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
+static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__init_work init;
+    ptrdiff_t M = c->M, P = c->P, widest = ODVGP__MAX(ODVGP__MAX(M, c->tile), c->M_gamma);
+    memset(&m->par, 0, sizeof m->par);
+    memset(&m->tape, 0, sizeof m->tape);
+    m->kls = 0;
+    odvgp__slots_build(m);
+    m->adam_count = c->natgrad ? m->par.slot[m->par.slots - 2].offset : m->par.count; /* q's slots are the last two */
+    m->par.theta = odvgp__take(a, m->par.count, 1);
+    m->par.value = odvgp__take(a, m->par.positive, 1);
+    m->par.grad = odvgp__take(a, m->par.count, 1);
+    m->good = odvgp__take(a, m->par.count, 1);
+    m->m1 = odvgp__take(a, m->adam_count, 1);
+    m->m2 = odvgp__take(a, m->adam_count, 1);
+    m->nat_P = odvgp__take(a, P * M, M);
+    m->nat_j = odvgp__take(a, P, M);
+    m->nat_R = odvgp__take(a, M, M);
+    m->nat_t = odvgp__take(a, 2, M);
+    m->scales = odvgp__take(a, 1, c->M_gamma);
+    m->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M_gamma, sizeof(ptrdiff_t));
+    odvgp__build_tape(m, a);
+    m->tape.jitter.absolute = c->jitter;
+    m->tape.jitter.relative = c->jitter_rel;
+    m->tape.jitter.limit = c->jitter_max;
+    odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
+    m->tape.scratch = *a;
+    size_t used = a->used;
+    odvgp__tape_scratch(a, &m->tape);
+    size_t most = a->used;
+    a->used = used;
+    odvgp__init_scratch(a, c, &init);
+    a->used = ODVGP__MAX(most, a->used);
+}
+
+/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched. */
+static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp, odvgp_info *info)
+{
+    memset(m, 0, sizeof *m);
+    m->cfg = *config;
+    odvgp_status s = odvgp__check_config(config, info);
+    if (s) return s;
+    if (kernel) m->kernel = *kernel;
+    else {
+        if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+        if ((s = odvgp__kernel_parse(&m->kernel, config->kernel, config->D, hyp, info)) != ODVGP_OK) return s;
+    }
+    m->cfg.kernel = NULL;
+    m->cfg.batch = ODVGP__MIN(config->batch, config->N);
+    if (m->cfg.mean_part == ODVGP_MEAN_BETA) m->cfg.M_gamma = 0;
+    if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
+    if (m->cfg.tile == 0) m->cfg.tile = ODVGP__MIN(m->cfg.batch, 1024);
+    m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info *info)
+{
+    odvgp__arena a;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__take_bytes(&a, 1, sizeof *m);
+    odvgp__model_layout(m, &a);
+    if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
+    *bytes = a.used + 64;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
+{
+    odvgp_model m;
+    double hyp[2 * ODVGP_MAX_LEAVES];
+    if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
+    odvgp_status s = odvgp__model_config(&m, config, NULL, hyp, info);
+    return s ? s : odvgp__model_measure(&m, bytes, info);
+}
+
+/* --- parameters: start, read, write --- */
+
+static void odvgp__touch(odvgp_model *m, int slot)
+{
+    m->par.stamp[slot] = ++m->tape.clock;
+    if (slot >= m->par.slots - 2) m->state.nat_valid = 0;
+}
+
+static void odvgp__touch_all(odvgp_model *m)
+{
+    odvgp__params_refresh(&m->par);
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+}
+
+static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
+{
+    m->par.theta[i] = odvgp__from_positive(m->par.kind, (odvgp_real)value);
+}
+
+/*  q_mu = 0, a_gamma = 0, and q_sqrt = I. */
+static void odvgp__q_identity(odvgp_model *m)
+{
+    ptrdiff_t M = m->cfg.M;
+    int a = odvgp__slot_index(&m->par, "a_gamma");
+    if (a >= 0) odvgp__zero(m->par.theta + m->par.slot[a].offset, m->par.slot[a].count);
+    for (int i = m->par.slots - 2; i < m->par.slots; i++) odvgp__zero(m->par.theta + m->par.slot[i].offset, m->par.slot[i].count);
+    odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
+    for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) root[r * M + r % M] = 1;
+    m->state.good_valid = 0;
+}
+
+static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, void *block, size_t bytes, odvgp_info *info)
+{
+    size_t need;
+    odvgp__arena a;
+    odvgp_status s = odvgp__model_measure(built, &need, info);
+    if (s) return s;
+    if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small (see odvgp_model_size)");
+    odvgp__arena_init(&a, block, bytes);
+    memset(a.base, 0, need - 64); /* padding is computed on, and denormals would be slow */
+    odvgp_model *m = (odvgp_model *)odvgp__take_bytes(&a, 1, sizeof *m);
+    memcpy(m, built, sizeof *m);
+    odvgp__model_layout(m, &a);
+    m->magic = ODVGP__MODEL_MAGIC;
+    m->state.step_scale = 1;
+    for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) { m->columns[i] = i; m->scales[i] = 1; }
+    *out = m;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes, odvgp_info *info)
+{
+    odvgp_model built, *m;
+    double hyp[2 * ODVGP_MAX_LEAVES];
+    if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
+    *model = NULL;
+    odvgp_status s = odvgp__model_config(&built, config, NULL, hyp, info);
+    if (s || (s = odvgp__model_place(&m, &built, block, bytes, info)) != ODVGP_OK) return s;
+    for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
+        const odvgp__leaf *leaf = &m->kernel.leaf[i];
+        for (uint32_t d = 0; d < leaf->nls; d++) odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), hyp[2 * i]);
+        odvgp__set_positive(m, (ptrdiff_t)leaf->var, hyp[2 * i + 1]);
+    }
+    odvgp__set_positive(m, m->par.positive - 1, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
+    odvgp__q_identity(m);
+    odvgp__touch_all(m);
+    *model = m;
+    return ODVGP_OK;
+}
+
+static int odvgp__model_ok(const odvgp_model *m) { return m && m->magic == ODVGP__MODEL_MAGIC; }
+
+ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *m) { return odvgp__model_ok(m) ? &m->cfg : NULL; }
+ODVGP_API int odvgp_slot_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.slots : 0; }
+ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.count : 0; }
+ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *m) { return odvgp__model_ok(m) ? (ptrdiff_t)m->state.steps : 0; }
+
+ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
+{
+    odvgp_events none;
+    memset(&none, 0, sizeof none);
+    return odvgp__model_ok(m) ? m->tape.events : none;
+}
+
+ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
+{
+    return odvgp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i] : NULL;
+}
+
+ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
+{
+    return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name)) : NULL;
+}
+
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
+{
+    if (!odvgp__model_ok(m) || !name || (!values && count)) return ODVGP_E_ARG;
+    const odvgp_slot *slot = odvgp_slot_find(m, name);
+    if (!slot) return ODVGP_E_NAME;
+    if (count != slot->count) return ODVGP_E_SIZE;
+    odvgp__copy(values, odvgp__slot_value(&m->par, slot), count);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m) || !name || (!values && count)) return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
+    int index = odvgp__slot_index(&m->par, name);
+    if (index < 0) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
+    const odvgp_slot *slot = &m->par.slot[index];
+    if (count != slot->count) return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
+    ptrdiff_t cols = slot->shape[2], bad = -1;
+    for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
+        int above = slot->lower && i % cols > i / cols % slot->shape[1];
+        if (!above && !(values[i] - values[i] == 0)) bad = i;
+    }
+    if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+        if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
+    for (ptrdiff_t i = 0; i < count; i++) {
+        int above = slot->lower && i % cols > i / cols % slot->shape[1];
+        m->par.theta[slot->offset + i] = above ? 0 : slot->positive ? odvgp__from_positive(m->par.kind, values[i]) : values[i];
+        if (slot->positive) m->par.value[slot->offset + i] = values[i]; /* exactly what was given, until the next step */
+    }
+    m->state.good_valid = 0;
+    odvgp__touch(m, index);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int trainable)
+{
+    int hits = 0;
+    if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
+    size_t length = strlen(name), open = length && name[length - 1] == '*';
+    for (int i = 0; i < m->par.slots; i++) {
+        odvgp_slot *slot = &m->par.slot[i];
+        if (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) continue;
+        slot->trainable = trainable != 0;
+        hits++;
+    }
+    return hits ? ODVGP_OK : ODVGP_E_NAME;
+}
+
+ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
+{
+    odvgp__text t;
+    if (!odvgp__model_ok(m) || (!text && size)) return 0;
+    t.at = text;
+    t.size = size;
+    t.used = 0;
+    odvgp__put(&t, "");
+    odvgp__put_kernel(&t, &m->kernel, m->par.value, m->kernel.nnode - 1, 0);
+    return t.used;
+}
+
+/* --- evaluation: head, tiles, and back --- */
+
+/*  Rows to look at: as they come, or through the permutation of an epoch. */
+typedef struct odvgp__rows {
+    const odvgp_real *X, *Y;
+    ptrdiff_t n, first;
+    int permuted;
+    uint64_t epoch;
+} odvgp__rows;
+
+typedef struct odvgp__wants_list {
+    int grad, stats;   /* gradients; statistics for a natural step */
+    int all;           /* gradients of all slots, not only of those that Adam moves */
+} odvgp__wants_list;
+
+static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
+{
+    return r->permuted ? odvgp__permute(m->cfg.seed, ODVGP__STREAM_BATCH, r->epoch, m->cfg.N, r->first + i) : r->first + i;
+}
+
+/*  Rows [at, at + n) into the tile; Y is turned. */
+static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+{
+    odvgp__node *X = &m->tape.node[m->X], *Y = &m->tape.node[m->Y];
+    ptrdiff_t D = m->cfg.D, P = m->cfg.P;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        ptrdiff_t row = odvgp__row_at(m, rows, at + i);
+        const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * P;
+        if (!odvgp__finite(x, D)) {
+            ptrdiff_t d = odvgp__first_nonfinite(x, D);
+            return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
+        }
+        if (!odvgp__finite(y, P)) return odvgp__fail(info, ODVGP_E_NAN, "Y", row, (double)y[odvgp__first_nonfinite(y, P)], "a row is not finite");
+        odvgp__copy(X->v + i * D, x, D);
+        for (ptrdiff_t p = 0; p < P; p++) Y->v[p * Y->ld + i] = y[p];
+    }
+    m->tape.rows = n;
+    X->stamp = Y->stamp = ++m->tape.clock;
+    return ODVGP_OK;
+}
+
+static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
+{
+    for (int i = 0; i < m->tape.n; i++) {
+        odvgp__node *nd = &m->tape.node[i];
+        if (nd->op != ODVGP__PARAM) continue;
+        nd->needs_grad = 0;
+        for (int s = nd->slot; s < nd->slot + nd->slots; s++) {
+            const odvgp_slot *slot = &m->par.slot[s];
+            nd->stamp = ODVGP__MAX(nd->stamp, m->par.stamp[s]);
+            if (want->grad) nd->needs_grad |= want->all || (slot->trainable && !slot->natgrad);
+        }
+    }
+    m->tape.want_stats = want->stats;
+    odvgp__tape_mark(&m->tape);
+}
+
+static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
+{
+    m->tape.expected = 0;
+    if (want->grad) odvgp__zero(m->par.grad, m->par.count);
+    if (!want->stats) return;
+    odvgp__zero(m->tape.node[m->stats].aux, m->cfg.P * m->cfg.M * m->cfg.M);
+    odvgp__zero(m->tape.node[m->stats].v, m->cfg.P * m->cfg.M);
+}
+
+/*  Gradients above the diagonal of triangular slots are 0 by definition. */
+static void odvgp__mask_grad(odvgp_model *m)
+{
+    for (int s = 0; s < m->par.slots; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        if (!slot->lower) continue;
+        ptrdiff_t M = slot->shape[2];
+        for (ptrdiff_t r = 0; r < slot->shape[0] * M; r++) odvgp__zero(m->par.grad + slot->offset + r * M + r % M + 1, M - r % M - 1);
+    }
+}
+
+/*  The bound on the given rows; *data_error tells bad data from parameters that cannot be evaluated. */
+static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected, odvgp_real *kl,
+                                    int *data_error, odvgp_info *info)
+{
+    odvgp__tape *t = &m->tape;
+    odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
+    *data_error = 0;
+    t->info = info;
+    odvgp__mark_params(m, &want);
+    odvgp__clear_sums(m, &want);
+    odvgp_status s = odvgp__tape_forward(t, ODVGP__HEAD);
+    if (s) return s;
+    odvgp__tape_zero(t, ODVGP__HEAD);
+    for (ptrdiff_t at = 0; at < rows->n; at += m->cfg.tile) {
+        if ((s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info)) != ODVGP_OK) { *data_error = 1; return s; }
+        if ((s = odvgp__tape_forward(t, ODVGP__TILE)) != ODVGP_OK) return s;
+        if (!want.grad && !want.stats) continue;
+        odvgp__tape_zero(t, ODVGP__TILE);
+        t->node[m->expect].d[0] = -scale;
+        odvgp__tape_reverse(t, ODVGP__TILE);
+    }
+    for (int i = 0; i < m->kls; i++) {
+        divergence += t->node[m->kl[i]].v[0];
+        t->node[m->kl[i]].d[0] = 1;
+    }
+    if (want.grad) {
+        odvgp__tape_reverse(t, ODVGP__HEAD);
+        odvgp__mask_grad(m);
+    }
+    *expected = (odvgp_real)(t->expected * (double)scale);
+    *kl = divergence;
+    if (!(*expected - *expected == 0) || !(divergence - divergence == 0) || (want.grad && !odvgp__finite(m->par.grad, m->par.count)))
+        return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence), "the bound or its gradient is not finite");
+    return ODVGP_OK;
+}
+
+static void odvgp__all_columns(odvgp_model *m)
+{
+    for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) m->columns[i] = i;
+    m->tape.columns = m->columns;
+    m->tape.ncolumns = m->tape.all_columns = m->cfg.M_gamma;
+    m->tape.columns_stamp = ++m->tape.clock;
+}
+
+static void odvgp__sample_columns(odvgp_model *m)
+{
+    odvgp__all_columns(m);
+    if (m->cfg.gamma_batch >= m->cfg.M_gamma) return;
+    m->tape.ncolumns = m->cfg.gamma_batch;
+    for (ptrdiff_t i = 0; i < m->cfg.gamma_batch; i++)
+        m->columns[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, m->cfg.M_gamma, i);
+}
+
+static odvgp__rows odvgp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
+{
+    odvgp__rows rows;
+    memset(&rows, 0, sizeof rows);
+    rows.X = X;
+    rows.Y = Y;
+    rows.n = n;
+    return rows;
+}
+
+static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m) || !X || !Y) return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
+    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.D, m->cfg.P)) return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl,
+                                    odvgp_real *grad, odvgp_info *info)
+{
+    odvgp_real expected, divergence;
+    int data_error;
+    odvgp__rows rows = odvgp__rows_plain(X, Y, n);
+    odvgp__wants_list want = {grad != NULL, 0, 1};
+    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
+    if (s) return s;
+    *elbo = expected - divergence;
+    if (kl) *kl = divergence;
+    if (grad) odvgp__copy(grad, m->par.grad, m->par.count);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl,
+                                  odvgp_real *grad, odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
+    if (s) return s;
+    if (!elbo) return odvgp__fail(info, ODVGP_E_ARG, "elbo", -1, 0, "is NULL");
+    odvgp__all_columns(m);
+    return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
+}
+
+ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx,
+                                          ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
+    if (s) return s;
+    if (!elbo || !idx || count < 1 || count > m->cfg.M_gamma) return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (idx[i] < 0 || idx[i] >= m->cfg.M_gamma) return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
+    odvgp__all_columns(m);
+    m->tape.ncolumns = count;
+    for (ptrdiff_t i = 0; i < count; i++) m->columns[i] = idx[i];
+    return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
+}
+
+/* --- freezing --- */
+
+static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
+{
+    memset(p, 0, sizeof *p);
+    p->magic = ODVGP__PREDICTOR_MAGIC;
+    p->version = 1;
+    p->real_size = sizeof(odvgp_real);
+    p->P = (uint32_t)m->cfg.P;
+    p->M = (uint32_t)m->cfg.M;
+    p->M_gamma = (uint32_t)m->cfg.M_gamma;
+    p->mean_function = (uint32_t)m->cfg.mean_function;
+    p->likelihood = (uint32_t)m->cfg.likelihood;
+    p->kernel = m->kernel;
+}
+
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
+{
+    odvgp_predictor p;
+    odvgp__view v;
+    if (!odvgp__model_ok(m)) return 0;
+    odvgp__predictor_sizes(m, &p);
+    ptrdiff_t reals = odvgp__view_layout(&p, NULL, &v);
+    return reals < 0 ? 0 : odvgp__predictor_head() + (size_t)reals * sizeof(odvgp_real) + 64;
+}
+
+static odvgp_status odvgp__scales_check(const odvgp_scales *s, ptrdiff_t D, ptrdiff_t P, odvgp_info *info)
+{
+    const struct { const char *name; const odvgp_real *x; ptrdiff_t n; int positive; } list[] = {
+        {"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1}, {"y_mean", s->y_mean, P, 0}, {"y_scale", s->y_scale, P, 1}};
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(list); k++)
+        for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
+            if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
+                return odvgp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i], "must be finite, and a scale above 0");
+    return ODVGP_OK;
+}
+
+/*  Everything that depends on parameters alone, made anew where it is out of date. */
+static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
+{
+    odvgp__wants_list nothing = {0, 0, 0};
+    odvgp__all_columns(m);
+    m->tape.info = info;
+    odvgp__mark_params(m, &nothing);
+    return odvgp__tape_forward(&m->tape, ODVGP__HEAD);
+}
+
+/*  Whitened, q_sqrt = I is the prior; else it is L. */
+ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+    int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
+    odvgp_status s = prior ? odvgp__run_head(m, info) : ODVGP_OK;
+    if (s) return s;
+    odvgp__q_identity(m);
+    odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
+    for (ptrdiff_t p = 0; p < m->cfg.P && prior; p++) odvgp__copy(root + p * m->cfg.M * m->cfg.M, m->tape.node[m->L].v, m->cfg.M * m->cfg.M);
+    odvgp__touch_all(m);
+    return ODVGP_OK;
+}
+
+/*  What a predictor holds, in the order of its view; from NULL: n times `otherwise`. */
+#define ODVGP__PIECES 14
+typedef struct odvgp__piece {
+    const odvgp_real *from;
+    ptrdiff_t n;
+    odvgp_real otherwise;
+} odvgp__piece;
+
+static odvgp__piece odvgp__piece_of(const odvgp_real *from, ptrdiff_t n, odvgp_real otherwise)
+{
+    odvgp__piece piece;
+    piece.from = from;
+    piece.n = n;
+    piece.otherwise = otherwise;
+    return piece;
+}
+
+/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run. */
+static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
+{
+    const odvgp_config *c = &m->cfg;
+    const odvgp__node *node = m->tape.node;
+    ptrdiff_t P = c->P, M = c->M, Mg = c->M_gamma, D = c->D;
+    const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
+    odvgp_real *alpha = m->par.grad;
+    odvgp__copy(alpha, node[m->weights].v, P * M);
+    odvgp_trsm(&m->tape.blas, 1, 0, P, M, node[m->L].v, M, alpha, M);
+    *piece++ = odvgp__piece_of(node[m->hyp].v, (ptrdiff_t)m->kernel.nhyp, 0);
+    *piece++ = odvgp__piece_of(node[m->lik].v, 1, 0);
+    *piece++ = odvgp__piece_of(A ? odvgp__slot_value(&m->par, A) : NULL, A ? A->count : 0, 0);
+    *piece++ = odvgp__piece_of(b ? odvgp__slot_value(&m->par, b) : NULL, b ? b->count : 0, 0);
+    *piece++ = odvgp__piece_of(sc->x_mean, D, 0);
+    *piece++ = odvgp__piece_of(sc->x_scale, D, 1);
+    *piece++ = odvgp__piece_of(sc->y_mean, P, 0);
+    *piece++ = odvgp__piece_of(sc->y_scale, P, 1);
+    *piece++ = odvgp__piece_of(node[m->Z_beta].v, M * D, 0);
+    *piece++ = odvgp__piece_of(Mg ? node[m->Z_gamma].v : NULL, Mg * D, 0);
+    *piece++ = odvgp__piece_of(alpha, P * M, 0);
+    *piece++ = odvgp__piece_of(Mg ? node[m->a].v : NULL, P * Mg, 0);
+    *piece++ = odvgp__piece_of(node[m->L].v, M * M, 0);
+    *piece++ = odvgp__piece_of(node[m->white_root].v, P * M * M, 0);
+}
+
+ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, const odvgp_predictor **predictor,
+                                    odvgp_info *info)
+{
+    odvgp_scales none = {NULL, NULL, NULL, NULL};
+    odvgp__view v;
+    odvgp__piece piece[ODVGP__PIECES];
+    if (!odvgp__model_ok(m) || !block || !predictor) return odvgp__fail(info, ODVGP_E_ARG, "model, block or predictor", -1, 0, "is NULL");
+    if (bytes < odvgp_predictor_size(m)) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)odvgp_predictor_size(m), "is too small");
+    odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
+    if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
+    odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
+    odvgp_real *to = (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head());
+    memset(p, 0, odvgp__predictor_head());
+    odvgp__predictor_sizes(m, p);
+    p->reals = (uint32_t)odvgp__view_layout(p, NULL, &v);
+    odvgp__predictor_pieces(m, scales ? scales : &none, piece);
+    for (int k = 0; k < ODVGP__PIECES; k++)
+        for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = piece[k].from ? piece[k].from[i] : piece[k].otherwise;
+    *predictor = p;
+    return ODVGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>natgrad   natural gradient steps from two vectors                                                                    */
+/*      In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h = A g_m:     */
+/*        P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP] eqs. 15b, 15c   */
+/*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to step.         */
+/*      A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse per output.   */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+
+/*  y = S x for the symmetric S in the lower triangle. */
+static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
+{
+    odvgp__zero(y, n);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        y[i] += isa->dot(i + 1, S + i * n, x);
+        isa->axpy(i, x[i], S + i * n, y);
+    }
+}
+
+/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. */
+static void odvgp__nat_from_q(odvgp_model *m)
+{
+    ptrdiff_t M = m->cfg.M;
+    const odvgp_real *mu = m->tape.node[m->white_mu].v, *root = m->tape.node[m->white_root].v;
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        odvgp__copy(m->nat_R, root + p * M * M, M * M);
+        odvgp__trtri(&m->tape.blas, M, m->nat_R, M);
+        odvgp_syrk(&m->tape.blas, 1, M, M, 1, m->nat_R, M, NULL, 0, m->nat_P + p * M * M, M);
+        odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, m->nat_P + p * M * M, mu + p * M, m->nat_j + p * M);
+    }
+}
+
+/*  R = the new q_sqrt of output p for a step tau; E_NOT_PD if the step is too long. */
+static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
+{
+    ptrdiff_t M = m->cfg.M;
+    const odvgp_real *P = m->nat_P + p * M * M, *G = m->tape.node[m->stats].aux + p * M * M;
+    for (ptrdiff_t i = 0; i < M; i++) {
+        odvgp_real *row = m->nat_R + i * M;
+        for (ptrdiff_t j = 0; j <= i; j++) row[j] = (1 - tau) * P[i * M + j] - 2 * tau * G[i * M + j];
+        row[i] += tau;
+        odvgp__zero(row + i + 1, M - i - 1);
+    }
+    odvgp_status s = odvgp__potrf_reverse(&m->tape.blas, M, m->nat_R, M);
+    if (s) return s;
+    odvgp__trtri(&m->tape.blas, M, m->nat_R, M);
+    return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  From (mu, R) in whitened coordinates to the slots' own. */
+static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
+{
+    ptrdiff_t M = m->cfg.M;
+    odvgp_real *slot_mu = m->tape.node[m->mu].v + p * M, *slot_root = m->tape.node[m->root].v + p * M * M;
+    const odvgp_real *L = m->tape.node[m->L].v;
+    if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
+    else odvgp__trmm(&m->tape.blas, 0, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
+    for (ptrdiff_t i = 0; i < M && m->cfg.param != ODVGP_WHITENED; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
+    if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
+    if (m->cfg.param == ODVGP_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
+    else odvgp__copy(slot_mu, mu, M);
+}
+
+/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own step. */
+static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
+{
+    ptrdiff_t M = m->cfg.M;
+    const odvgp__isa *isa = odvgp__row(&m->tape.blas);
+    const odvgp__node *stats = &m->tape.node[m->stats];
+    odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M;
+    odvgp_status worst = ODVGP_OK;
+    if (!m->state.nat_valid || m->cfg.param != ODVGP_WHITENED) odvgp__nat_from_q(m);
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        odvgp_real step = tau, *P = m->nat_P + p * M * M, *j = m->nat_j + p * M;
+        const odvgp_real *G = stats->aux + p * M * M, *h = stats->v + p * M;
+        odvgp_status s = odvgp__nat_try(m, p, step);
+        for (int halved = 0; s && halved < 20; halved++) {
+            m->tape.events.step_shortened++;
+            s = odvgp__nat_try(m, p, step *= ODVGP__R(0.5));
+        }
+        if (s) { worst = s; continue; }
+        odvgp__symmetric_times(isa, M, G, m->tape.node[m->white_mu].v + p * M, Gmu);
+        for (ptrdiff_t i = 0; i < M; i++) {
+            j[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
+            for (ptrdiff_t k = 0; k <= i; k++) P[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
+            P[i * M + i] += step;
+        }
+        odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, j, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
+        odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
+        odvgp__nat_store(m, p, mu);
+    }
+    odvgp__touch(m, m->par.slots - 2);
+    odvgp__touch(m, m->par.slots - 1);
+    m->state.nat_valid = m->cfg.param == ODVGP_WHITENED;
+    return worst;
+}
+
+ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,
+                                          odvgp_real *elbo, odvgp_info *info)
+{
+    odvgp_real expected, kl;
+    int data_error;
+    odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
+    if (s) return s;
+    if (!(tau > 0 && tau <= 1)) return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
+    odvgp__all_columns(m);
+    odvgp__rows rows = odvgp__rows_plain(X, Y, n);
+    odvgp__wants_list want = {0, 1, 0};
+    if ((s = odvgp__evaluate(m, &rows, want, &expected, &kl, &data_error, info)) != ODVGP_OK) return s;
+    if (odvgp__nat_step(m, tau)) return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
+    if (elbo) *elbo = expected - kl;
+    return ODVGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>adam   Adam, schedules, the training step and its safeguards                                                         */
+/*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)   (TensorFlow's eps), */
+/*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected moments.     */
+/*      With scales D the coordinates are D x: the step is lr / D and eps is eps D.                                          */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+typedef struct odvgp__adam {
+    double lr, beta1, beta2, eps;
+    int eps_inside;
+    uint64_t t; /* steps, this one included */
+} odvgp__adam;
+
+static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g, const odvgp_real *scales, ptrdiff_t nscales,
+                               odvgp_real *m1, odvgp_real *m2)
+{
+    double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
+    odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1), eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
+    odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        odvgp_real d = scales ? scales[i % nscales] : 1;
+        m1[i] = b1 * m1[i] + (1 - b1) * g[i];
+        m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
+        x[i] -= rate / d * (m1[i] / (ODVGP__SQRT(m2[i]) + eps * d));
+    }
+}
+
+static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
+{
+    if (s->kind == ODVGP_CONSTANT || step >= (uint64_t)s->steps) return s->end;
+    double f = (double)step / (double)s->steps;
+    if (s->kind == ODVGP_LINEAR) return (odvgp_real)((double)s->start + f * ((double)s->end - (double)s->start));
+    return (odvgp_real)((double)s->start * pow((double)s->end / (double)s->start, f));
+}
+
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a ten-thousandth of the prior variance; columns in blocks, in the memory of A. */
+static void odvgp__renew_scales(odvgp_model *m)
+{
+    odvgp__tape *t = &m->tape;
+    odvgp__node *A = &t->node[m->A], *Zg = &t->node[m->Z_gamma], *L = &t->node[m->L];
+    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__kernel_diag(&m->kernel, t->node[m->hyp].v, value);
+    for (ptrdiff_t j = 0; j < m->cfg.M_gamma; j += m->cfg.tile) {
+        ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, m->cfg.M_gamma - j);
+        odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, t->node[m->Z_beta].v, m->cfg.M, Zg->v + j * m->cfg.D, cols);
+        job.K = A->v;
+        job.ldk = A->ld;
+        odvgp__kernel_run(&job, t->scratch);
+        odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
+        odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
+        for (ptrdiff_t i = j; i < j + cols; i++) m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-4) * k);
+    }
+    m->state.scales_age = 0;
+}
+
+static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
+{
+    odvgp__adam adam;
+    adam.lr = (double)lr;
+    adam.beta1 = (double)m->cfg.adam_beta1;
+    adam.beta2 = (double)m->cfg.adam_beta2;
+    adam.eps = (double)m->cfg.adam_eps;
+    adam.eps_inside = m->cfg.adam_eps_inside;
+    adam.t = ++m->state.adam_steps;
+    int scaled = m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && m->Z_gamma >= 0;
+    if (scaled && m->state.scales_age++ % 100 == 0) { odvgp__renew_scales(m); m->state.scales_age = 1; }
+    for (int s = 0; s < m->par.slots; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        ptrdiff_t o = slot->offset;
+        if (!slot->trainable || slot->natgrad || !slot->count) continue;
+        if (slot->positive)
+            for (ptrdiff_t i = o; i < o + slot->count; i++) m->par.grad[i] *= odvgp__positive_slope(m->par.kind, m->par.value[i]);
+        int by_scales = scaled && m->tape.node[m->a_slot].slot == s;
+        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : NULL, m->cfg.M_gamma, m->m1 + o, m->m2 + o);
+        odvgp__touch(m, s);
+    }
+    odvgp__params_refresh(&m->par);
+}
+
+/*  The last parameters that could be evaluated, and half the step sizes. */
+static odvgp_status odvgp__go_back(odvgp_model *m)
+{
+    if (!m->state.good_valid) return ODVGP_E_NOT_PD;
+    odvgp__copy(m->par.theta, m->good, m->par.count);
+    odvgp__touch_all(m);
+    m->state.step_scale *= 0.5;
+    m->state.clean_steps = 0;
+    m->tape.events.step_undone++;
+    return ODVGP_OK;
+}
+
+/*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
+static void odvgp__recover(odvgp_model *m)
+{
+    odvgp__jitter *jitter = &m->tape.jitter;
+    if (++m->state.clean_steps % 100 == 0) m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
+    if (jitter->raised > 0 && ++jitter->clean >= 100) {
+        jitter->raised *= ODVGP__R(0.1);
+        jitter->clean = 0;
+        if ((double)jitter->raised < 0.1 * (m->tape.events.jitter - (double)jitter->raised * 10)) jitter->raised = 0;
+    }
+}
+
+static int odvgp__uses_natgrad(const odvgp_model *m)
+{
+    return m->cfg.natgrad && m->par.slot[m->par.slots - 2].trainable && m->par.slot[m->par.slots - 1].trainable;
+}
+
+/*  Evaluate for an update; if the parameters cannot be evaluated, go back to the last good ones and evaluate these. */
+static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected, odvgp_real *kl,
+                                           odvgp_info *info)
+{
+    int data_error;
+    odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+    if (s && !data_error && !odvgp__go_back(m)) s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+    if (s) return s;
+    odvgp__copy(m->good, m->par.theta, m->par.count);
+    m->state.good_valid = 1;
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+{
+    odvgp_real expected, kl, e2, k2, lr, tau;
+    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT, nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
+    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0};
+    odvgp__sample_columns(m);
+    odvgp_status s = odvgp__evaluate_safely(m, rows, want, &expected, &kl, info);
+    if (s) return s;
+    lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
+    tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
+    if (want.stats) odvgp__nat_step(m, tau); /* if no length will do, q stays and the other slots move */
+    if (want.grad) odvgp__adam_step(m, lr);
+    if (split) {
+        want.grad = !want.grad;
+        want.stats = !want.stats;
+        if (!odvgp__evaluate_safely(m, rows, want, &e2, &k2, info)) {
+            if (want.stats) odvgp__nat_step(m, tau);
+            else odvgp__adam_step(m, lr);
+        }
+    }
+    m->state.steps++;
+    odvgp__recover(m);
+    if (!report) return ODVGP_OK;
+    memset(report, 0, sizeof *report);
+    report->step = (ptrdiff_t)m->state.steps;
+    report->elbo = expected - kl;
+    report->expected_loglik = expected;
+    report->kl = kl;
+    report->lr = lr;
+    report->natgrad_step = tau;
+    report->events = m->tape.events;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report,
+                                        odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, Xb, Yb, n, info);
+    odvgp__rows rows = odvgp__rows_plain(Xb, Yb, n);
+    return s ? s : odvgp__step_rows(m, &rows, report, info);
+}
+
+ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report, odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+    odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.batch);
+    uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.batch); /* the remainder of an epoch is dropped */
+    rows.permuted = m->cfg.batch < m->cfg.N;
+    rows.epoch = m->state.steps / per_epoch;
+    rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.batch : 0;
+    return odvgp__step_rows(m, &rows, report, info);
+}
+
+ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
+                                 int (*watch)(void *user, const odvgp_report *report), void *user)
+{
+    odvgp_report report;
+    if (steps < 0) return ODVGP_E_ARG;
+    for (ptrdiff_t i = 0; i < steps; i++) {
+        odvgp_status s = odvgp_step(m, X, Y, &report, NULL);
+        if (s) return s;
+        if (watch && watch(user, &report)) return ODVGP_E_STOPPED;
+    }
+    return ODVGP_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>init   k-means, subsets, hyperparameters from the data                                                               */
+/*      beta: k-means++ seeds on all rows or a random sample of max(50 M, 4096), then Lloyd's iterations on these rows, 10 at most;     */
+/*      seeds are drawn with probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once.   */
+/*      gamma: random rows, distinct ones while there are any. Cost O(sample M D).                                            */
+/*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several leaves (0.1 sqrt(D)  */
+/*      and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a single one.                 */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
+{
+    odvgp_real sum = 0;
+    for (ptrdiff_t d = 0; d < D; d++) sum += (x[d] - z[d]) * (x[d] - z[d]);
+    return sum;
+}
+
+/*  Row i of the sample that initialisation looks at. */
+static const odvgp_real *odvgp__sample_row(const odvgp_model *m, const odvgp_real *X, ptrdiff_t i)
+{
+    return X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i) * m->cfg.D;
+}
+
+/*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
+static double odvgp__kmeans_lower(odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
+{
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        odvgp_real r2 = odvgp__row_distance(odvgp__sample_row(m, X, i), Z + k * m->cfg.D, m->cfg.D);
+        if (k == 0 || r2 < w->distance[i]) { w->distance[i] = r2; w->nearest[i] = k; }
+        sum += (double)w->distance[i];
+    }
+    return sum;
+}
+
+static ptrdiff_t odvgp__kmeans_draw(odvgp_model *m, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
+{
+    double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
+    ptrdiff_t last = k % rows; /* if all rows are centres already: repeat them in turn */
+    for (ptrdiff_t i = 0; i < rows && sum > 0; i++) {
+        if (!(w->distance[i] > 0)) continue;
+        last = i;
+        if ((left -= (double)w->distance[i]) <= 0) break;
+    }
+    return last;
+}
+
+/*  Means of the rows nearest to each centre; a centre without rows stays. Returns how many rows changed their centre. */
+static ptrdiff_t odvgp__kmeans_lloyd(odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+{
+    ptrdiff_t M = m->cfg.M, D = m->cfg.D, changed = 0;
+    odvgp__zero(w->centre, M * D);
+    memset(w->count, 0, (size_t)M * sizeof *w->count);
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        w->count[w->nearest[i]]++;
+        const odvgp_real *x = odvgp__sample_row(m, X, i);
+        for (ptrdiff_t d = 0; d < D; d++) w->centre[w->nearest[i] * D + d] += x[d] - Z[w->nearest[i] * D + d];
+    }
+    for (ptrdiff_t k = 0; k < M; k++) /* differences from the old centre are averaged: one row, or equal rows, keep their exact place */
+        for (ptrdiff_t d = 0; d < D && w->count[k]; d++) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        const odvgp_real *x = odvgp__sample_row(m, X, i);
+        ptrdiff_t best = w->nearest[i];
+        odvgp_real least = odvgp__row_distance(x, Z + best * D, D);
+        for (ptrdiff_t k = 0; k < M; k++) {
+            odvgp_real r2 = odvgp__row_distance(x, Z + k * D, D);
+            if (r2 < least) { least = r2; best = k; }
+        }
+        changed += best != w->nearest[i];
+        w->nearest[i] = best;
+    }
+    return changed;
+}
+
+static void odvgp__kmeans(odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+{
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, row = 0;
+    double sum;
+    for (ptrdiff_t k = 0; k < m->cfg.M; k++) {
+        odvgp__copy(Z + k * D, odvgp__sample_row(m, X, row), D);
+        sum = odvgp__kmeans_lower(m, X, rows, Z, k, w);
+        row = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
+    }
+    for (int i = 0; i < 10 && odvgp__kmeans_lloyd(m, X, rows, Z, w) > rows / 200; i++) {}
+}
+
+static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
+{
+    uint64_t h = 0;
+    for (ptrdiff_t d = 0; d < D; d++) {
+        odvgp_real v = x[d] + 0; /* -0 becomes 0 */
+        uint64_t bits = 0;
+        memcpy(&bits, &v, sizeof v);
+        h = odvgp__mix(h ^ bits);
+    }
+    return h;
+}
+
+/*  Random rows, each different from those taken before, until no rows are left; then any rows. A hash table of the rows taken. */
+static void odvgp__distinct_rows(odvgp_model *m, const odvgp_real *X, odvgp_real *Z, ptrdiff_t count, odvgp__init_work *w)
+{
+    ptrdiff_t D = m->cfg.D, taken = 0;
+    for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = -1;
+    for (int again = 0; again < 2; again++)
+        for (ptrdiff_t i = 0; i < m->cfg.N && taken < count; i++) {
+            const odvgp_real *x = X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, m->cfg.N, i) * D;
+            ptrdiff_t at = (ptrdiff_t)(odvgp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
+            while (!again && w->table[at] >= 0 && odvgp__row_distance(Z + w->table[at] * D, x, D) != 0) at = (at + 1) & (w->table_size - 1);
+            if (!again && w->table[at] >= 0) continue;
+            if (!again) w->table[at] = taken;
+            odvgp__copy(Z + taken++ * D, x, D);
+        }
+    for (ptrdiff_t k = taken; k < count; k++) odvgp__copy(Z + k * D, Z + (k - taken) * D, D);
+}
+
+/*  Median of values by repeated partition. */
+static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
+{
+    ptrdiff_t low = 0, high = n - 1, k = n / 2;
+    while (low < high) {
+        odvgp_real pivot = x[(low + high) / 2];
+        ptrdiff_t i = low, j = high;
+        while (i <= j) {
+            while (x[i] < pivot) i++;
+            while (x[j] > pivot) j--;
+            if (i <= j) { odvgp_real t = x[i]; x[i++] = x[j]; x[j--] = t; }
+        }
+        if (k <= j) high = j;
+        else if (k >= i) low = i;
+        else break;
+    }
+    return x[k];
+}
+
+/*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from distinct pairs only. */
+static double odvgp__median_distance(odvgp_model *m, const odvgp_real *X, const odvgp__leaf *leaf, odvgp_real *work)
+{
+    ptrdiff_t D = m->cfg.D, N = m->cfg.N, count = 0;
+    for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
+        const odvgp_real *x = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
+        const odvgp_real *z = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
+        odvgp_real r2 = 0;
+        for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+            odvgp_real t = x[odvgp__column(leaf, d)] - z[odvgp__column(leaf, d)];
+            r2 += t * t;
+        }
+        if (r2 > 0) work[count++] = r2;
+    }
+    return count ? sqrt((double)odvgp__median(work, count)) : 1;
+}
+
+static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
+{
+    ptrdiff_t N = m->cfg.N, P = m->cfg.P;
+    double total = 0;
+    for (ptrdiff_t p = 0; p < P; p++) {
+        double mean = 0, squares = 0;
+        for (ptrdiff_t i = 0; i < N; i++) mean += (double)Y[i * P + p] / (double)N;
+        for (ptrdiff_t i = 0; i < N; i++) squares += ((double)Y[i * P + p] - mean) * ((double)Y[i * P + p] - mean);
+        total += squares / (double)N;
+    }
+    return total > 0 ? total / (double)P : 1;
+}
+
+/*  Only what neither the expression nor the config gives. */
+static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+{
+    double variance = odvgp__target_variance(m, Y), n = (double)m->kernel.nleaf;
+    for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
+        const odvgp__leaf *leaf = &m->kernel.leaf[i];
+        double factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
+        double length = odvgp__median_distance(m, X, leaf, w->median) * factor * 0.70710678118654752;
+        for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
+            odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), length);
+        if (!(leaf->given & ODVGP__GIVEN_VARIANCE)) odvgp__set_positive(m, (ptrdiff_t)leaf->var, variance);
+    }
+    if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, m->par.positive - 1, 0.1 * variance);
+}
+
+ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+    odvgp__init_work w;
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+    ptrdiff_t D = m->cfg.D, P = m->cfg.P, bad;
+    if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0) return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+    if ((bad = odvgp__first_nonfinite(Y, m->cfg.N * P)) >= 0) return odvgp__fail(info, ODVGP_E_NAN, "Y", bad / P, (double)Y[bad], "a row is not finite");
+    odvgp__arena a = m->tape.scratch;
+    odvgp__init_scratch(&a, &m->cfg, &w);
+    ODVGP_ASSERT(!a.bad);
+    odvgp__kmeans(m, X, m->tape.node[m->Z_beta].v, &w);
+    if (m->Z_gamma >= 0) odvgp__distinct_rows(m, X, m->tape.node[m->Z_gamma].v, m->cfg.M_gamma, &w);
+    odvgp__init_hyper(m, X, Y, &w);
+    odvgp__touch_all(m);
+    return odvgp_init_q(m, info);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>io   model files                                                                                                     */
+/*      magic, version, sizes | config, kernel, slots' flags, state | reals: theta, values, moments, (P, j), scales, last good |         */
+/*      predictor | the caller's bytes | checksum of all that. Little-endian whatever the machine; reals in the precision of the build.   */
+/*      One walk over the same fields writes, measures and reads, so that the three cannot disagree.                          */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__FILE_VERSION 1
+enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
+
+typedef struct odvgp__file {
+    int mode, bad;
+    unsigned char *at; /* NULL: measure */
+    size_t used, size;
+} odvgp__file;
+
+/*  One little-endian number of `bytes` bytes. */
+static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
+{
+    if (f->size - f->used < (size_t)bytes) { f->bad = 1; return 0; }
+    if (f->mode == ODVGP__FILE_WRITE)
+        for (int i = 0; i < bytes; i++) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
+    if (f->mode == ODVGP__FILE_READ) {
+        value = 0;
+        for (int i = 0; i < bytes; i++) value |= (uint64_t)f->at[f->used + (size_t)i] << (8 * i);
+    }
+    f->used += (size_t)bytes;
+    return value;
+}
+
+static void odvgp__file_u32(odvgp__file *f, uint32_t *v) { *v = (uint32_t)odvgp__file_bits(f, *v, 4); }
+static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
+
+static void odvgp__file_double(odvgp__file *f, double *v)
+{
+    uint64_t bits;
+    memcpy(&bits, v, sizeof bits);
+    bits = odvgp__file_bits(f, bits, 8);
+    memcpy(v, &bits, sizeof bits);
+}
+
+static void odvgp__file_real(odvgp__file *f, odvgp_real *v)
+{
+    double d = (double)*v;
+    odvgp__file_double(f, &d);
+    *v = (odvgp_real)d;
+}
+
+static void odvgp__file_size(odvgp__file *f, ptrdiff_t *v)
+{
+    uint64_t u = (uint64_t)*v;
+    odvgp__file_u64(f, &u);
+    if (u > (uint64_t)PTRDIFF_MAX) f->bad = 1;
+    else *v = (ptrdiff_t)u;
+}
+
+static void odvgp__file_int(odvgp__file *f, int *v)
+{
+    uint32_t u = (uint32_t)*v;
+    odvgp__file_u32(f, &u);
+    *v = (int)(u & 0x7fffffff);
+}
+
+/*  n reals of 4 or 8 bytes each. */
+static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
+{
+    if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) { f->bad = 1; return; }
+    if (f->mode == ODVGP__FILE_MEASURE) { f->used += (size_t)n * (size_t)bytes; return; }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        float single = (float)x[i];
+        double wide = (double)x[i];
+        uint32_t u32;
+        uint64_t bits;
+        memcpy(&u32, &single, sizeof u32);
+        memcpy(&bits, &wide, sizeof bits);
+        bits = odvgp__file_bits(f, bytes == 4 ? u32 : bits, bytes);
+        u32 = (uint32_t)bits;
+        memcpy(&single, &u32, sizeof single);
+        memcpy(&wide, &bits, sizeof wide);
+        if (f->mode == ODVGP__FILE_READ) x[i] = bytes == 4 ? (odvgp_real)single : (odvgp_real)wide;
+    }
+}
+
+static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
+{
+    int kind = (int)s->kind;
+    odvgp__file_int(f, &kind);
+    s->kind = (odvgp_schedule_kind)kind;
+    odvgp__file_real(f, &s->start);
+    odvgp__file_real(f, &s->end);
+    odvgp__file_size(f, &s->steps);
+}
+
+static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
+{
+    ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch};
+    odvgp_real *reals[] = {&c->noise_variance, &c->jitter, &c->jitter_rel, &c->jitter_max, &c->adam_beta1, &c->adam_beta2, &c->adam_eps};
+    int kind[] = {(int)c->mean_part, (int)c->cov_part, (int)c->param, (int)c->gamma_coords, (int)c->likelihood, (int)c->mean_function,
+                  (int)c->positive, (int)c->q_init, (int)c->update, c->natgrad, c->adam_eps_inside};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
+    c->mean_part = (odvgp_mean_part)kind[0];
+    c->cov_part = (odvgp_cov_part)kind[1];
+    c->param = (odvgp_param)kind[2];
+    c->gamma_coords = (odvgp_gamma_coords)kind[3];
+    c->likelihood = (odvgp_likelihood)kind[4];
+    c->mean_function = (odvgp_mean_function)kind[5];
+    c->positive = (odvgp_positive)kind[6];
+    c->q_init = (odvgp_q_init)kind[7];
+    c->update = (odvgp_update)kind[8];
+    c->natgrad = kind[9];
+    c->adam_eps_inside = kind[10];
+    odvgp__file_schedule(f, &c->natgrad_step);
+    odvgp__file_schedule(f, &c->lr);
+    odvgp__file_u64(f, &c->seed);
+}
+
+static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
+{
+    uint32_t word;
+    for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
+        memcpy(&word, (unsigned char *)words + i, sizeof word);
+        odvgp__file_u32(f, &word);
+        memcpy((unsigned char *)words + i, &word, sizeof word);
+    }
+}
+
+/*  A kernel that came from a file is used as it is: everything in it must be in range. */
+static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
+{
+    uint32_t nhyp = 0;
+    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1 || k->ngroup < 1 || k->ngroup > k->nleaf) return 0;
+    for (uint32_t i = 0; i < k->nleaf; i++) {
+        const odvgp__leaf *leaf = &k->leaf[i];
+        uint32_t dims = leaf->nranges ? 0 : k->D;
+        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES || leaf->group >= k->ngroup || k->group_leaf[leaf->group] > i) return 0;
+        for (uint32_t r = 0; r < leaf->nranges; r++) {
+            if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
+            dims += leaf->range[r][1] - leaf->range[r][0];
+        }
+        if (leaf->ndims != dims || leaf->nls != (leaf->ard ? dims : 1) || leaf->ls != nhyp || leaf->var != nhyp + leaf->nls) return 0;
+        nhyp = leaf->var + 1;
+        if (k->leaf[k->group_leaf[leaf->group]].ndims != dims) return 0;
+    }
+    for (uint32_t t = 0; t < k->nnode; t++) {
+        const uint32_t *node = k->node[t];
+        if (node[0] == ODVGP__NODE_LEAF ? node[1] >= k->nleaf : node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t) return 0;
+    }
+    return k->nhyp == nhyp;
+}
+
+/*  All that a model is, but for its arrays. */
+static void odvgp__file_model_head(odvgp__file *f, odvgp_model *m)
+{
+    odvgp__file_config(f, &m->cfg);
+    odvgp__file_words(f, &m->kernel, sizeof m->kernel);
+}
+
+static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
+{
+    odvgp__state *s = &m->state;
+    odvgp_events *e = &m->tape.events;
+    uint64_t *counts[] = {&s->steps, &s->adam_steps, &s->clean_steps, &s->scales_age, &s->nat_valid, &s->good_valid,
+                          &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+    odvgp__file_double(f, &s->step_scale);
+    odvgp__file_double(f, &e->jitter);
+    odvgp__file_real(f, &m->tape.jitter.raised);
+    odvgp__file_int(f, &m->tape.jitter.clean);
+    for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
+    ptrdiff_t M = m->cfg.M, P = m->cfg.P;
+    struct { odvgp_real *x; ptrdiff_t n; } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
+        {m->m1, m->adam_count}, {m->m2, m->adam_count}, {m->nat_P, P * M * M}, {m->nat_j, P * M}, {m->scales, m->cfg.M_gamma}};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++) odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
+}
+
+/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
+{
+    uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *x = &lane[i / 8 % 4];
+        *x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8)))) ;
+        if (i % 8 == 7 || i + 1 == n) *x = odvgp__mix(*x + UINT64_C(0x9e3779b97f4a7c15));
+    }
+    for (int k = 0; k < 4; k++) h = odvgp__mix(h ^ lane[k]);
+    return h;
+}
+
+typedef struct odvgp__file_head {
+    uint64_t magic, state_bytes, predictor_bytes, user_bytes;
+    uint32_t version, real_size;
+} odvgp__file_head;
+#define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
+#define ODVGP__FILE_HEAD 40
+
+static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
+{
+    odvgp__file_u64(f, &h->magic);
+    odvgp__file_u32(f, &h->version);
+    odvgp__file_u32(f, &h->real_size);
+    odvgp__file_u64(f, &h->state_bytes);
+    odvgp__file_u64(f, &h->predictor_bytes);
+    odvgp__file_u64(f, &h->user_bytes);
+}
+
+static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
+{
+    odvgp__file f;
+    memset(&f, 0, sizeof f);
+    f.mode = mode;
+    f.at = (unsigned char *)(uintptr_t)at; /* written in WRITE mode only */
+    f.size = mode == ODVGP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
+    return f;
+}
+
+static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
+{
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+    odvgp__file_head h;
+    odvgp_predictor p;
+    odvgp__view v;
+    memset(&h, 0, sizeof h);
+    h.magic = ODVGP__FILE_MAGIC;
+    h.version = ODVGP__FILE_VERSION;
+    h.real_size = sizeof(odvgp_real);
+    odvgp__file_model_head(&f, (odvgp_model *)(uintptr_t)m); /* measuring changes nothing */
+    odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
+    odvgp__predictor_sizes(m, &p);
+    h.state_bytes = f.used;
+    h.predictor_bytes = sizeof p + (size_t)odvgp__view_layout(&p, NULL, &v) * sizeof(odvgp_real);
+    h.user_bytes = user_bytes;
+    return h;
+}
+
+ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
+{
+    if (!odvgp__model_ok(m) || user_bytes > (size_t)PTRDIFF_MAX / 4) return 0;
+    odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
+    return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
+}
+
+static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
+{
+    odvgp_predictor p;
+    odvgp__view v;
+    odvgp__piece piece[ODVGP__PIECES];
+    odvgp__predictor_sizes(m, &p);
+    p.reals = (uint32_t)odvgp__view_layout(&p, NULL, &v);
+    odvgp__file_words(f, &p, sizeof p);
+    odvgp__predictor_pieces(m, scales, piece);
+    for (int k = 0; k < ODVGP__PIECES; k++)
+        for (ptrdiff_t i = 0; i < piece[k].n; i++) {
+            odvgp_real x = piece[k].from ? piece[k].from[i] : piece[k].otherwise;
+            odvgp__file_reals(f, &x, 1, (int)sizeof x);
+        }
+}
+
+ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file, size_t bytes,
+                                  odvgp_info *info)
+{
+    if (!odvgp__model_ok(m) || !file || (user_bytes && !user)) return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
+    size_t need = odvgp_save_size(m, user_bytes);
+    if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
+    odvgp_scales none = {NULL, NULL, NULL, NULL};
+    odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
+    if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
+    odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
+    odvgp__file_head_walk(&f, &h);
+    odvgp__file_model_head(&f, m);
+    odvgp__file_model_state(&f, m);
+    odvgp__file_frozen(&f, m, scales ? scales : &none);
+    if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
+    f.used += user_bytes;
+    odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
+    return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
+}
+
+/*  Magic, version, sizes and checksum; the head on success. */
+static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
+{
+    if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    memset(h, 0, sizeof *h);
+    odvgp__file_head_walk(&f, h);
+    if (f.bad || h->magic != ODVGP__FILE_MAGIC) return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
+    if (h->version != ODVGP__FILE_VERSION)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version, "written by another version of the library");
+    if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
+        ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes, "truncated, or longer than it should be");
+    f.used = bytes - 8;
+    if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
+    if (h->real_size != 4 && h->real_size != 8) return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
+    return ODVGP_OK;
+}
+
+/*  Config and kernel of a file into a model that is not placed yet; f stands at the state afterwards. */
+static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m,
+                                      size_t *bytes, odvgp_info *info)
+{
+    odvgp_model raw;
+    memset(&raw, 0, sizeof raw);
+    if (h->real_size != sizeof(odvgp_real))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size, "training goes on in the precision of the file only");
+    f->used = ODVGP__FILE_HEAD;
+    odvgp__file_model_head(f, &raw);
+    if (threads) raw.cfg.threads = *threads;
+    raw.cfg.isa = isa;
+    odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.cfg, info);
+    if (s || (s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
+    if (!odvgp__kernel_ok(&m->kernel, m->cfg.D)) return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+    if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
+    return odvgp__file_sizes(m, 0).state_bytes == h->state_bytes ? ODVGP_OK
+                                                                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
+}
+
+static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, odvgp_predictor *p, odvgp_info *info)
+{
+    odvgp__view v;
+    f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
+    odvgp__file_words(f, p, sizeof *p);
+    ptrdiff_t reals = -1;
+    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->P >= 1 && p->M >= 1 && p->P <= INT_MAX && p->M <= INT_MAX && p->M_gamma <= INT_MAX &&
+        p->kernel.D >= 1 && p->kernel.D <= INT_MAX && p->mean_function <= ODVGP_MEANFN_LINEAR && p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) &&
+        odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
+        reals = odvgp__view_layout(p, NULL, &v);
+    if (reals < 0 || p->reals != (uint64_t)reals || h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size || p->real_size != h->real_size)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+    p->real_size = sizeof(odvgp_real);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, size_t *model_bytes,
+                                       size_t *predictor_bytes, const void **user, size_t *user_bytes, odvgp_info *info)
+{
+    odvgp__file_head h;
+    odvgp_model m;
+    odvgp_predictor p;
+    odvgp_status s = odvgp__file_open(file, bytes, &h, info);
+    if (s) return s;
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, model_bytes, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__file_predictor(&f, &h, &p, info)) != ODVGP_OK) return s;
+    if (predictor_bytes) *predictor_bytes = odvgp__predictor_head() + (size_t)p.reals * sizeof(odvgp_real) + 64;
+    if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
+    if (user_bytes) *user_bytes = (size_t)h.user_bytes;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
+                                  odvgp_model **model, odvgp_info *info)
+{
+    odvgp__file_head h;
+    odvgp_model built, *m;
+    size_t need;
+    if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+    *model = NULL;
+    odvgp_status s = odvgp__file_open(file, bytes, &h, info);
+    if (s) return s;
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    if ((s = odvgp__file_model(&f, &h, threads, isa, &built, &need, info)) != ODVGP_OK) return s;
+    size_t at = f.used;
+    if ((s = odvgp__model_place(&m, &built, block, block_bytes, info)) != ODVGP_OK) return s;
+    f.used = at;
+    odvgp__file_model_state(&f, m);
+    if (f.bad) { m->magic = 0; return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL); }
+    uint64_t nat_valid = m->state.nat_valid;
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i); /* values are in the file: they are not made anew */
+    m->state.nat_valid = nat_valid;
+    *model = m;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void *block, size_t block_bytes, const odvgp_predictor **predictor,
+                                            odvgp_info *info)
+{
+    odvgp__file_head h;
+    odvgp_predictor head;
+    odvgp_status s = odvgp__file_open(file, bytes, &h, info);
+    if (s) return s;
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    if ((s = odvgp__file_predictor(&f, &h, &head, info)) != ODVGP_OK) return s;
+    if (!block || !predictor) return odvgp__fail(info, ODVGP_E_ARG, "block or predictor", -1, 0, "is NULL");
+    if (block_bytes < odvgp__predictor_head() + (size_t)head.reals * sizeof(odvgp_real) + 64)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
+    odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
+    memset(p, 0, odvgp__predictor_head());
+    memcpy(p, &head, sizeof head);
+    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)head.reals, (int)h.real_size);
+    *predictor = p;
+    return ODVGP_OK;
+}
+
+#ifndef ODVGP_NO_STDIO
+ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
+{
+    char beside[1024];
+    if (!path || !block || strlen(path) + 5 > sizeof beside) return ODVGP_E_ARG;
+    strcpy(beside, path);
+    strcat(beside, ".tmp");
+    FILE *file = fopen(beside, "wb");
+    if (!file) return ODVGP_E_IO;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    if (bad || rename(beside, path)) { remove(beside); return ODVGP_E_IO; }
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes)
+{
+    if (!path || !bytes) return ODVGP_E_ARG;
+    FILE *file = fopen(path, "rb");
+    if (!file) return ODVGP_E_IO;
+    long length = -1;
+    if (!fseek(file, 0, SEEK_END)) length = ftell(file);
+    if (length < 0 || fseek(file, 0, SEEK_SET)) { fclose(file); return ODVGP_E_IO; }
+    *bytes = (size_t)length;
+    int small = block && capacity < *bytes, bad = block && !small && fread(block, 1, *bytes, file) != *bytes;
+    fclose(file);
+    return bad ? ODVGP_E_IO : small ? ODVGP_E_MEMORY : ODVGP_OK;
+}
+#endif
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>easy   the allocating layer                                                                                          */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+#ifndef ODVGP_NO_MALLOC
+static void *odvgp__malloc(void *user, size_t bytes)
+{
+    (void)user;
+    return malloc(bytes);
+}
+
+static void odvgp__release(void *user, void *block)
+{
+    (void)user;
+    free(block);
+}
+
+static odvgp_allocator odvgp__allocator(const odvgp_allocator *given)
+{
+    odvgp_allocator a;
+    if (given && given->alloc && given->release) return *given;
+    a.alloc = odvgp__malloc;
+    a.release = odvgp__release;
+    a.user = NULL;
+    return a;
+}
+
+ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X, const odvgp_real *Y,
+                                          const odvgp_allocator *allocator)
+{
+    size_t bytes;
+    odvgp_model *m;
+    odvgp_allocator a = odvgp__allocator(allocator);
+    if (!model) return ODVGP_E_ARG;
+    *model = NULL;
+    odvgp_status s = odvgp_model_size(config, &bytes, NULL);
+    if (s) return s;
+    void *block = a.alloc(a.user, bytes);
+    if (!block) return ODVGP_E_MEMORY;
+    s = odvgp_model_init(&m, config, block, bytes, NULL);
+    if (!s) s = odvgp_init_data(m, X, Y, NULL);
+    if (s) { a.release(a.user, block); return s; }
+    m->allocator = a;
+    m->allocation = block;
+    *model = m;
+    return ODVGP_OK;
+}
+
+ODVGP_API void odvgp_model_free(odvgp_model *m)
+{
+    if (!odvgp__model_ok(m) || !m->allocation) return;
+    odvgp_allocator a = m->allocator;
+    void *block = m->allocation;
+    m->magic = 0;
+    a.release(a.user, block);
+}
+
+ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+    if (n == 0) return ODVGP_OK;
+    odvgp_allocator a = odvgp__allocator(&m->allocator);
+    const odvgp_predictor *p = NULL;
+    size_t bytes = odvgp_predictor_size(m), scratch_bytes;
+    void *scratch = NULL, *block = a.alloc(a.user, bytes);
+    odvgp_status s = block ? odvgp_freeze(m, NULL, block, bytes, &p, info) : ODVGP_E_MEMORY;
+    if (!s) {
+        scratch_bytes = odvgp_predict_scratch(p, ODVGP__MAX(1, ODVGP__MIN(n, 256)));
+        scratch = a.alloc(a.user, scratch_bytes);
+        s = scratch ? odvgp_predict(p, X, n, mean, var, NULL, scratch, scratch_bytes) : ODVGP_E_MEMORY;
+        if (s) odvgp__fail(info, s, "predict", -1, 0, NULL);
+    } else if (!block) odvgp__fail(info, s, "predict", -1, 0, NULL);
+    if (scratch) a.release(a.user, scratch);
+    if (block) a.release(a.user, block);
+    return s;
+}
+#endif
+
+#endif /* ODVGP_IMPLEMENTATION */
+
+#ifdef ODVGP_FLOAT
+#undef odvgp_real
+#undef odvgp_schedule
+#undef odvgp_config
+#undef odvgp_model
+#undef odvgp_predictor
+#undef odvgp_report
+#undef odvgp_slot
+#undef odvgp_scales
+#undef odvgp_pool
+#undef odvgp_blas
+#undef odvgp_config_defaults
+#undef odvgp_status_text
+#undef odvgp_fit
+#undef odvgp_model_create
+#undef odvgp_model_free
+#undef odvgp_predict_once
+#undef odvgp_model_size
+#undef odvgp_model_init
+#undef odvgp_model_config
+#undef odvgp_init_data
+#undef odvgp_init_q
+#undef odvgp_step
+#undef odvgp_step_batch
+#undef odvgp_elbo
+#undef odvgp_elbo_columns
+#undef odvgp_natgrad_step
+#undef odvgp_slot_count
+#undef odvgp_slot_at
+#undef odvgp_slot_find
+#undef odvgp_param_count
+#undef odvgp_get
+#undef odvgp_set
+#undef odvgp_set_trainable
+#undef odvgp_steps_done
+#undef odvgp_model_events
+#undef odvgp_kernel_text
+#undef odvgp_predictor_size
+#undef odvgp_freeze
+#undef odvgp_predictor_inputs
+#undef odvgp_predictor_outputs
+#undef odvgp_predict_scratch
+#undef odvgp_predict
+#undef odvgp_predict_cov
+#undef odvgp_predict_logp
+#undef odvgp_sample_scratch
+#undef odvgp_sample
+#undef odvgp_save_size
+#undef odvgp_save
+#undef odvgp_load_size
+#undef odvgp_load
+#undef odvgp_load_predictor
+#undef odvgp_file_write
+#undef odvgp_file_read
+#undef odvgp_pool_size
+#undef odvgp_pool_start
+#undef odvgp_pool_stop
+#undef odvgp_blas_size
+#undef odvgp_blas_init
+#undef odvgp_blas_isa
+#undef odvgp_gemm
+#undef odvgp_syrk
+#undef odvgp_trsm
+#undef odvgp_potrf
+#endif
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  >>licence                                                                                                              */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*
+MIT
+*/
