@@ -80,6 +80,7 @@ CONTENTS                                                        (search for the 
     ODVGP_STATIC                       -         every function static (one translation unit)
     ODVGP_API                          extern    linkage of public functions, for instance __declspec(dllexport)
     ODVGP_FLOAT                        -         float instead of double; names begin with odvgpf_; both can live in one program
+    ODVGP_KEEP_NAMES                   -         with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x behind the header (one precision per file)
     ODVGP_ASSERT(x)                    assert    checks for broken callers; define as ((void)0) to remove
     ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create, odvgp_predict_once)
     ODVGP_NO_STDIO                     -         no FILE: the two calls that take a path are left out
@@ -1043,6 +1044,7 @@ typedef int32_t odvgp__bits;
 #define ODVGP__MANTISSA 23
 #define ODVGP__BIAS 127
 #define ODVGP__ROUND 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
+#define ODVGP__FAR 1e30f /* squared distances end here, so that 0 times a distance is 0 */
 #define ODVGP__EXP_LOW (-104.0f)
 #define ODVGP__EXP_HIGH 89.0f
 #define ODVGP__LN2_HIGH 0.693359375f
@@ -1052,6 +1054,7 @@ typedef int64_t odvgp__bits;
 #define ODVGP__MANTISSA 52
 #define ODVGP__BIAS 1023
 #define ODVGP__ROUND 6755399441055744.0 /* 1.5 * 2^52 */
+#define ODVGP__FAR 1e300
 #define ODVGP__EXP_LOW (-746.0)
 #define ODVGP__EXP_HIGH 710.0
 #define ODVGP__LN2_HIGH 6.93147180369123816490e-01
@@ -1108,7 +1111,7 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
             sum[j] += t * t;
         }
     }
-    for (int j = 0; j < ODVGP__CHUNK; j++) r2[j] = sum[j];
+    for (int j = 0; j < ODVGP__CHUNK; j++) r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
 }
 
 /*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL (RW table 4.1). At r = 0 Matern 1/2 has no derivative: 0. */
@@ -1121,6 +1124,7 @@ ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, 
         for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__R(0.5) * factor * d2[j];
     else
         for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__SQRT(factor * d2[j]);
+    for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = s[j] > 1000 ? 1000 : s[j]; /* exp(-s) is 0 there; infinity times 0 would not be */
     for (int j = 0; j < ODVGP__CHUNK; j++) e[j] = v * odvgp__exp1(-s[j]);
     switch (type) {
     case ODVGP__RBF:
@@ -3947,8 +3951,8 @@ static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return ODVGP__MIN(c->
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
-    odvgp_real *distance, *centre, *median;
-    ptrdiff_t *nearest, *count, *table;
+    odvgp_real *distance, *centre, *centre_t, *median; /* centre_t [D, padded M]: centres by columns */
+    ptrdiff_t *row, *nearest, *count, *table; /* row: the sample; nearest: its centres; count: rows of a centre */
     ptrdiff_t table_size;
 } odvgp__init_work;
 
@@ -3959,7 +3963,9 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp_config *c, odvgp__i
     while (w->table_size < 2 * ODVGP__MAX(c->M_gamma, c->M)) w->table_size *= 2;
     w->distance = odvgp__take(a, rows, 1);
     w->centre = odvgp__take(a, c->M, c->D);
+    w->centre_t = odvgp__take(a, c->D, odvgp__padded(c->M));
     w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
+    w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M, sizeof(ptrdiff_t));
     w->table = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)w->table_size, sizeof(ptrdiff_t));
@@ -4812,8 +4818,9 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 
 /* ----------------------------------------------------------------------------------------------------------------------- */
 /*  >>init   k-means, subsets, hyperparameters from the data                                                               */
-/*      beta: k-means++ seeds on all rows or a random sample of max(50 M, 4096), then Lloyd's iterations on these rows, 10 at most;     */
-/*      seeds are drawn with probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once.   */
+/*      beta: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with probability proportional to the squared    */
+/*      distance to the seeds so far, so that repeated rows are drawn once; then 10 of Lloyd's iterations at most on these rows; and, where */
+/*      there are more rows, mini-batches of those that the sample left out.                                                */
 /*      gamma: random rows, distinct ones while there are any. Cost O(sample M D).                                            */
 /*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several leaves (0.1 sqrt(D)  */
 /*      and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a single one.                 */
@@ -4825,25 +4832,20 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
     return sum;
 }
 
-/*  Row i of the sample that initialisation looks at. */
-static const odvgp_real *odvgp__sample_row(const odvgp_model *m, const odvgp_real *X, ptrdiff_t i)
-{
-    return X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i) * m->cfg.D;
-}
-
 /*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
-static double odvgp__kmeans_lower(odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
+static double odvgp__kmeans_lower(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
-        odvgp_real r2 = odvgp__row_distance(odvgp__sample_row(m, X, i), Z + k * m->cfg.D, m->cfg.D);
+        odvgp_real r2 = odvgp__row_distance(X + w->row[i] * m->cfg.D, Z + k * m->cfg.D, m->cfg.D);
         if (k == 0 || r2 < w->distance[i]) { w->distance[i] = r2; w->nearest[i] = k; }
         sum += (double)w->distance[i];
     }
     return sum;
 }
 
-static ptrdiff_t odvgp__kmeans_draw(odvgp_model *m, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
+/*  The next seed: a row drawn with probability proportional to its distance. */
+static ptrdiff_t odvgp__kmeans_draw(const odvgp_model *m, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
     double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
     ptrdiff_t last = k % rows; /* if all rows are centres already: repeat them in turn */
@@ -4855,43 +4857,88 @@ static ptrdiff_t odvgp__kmeans_draw(odvgp_model *m, ptrdiff_t rows, double sum, 
     return last;
 }
 
-/*  Means of the rows nearest to each centre; a centre without rows stays. Returns how many rows changed their centre. */
-static ptrdiff_t odvgp__kmeans_lloyd(odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+typedef struct odvgp__kmeans_job {
+    const odvgp_model *m;
+    const odvgp_real *X;
+    odvgp__init_work *w;
+    ptrdiff_t n;
+    int tasks;
+} odvgp__kmeans_job;
+
+/*  The nearest centre of each row in w->row, 64 centres at a time; ties go to the first. */
+static void odvgp__kmeans_task(void *arg, int task)
 {
-    ptrdiff_t M = m->cfg.M, D = m->cfg.D, changed = 0;
+    const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
+    ptrdiff_t D = job->m->cfg.D, M = job->m->cfg.M, ld = odvgp__padded(M), from, to;
+    odvgp_real r2[ODVGP__CHUNK];
+    odvgp__share(job->n, 1, job->tasks, task, &from, &to);
+    for (ptrdiff_t i = from; i < to; i++) {
+        odvgp_real least = 0;
+        ptrdiff_t best = -1;
+        for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
+            odvgp__row(&job->m->tape.blas)->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+            for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
+                if (best < 0 || r2[c] < least) { least = r2[c]; best = k + c; }
+        }
+        job->w->nearest[i] = best;
+    }
+}
+
+static void odvgp__kmeans_nearest(const odvgp_model *m, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, odvgp__init_work *w)
+{
+    odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
+    ptrdiff_t D = m->cfg.D, M = m->cfg.M, ld = odvgp__padded(M);
+    for (ptrdiff_t d = 0; d < D; d++)
+        for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
+    odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
+}
+
+/*  All rows are in the sample: means of the rows nearest to each centre, as differences from the old centre, so that a centre with equal
+    rows only keeps their exact place; one without rows stays. */
+static void odvgp__kmeans_lloyd(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+{
+    ptrdiff_t M = m->cfg.M, D = m->cfg.D;
     odvgp__zero(w->centre, M * D);
     memset(w->count, 0, (size_t)M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) {
-        w->count[w->nearest[i]]++;
-        const odvgp_real *x = odvgp__sample_row(m, X, i);
-        for (ptrdiff_t d = 0; d < D; d++) w->centre[w->nearest[i] * D + d] += x[d] - Z[w->nearest[i] * D + d];
+        ptrdiff_t k = w->nearest[i];
+        w->count[k]++;
+        for (ptrdiff_t d = 0; d < D; d++) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
     }
-    for (ptrdiff_t k = 0; k < M; k++) /* differences from the old centre are averaged: one row, or equal rows, keep their exact place */
+    for (ptrdiff_t k = 0; k < M; k++)
         for (ptrdiff_t d = 0; d < D && w->count[k]; d++) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
-    for (ptrdiff_t i = 0; i < rows; i++) {
-        const odvgp_real *x = odvgp__sample_row(m, X, i);
-        ptrdiff_t best = w->nearest[i];
-        odvgp_real least = odvgp__row_distance(x, Z + best * D, D);
-        for (ptrdiff_t k = 0; k < M; k++) {
-            odvgp_real r2 = odvgp__row_distance(x, Z + k * D, D);
-            if (r2 < least) { least = r2; best = k; }
-        }
-        changed += best != w->nearest[i];
-        w->nearest[i] = best;
-    }
-    return changed;
+    odvgp__kmeans_nearest(m, X, rows, Z, w);
 }
 
-static void odvgp__kmeans(odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+/*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts start with the sample's). */
+static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, row = 0;
-    double sum;
-    for (ptrdiff_t k = 0; k < m->cfg.M; k++) {
-        odvgp__copy(Z + k * D, odvgp__sample_row(m, X, row), D);
-        sum = odvgp__kmeans_lower(m, X, rows, Z, k, w);
-        row = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
+    ptrdiff_t D = m->cfg.D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
+    memset(w->count, 0, (size_t)m->cfg.M * sizeof *w->count);
+    for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
+    for (ptrdiff_t from = 0; from < total; from += rows) { /* the rows of the permutation that follow the sample, once each */
+        ptrdiff_t n = ODVGP__MIN(rows, total - from);
+        for (ptrdiff_t i = 0; i < n; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, rows + from + i);
+        odvgp__kmeans_nearest(m, X, n, Z, w);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            ptrdiff_t k = w->nearest[i];
+            odvgp_real rate = 1 / (odvgp_real)++w->count[k];
+            for (ptrdiff_t d = 0; d < D; d++) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+        }
     }
-    for (int i = 0; i < 10 && odvgp__kmeans_lloyd(m, X, rows, Z, w) > rows / 200; i++) {}
+}
+
+static void odvgp__kmeans(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+{
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, next = 0;
+    for (ptrdiff_t i = 0; i < rows; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
+    for (ptrdiff_t k = 0; k < m->cfg.M; k++) {
+        odvgp__copy(Z + k * D, X + w->row[next] * D, D);
+        double sum = odvgp__kmeans_lower(m, X, rows, Z, k, w);
+        next = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
+    }
+    for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(m, X, rows, Z, w);
+    if (rows < m->cfg.N) odvgp__kmeans_batches(m, X, rows, Z, w);
 }
 
 static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
@@ -5510,7 +5557,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 
 #endif /* ODVGP_IMPLEMENTATION */
 
-#ifdef ODVGP_FLOAT
+#if defined(ODVGP_FLOAT) && !defined(ODVGP_KEEP_NAMES)
 #undef odvgp_real
 #undef odvgp_schedule
 #undef odvgp_config
