@@ -813,7 +813,9 @@ static int odvgp__cpu_has(odvgp_isa isa)
     if (isa == ODVGP_ISA_C) return 1;
 #ifdef ODVGP__X86
     unsigned a, b, c, d, c1, xcr0, high;
-    if (__get_cpuid_max(0, NULL) < 7 || !__get_cpuid(1, &a, &b, &c1, &d)) return 0;
+    __cpuid(0, a, b, c, d); /* three calls, no more: on virtual machines each costs microseconds */
+    if (a < 7) return 0;
+    __cpuid(1, a, b, c1, d);
     if (!(c1 & (1u << 27))) return 0; /* OSXSAVE */
     __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
     __cpuid_count(7, 0, a, b, c, d);
@@ -1471,25 +1473,33 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Without packing: rows of B added to rows of C where those are contiguous, dot products where rows of A and columns of B are, else plainly. */
+/*  Without packing: vectors added where they are contiguous, dot products where rows of A and columns of B are, else plainly. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
+    if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) { /* a vector, times columns that are contiguous */
+        for (ptrdiff_t p = 0; p < g->k; p++) {
+            ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0, to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
+            isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1), g->A + p * g->acs + from, g->C + from);
+        }
+        return;
+    }
     for (ptrdiff_t i = 0; i < g->m; i++) {
         ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
         const odvgp_real *a = g->A + i * g->ars;
         odvgp_real *c = g->C + i * g->ldc;
+        ptrdiff_t from = g->a_part == ODVGP__UPPER ? i : 0, to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k; /* beyond are zeros */
         if (g->bcs == 1 && n > 1) {
-            for (ptrdiff_t p = 0; p < g->k; p++) {
+            for (ptrdiff_t p = from; p < to; p++) {
                 odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
                 isa->axpy(n, f, g->B + p * g->brs, c);
             }
         } else if (g->acs == 1 && g->brs == 1 && !g->w) {
-            for (ptrdiff_t j = 0; j < n; j++) c[j] += g->alpha * isa->dot(g->k, a, g->B + j * g->bcs);
+            for (ptrdiff_t j = 0; j < n; j++) c[j] += g->alpha * isa->dot(to - from, a + from, g->B + from + j * g->bcs);
         } else {
             for (ptrdiff_t j = 0; j < n; j++) {
                 odvgp_real sum = 0;
-                for (ptrdiff_t p = 0; p < g->k; p++) sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
+                for (ptrdiff_t p = from; p < to; p++) sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
                 c[j] += g->alpha * sum;
             }
         }
@@ -1647,11 +1657,23 @@ static void odvgp__trsm_right_base(const odvgp__isa *isa, int trans, ptrdiff_t m
     }
 }
 
+/*  x <- op(L)^-1 x for one contiguous vector: dot products with rows of L, or rows of L subtracted. */
+static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
+{
+    for (ptrdiff_t i = 0; i < n && !trans; i++) x[i] = (x[i] - isa->dot(i, L + i * ldl, x)) / L[i * ldl + i];
+    for (ptrdiff_t i = n; i-- > 0 && trans;) {
+        x[i] /= L[i * ldl + i];
+        isa->axpy(i, -x[i], L + i * ldl, x);
+    }
+}
+
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
                           odvgp_real *B, ptrdiff_t ldb)
 {
     ptrdiff_t order = right ? n : m, h = odvgp__half(order), rest = order - h;
     if (m <= 0 || n <= 0) return;
+    if (!right && n == 1 && ldb == 1) { odvgp__trsv(odvgp__row(blas), trans, m, L, ldl, B); return; }
+    if (right && m == 1) { odvgp__trsv(odvgp__row(blas), !trans, n, L, ldl, B); return; }
     if (order <= ODVGP__BASE) {
         if (right) odvgp__trsm_right_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
         else odvgp__trsm_left_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
@@ -2538,7 +2560,7 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_predictor *p, const 
     t->mean = odvgp__take(a, (ptrdiff_t)p->P, rows);
     t->var = odvgp__take(a, (ptrdiff_t)p->P, rows);
     t->square = odvgp__take(a, 1, rows);
-    odvgp__blas_layout(a, isa, NULL, ODVGP__MAX(M, rows), rows, M, &t->blas);
+    odvgp__blas_layout(a, isa, NULL, rows == 1 ? 1 : ODVGP__MAX(M, rows), rows, rows == 1 ? 1 : M, &t->blas); /* vectors are not packed */
     t->rest = *a;
     used = a->used; /* the kernel matrices' scratch is taken anew by each of them */
     odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, &job);
@@ -2571,7 +2593,10 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_predictor *p, ptrdiff_t rows)
 /*  The largest turn that fits: sizes grow about linearly, so guess and go down. 0 if not one row fits. */
 static ptrdiff_t odvgp__turn_rows(const odvgp_predictor *p, ptrdiff_t n, size_t bytes)
 {
-    size_t one = odvgp__turn_size(p, 1), many = odvgp__turn_size(p, ODVGP__MIN(n, 256));
+    size_t one, many;
+    if (n <= 8) return bytes >= odvgp__turn_size(p, 1); /* few rows are faster one by one */
+    one = odvgp__turn_size(p, 1);
+    many = odvgp__turn_size(p, ODVGP__MIN(n, 256));
     if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger turns are no faster */
     if (bytes < one || !one) return 0;
     ptrdiff_t low = 1, high = ODVGP__MIN(n, 256);
@@ -2656,9 +2681,11 @@ static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t
 static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M;
-    odvgp__kjob job = odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->v.Z_beta, M, t->X, n);
+    int vector = t->ld == 1; /* one row: k(x,Zb) is a row or a column as one likes, and a row is cheaper */
+    odvgp__kjob job = vector ? odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->X, 1, t->v.Z_beta, M)
+                             : odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->v.Z_beta, M, t->X, n);
     job.K = t->A;
-    job.ldk = t->ld;
+    job.ldk = vector ? M : t->ld;
     odvgp__kernel_run(&job, t->rest);
     odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L, M, t->A, t->ld);
 }
