@@ -200,6 +200,11 @@ typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_pa
         DIFFERENTIATED  the slot holds b, and D moves with kernel and inducing inputs (the published code) */
 typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
 
+/*  How the term a^T K_gamma a - c^T c of ORTH's KL is estimated when only some gamma columns are sampled; both are unbiased.
+        RESIDUAL  rows of (K_gamma - K_gamma,beta Kb^-1 K_beta,gamma) a: little noise, for the residual is small   (default)
+        COLUMNS   rows of K_gamma a, with c^T c exact: [ODVGP] appendix A.3 as printed */
+typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
+
 typedef enum odvgp_mean_function { ODVGP_MEANFN_ZERO, ODVGP_MEANFN_CONSTANT, ODVGP_MEANFN_LINEAR } odvgp_mean_function;
 typedef enum odvgp_likelihood { ODVGP_GAUSSIAN } odvgp_likelihood;
 typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST } odvgp_update;
@@ -341,6 +346,7 @@ typedef struct odvgp_config {
     odvgp_cov_part cov_part;
     odvgp_param param;
     odvgp_gamma_coords gamma_coords;
+    odvgp_gamma_kl gamma_kl;
     odvgp_likelihood likelihood;
     odvgp_mean_function mean_function;
     /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
@@ -485,8 +491,8 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
                                   odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  The same with a_gamma^T K_gamma a_gamma estimated from the columns idx [count] (distinct, < M_gamma), scaled by M_gamma/count:
-    unbiased over uniformly drawn subsets ([ODVGP] appendix A.3; a sampled KL can be negative). */
+/*  The same with ORTH's gamma term of the KL estimated, as config.gamma_kl says, from the columns idx [count] (distinct, < M_gamma), scaled
+    by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative). */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
                                           odvgp_real *grad, odvgp_info *info);
@@ -2969,7 +2975,8 @@ enum { /* flags of operations */
     ODVGP__F_RIGHT = 2,    /* SOLVE: from the right, B L^-T */
     ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
     ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
-    ODVGP__F_TA = 16, ODVGP__F_TB = 32 /* PRODUCT: transposed factors */
+    ODVGP__F_TA = 16, ODVGP__F_TB = 32, /* PRODUCT: transposed factors */
+    ODVGP__F_PLAIN = 64    /* SOLVE from the right: B L^-1 */
 };
 
 typedef enum odvgp__op {
@@ -3197,7 +3204,9 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t i = 0; i < nd->rows; i++) K->d[i * K->ld + i] += trace * t->jitter.relative / (odvgp_real)nd->rows;
 }
 
-/* --- SOLVE(L, B): L^-1 B for each block of rows of B, or B L^-T. dB = L^-T dY (dY L^-1), dL = -lower(dB Y^T) (-lower(dB^T Y)) --- */
+/* --- SOLVE(L, B). L^-1 B for each block of rows of B:  dB = L^-T dY, dL = -lower(dB Y^T)
+       from the right, B L^-T:                        dB = dY L^-1, dL = -lower(dB^T Y)
+       from the right and plain, B L^-1:              dB = dY L^-T, dL = -lower(Y^T dB) --- */
 
 static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -3205,7 +3214,7 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
     ptrdiff_t M = L->rows;
     if (!(nd->flags & ODVGP__F_IN_PLACE))
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
-    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, 1, nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
+    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, !(nd->flags & ODVGP__F_PLAIN), nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M) odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
     return ODVGP_OK;
@@ -3216,11 +3225,12 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     ptrdiff_t M = L->rows;
     odvgp__mm g;
-    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, 0, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
+    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, (nd->flags & ODVGP__F_PLAIN) != 0, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M) odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
     for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += (nd->flags & ODVGP__F_RIGHT) ? nd->rows : M) {
-        if (nd->flags & ODVGP__F_RIGHT) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, nd->d, nd->ld, nd->v, nd->ld, 1, L->d, L->ld);
+        const odvgp_real *x = nd->flags & ODVGP__F_PLAIN ? nd->v : nd->d, *y = nd->flags & ODVGP__F_PLAIN ? nd->d : nd->v;
+        if (nd->flags & ODVGP__F_RIGHT) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
         else g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld, nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
@@ -3732,6 +3742,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
         {"cov_part", c->cov_part == ODVGP_COV_DENSE},
         {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
         {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
+        {"gamma_kl", c->gamma_kl == ODVGP_GAMMA_KL_RESIDUAL || c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS},
         {"likelihood", c->likelihood == ODVGP_GAUSSIAN},
         {"mean_function", c->mean_function >= ODVGP_MEANFN_ZERO && c->mean_function <= ODVGP_MEANFN_LINEAR},
         {"positive", c->positive == ODVGP_SOFTPLUS || c->positive == ODVGP_EXP},
@@ -3857,6 +3868,7 @@ static void odvgp__build_beta(odvgp_model *m, odvgp__arena *a)
 /*      the variance. A new member is a new row.                                                                           */
 /*        beta   mean = A^T q_mu                                      KL |q_mu|^2 / 2                                      */
 /*        orth   mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a      KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2      [ODVGP] eq. 11, A.3  */
+/*               c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is small where Kg a is not */
 /*        dense  var  = k - |A|^2 + |q_sqrt^T A|^2                    KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|           */
 /* ----------------------------------------------------------------------------------------------------------------------- */
 static void odvgp__beta_head(odvgp_model *m, odvgp__arena *a)
@@ -3896,11 +3908,19 @@ static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
     int Kbg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, c->M, 0, m->hyp, m->Z_beta, m->Z_gamma, m->a);
     int cc = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, Kbg_a, -1, -1), ODVGP__F_RIGHT, 1, 1);
     m->weights = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, c->M, 0, m->white_mu, cc, -1, -1), 0, 1, -1);
-    odvgp__kl_half_dot(m, a, cc, cc, -1, 0);
     int Zs = odvgp__head(m, a, ODVGP__GATHER_ROWS, Mg, c->D, ODVGP__SAMPLE_ROWS, m->Z_gamma, -1, -1, -1);
     int as = odvgp__head(m, a, ODVGP__GATHER_COLS, P, Mg, ODVGP__SAMPLE_COLS, m->a, -1, -1, -1);
     int Kg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_gamma, m->a);
-    odvgp__kl_half_dot(m, a, as, Kg_a, 1, ODVGP__F_SCALED);
+    if (c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
+        odvgp__kl_half_dot(m, a, cc, cc, -1, 0);
+        odvgp__kl_half_dot(m, a, as, Kg_a, 1, ODVGP__F_SCALED);
+        return;
+    }
+    int back = odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, cc, -1, -1); /* Kb^-1 Kbg a */
+    odvgp__node_flags(t, back, ODVGP__F_RIGHT | ODVGP__F_PLAIN, 1, 1);
+    int Kgb_back = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_beta, back);
+    int residual = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, Mg, ODVGP__SAMPLE_COLS, Kg_a, Kgb_back, -1, -1), 0, 1, -1);
+    odvgp__kl_half_dot(m, a, as, residual, 1, ODVGP__F_SCALED);
 }
 
 static int odvgp__orth_tile(odvgp_model *m, odvgp__arena *a)
@@ -4691,7 +4711,7 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return (odvgp_real)((double)s->start * pow((double)s->end / (double)s->start, f));
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a ten-thousandth of the prior variance; columns in blocks, in the memory of A. */
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance; columns in blocks, in the memory of A. */
 static void odvgp__renew_scales(odvgp_model *m)
 {
     odvgp__tape *t = &m->tape;
@@ -4705,7 +4725,7 @@ static void odvgp__renew_scales(odvgp_model *m)
         odvgp__kernel_run(&job, t->scratch);
         odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
         odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
-        for (ptrdiff_t i = j; i < j + cols; i++) m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-4) * k);
+        for (ptrdiff_t i = j; i < j + cols; i++) m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-2) * k);
     }
     m->state.scales_age = 0;
 }
@@ -5176,7 +5196,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch};
     odvgp_real *reals[] = {&c->noise_variance, &c->jitter, &c->jitter_rel, &c->jitter_max, &c->adam_beta1, &c->adam_beta2, &c->adam_eps};
     int kind[] = {(int)c->mean_part, (int)c->cov_part, (int)c->param, (int)c->gamma_coords, (int)c->likelihood, (int)c->mean_function,
-                  (int)c->positive, (int)c->q_init, (int)c->update, c->natgrad, c->adam_eps_inside};
+                  (int)c->positive, (int)c->q_init, (int)c->update, c->natgrad, c->adam_eps_inside, (int)c->gamma_kl};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
@@ -5191,6 +5211,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     c->update = (odvgp_update)kind[8];
     c->natgrad = kind[9];
     c->adam_eps_inside = kind[10];
+    c->gamma_kl = (odvgp_gamma_kl)kind[11];
     odvgp__file_schedule(f, &c->natgrad_step);
     odvgp__file_schedule(f, &c->lr);
     odvgp__file_u64(f, &c->seed);
