@@ -293,6 +293,7 @@ typedef struct odvgp_allocator {
 #define odvgp_blas_isa odvgpf_blas_isa
 #define odvgp_gemm odvgpf_gemm
 #define odvgp_syrk odvgpf_syrk
+#define odvgp_trmm odvgpf_trmm
 #define odvgp_trsm odvgpf_trsm
 #define odvgp_potrf odvgpf_potrf
 #endif
@@ -561,9 +562,9 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_r
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Samples of f at the rows of X, jointly: f [samples,P,n]. work: 8 bytes steps of (P + 1) n n + 2 n reals, see odvgp_sample_scratch.
+/*  Samples of f at the rows of X, jointly: f [samples,P,n]; scratch: odvgp_sample_scratch(p, n).
     The root of the covariance comes from a pivoted Cholesky, so that singular covariances need no jitter.
-    Sample s depends on (seed, s) alone. */
+    Sample number s depends on seed and s alone.             Cost O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples,
                                     uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
@@ -624,6 +625,9 @@ ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, p
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k] or NULL; ta = 1 takes A^T. C [n,n]. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
                           ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias B. */
+ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl,
+                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; B [m,n]. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
                           odvgp_real *B, ptrdiff_t ldb);
@@ -1608,9 +1612,8 @@ ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t
     odvgp__mm_run(blas, &g);
 }
 
-/*  C <- alpha op(L) B + beta C, L lower triangular with zeros above. */
-static void odvgp__trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl,
-                        const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl,
+                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(trans, 0, m, n, m, alpha, L, ldl, B, ldb, beta, C, ldc);
     g.a_part = trans ? ODVGP__UPPER : ODVGP__LOWER;
@@ -2703,7 +2706,7 @@ static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
     odvgp__turn_features(t, n);
     for (ptrdiff_t q = 0; q < P; q++) {
         odvgp_real *var = t->var + q * t->ld;
-        odvgp__trmm(&t->blas, 1, M, n, 1, t->v.q_sqrt + q * M * M, M, t->A, t->ld, 0, t->T, t->ld);
+        odvgp_trmm(&t->blas, 1, M, n, 1, t->v.q_sqrt + q * M * M, M, t->A, t->ld, 0, t->T, t->ld);
         odvgp__column_squares(t->T, M, n, t->ld, var);
     }
     odvgp__column_squares(t->A, M, n, t->ld, t->square);
@@ -2796,7 +2799,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_r
         odvgp__kernel_run(&job, t.rest);
         odvgp_syrk(&t.blas, 1, n, M, -1, t.A, t.ld, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(C[i * n + i], 0);
-        odvgp__trmm(&t.blas, 1, M, n, 1, t.v.q_sqrt + q * M * M, M, t.A, t.ld, 0, t.T, t.ld);
+        odvgp_trmm(&t.blas, 1, M, n, 1, t.v.q_sqrt + q * M * M, M, t.A, t.ld, 0, t.T, t.ld);
         odvgp_syrk(&t.blas, 1, n, M, 1, t.T, t.ld, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
@@ -3168,7 +3171,7 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *K = odvgp__in(t, nd, 0);
     odvgp__jitter *jitter = &t->jitter;
-    odvgp_real mean = odvgp__mean_diagonal(K), base = jitter->absolute + jitter->relative * mean;
+    odvgp_real mean = odvgp__mean_diagonal(K), base = jitter->absolute + jitter->relative * mean, before = jitter->raised;
     odvgp_info bad;
     if (!(mean - mean == 0)) return odvgp__fail(t->info, ODVGP_E_NAN, "Kb", -1, (double)mean, "a kernel matrix is not finite");
     for (;;) {
@@ -3185,7 +3188,10 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
         t->events.pivot = bad.row;
         t->events.pivot_value = bad.value;
         t->events.cause = odvgp__jitter_cause(t, K, bad.row);
-        if (!(total <= jitter->limit * mean)) return odvgp__fail(t->info, ODVGP_E_NOT_PD, "Kb", bad.row, bad.value, t->events.cause);
+        if (!(total <= jitter->limit * mean)) {
+            jitter->raised = before;
+            return odvgp__fail(t->info, ODVGP_E_NOT_PD, "Kb", bad.row, bad.value, t->events.cause);
+        }
         t->events.jitter_raised++;
         jitter->raised = total - base;
         jitter->clean = 0;
@@ -3322,7 +3328,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
-    odvgp__trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, nd->aux, nd->ld);
+    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, nd->aux, nd->ld);
 }
 
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
@@ -3344,7 +3350,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
         if (p < nd->rows - 1) odvgp__tri_product(t, nd, p);
         for (ptrdiff_t i = 0; i < M; i++)
             for (ptrdiff_t j = 0; j < A->cols; j++) nd->aux[i * nd->ld + j] *= 2 * d[j];
-        if (A->needs_grad) odvgp__trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, nd->aux, nd->ld, 1, A->d, A->ld);
+        if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, nd->aux, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
         odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, nd->aux, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
         g.c_part = ODVGP__LOWER;
@@ -4619,7 +4625,7 @@ static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     odvgp_real *slot_mu = m->tape.node[m->mu].v + p * M, *slot_root = m->tape.node[m->root].v + p * M * M;
     const odvgp_real *L = m->tape.node[m->L].v;
     if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
-    else odvgp__trmm(&m->tape.blas, 0, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
+    else odvgp_trmm(&m->tape.blas, 0, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
     for (ptrdiff_t i = 0; i < M && m->cfg.param != ODVGP_WHITENED; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
     if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
     if (m->cfg.param == ODVGP_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
@@ -5667,6 +5673,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_blas_isa
 #undef odvgp_gemm
 #undef odvgp_syrk
+#undef odvgp_trmm
 #undef odvgp_trsm
 #undef odvgp_potrf
 #endif
