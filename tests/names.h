@@ -1,0 +1,69 @@
+/*  In float builds public names begin with odvgpf_; the tests spell them odvgp_ in both. Include after odvgp.h. */
+#ifndef NAMES_H
+#define NAMES_H
+#ifdef ODVGP_FLOAT
+#define odvgp_real odvgpf_real
+#define odvgp_schedule odvgpf_schedule
+#define odvgp_config odvgpf_config
+#define odvgp_model odvgpf_model
+#define odvgp_predictor odvgpf_predictor
+#define odvgp_report odvgpf_report
+#define odvgp_slot odvgpf_slot
+#define odvgp_scales odvgpf_scales
+#define odvgp_pool odvgpf_pool
+#define odvgp_blas odvgpf_blas
+#define odvgp_config_defaults odvgpf_config_defaults
+#define odvgp_status_text odvgpf_status_text
+#define odvgp_fit odvgpf_fit
+#define odvgp_model_create odvgpf_model_create
+#define odvgp_model_free odvgpf_model_free
+#define odvgp_predict_once odvgpf_predict_once
+#define odvgp_model_size odvgpf_model_size
+#define odvgp_model_init odvgpf_model_init
+#define odvgp_model_config odvgpf_model_config
+#define odvgp_init_data odvgpf_init_data
+#define odvgp_init_q odvgpf_init_q
+#define odvgp_step odvgpf_step
+#define odvgp_step_batch odvgpf_step_batch
+#define odvgp_elbo odvgpf_elbo
+#define odvgp_elbo_columns odvgpf_elbo_columns
+#define odvgp_natgrad_step odvgpf_natgrad_step
+#define odvgp_slot_count odvgpf_slot_count
+#define odvgp_slot_at odvgpf_slot_at
+#define odvgp_slot_find odvgpf_slot_find
+#define odvgp_param_count odvgpf_param_count
+#define odvgp_get odvgpf_get
+#define odvgp_set odvgpf_set
+#define odvgp_set_trainable odvgpf_set_trainable
+#define odvgp_steps_done odvgpf_steps_done
+#define odvgp_model_events odvgpf_model_events
+#define odvgp_kernel_text odvgpf_kernel_text
+#define odvgp_predictor_size odvgpf_predictor_size
+#define odvgp_freeze odvgpf_freeze
+#define odvgp_predictor_inputs odvgpf_predictor_inputs
+#define odvgp_predictor_outputs odvgpf_predictor_outputs
+#define odvgp_predict_scratch odvgpf_predict_scratch
+#define odvgp_predict odvgpf_predict
+#define odvgp_predict_cov odvgpf_predict_cov
+#define odvgp_predict_logp odvgpf_predict_logp
+#define odvgp_sample_scratch odvgpf_sample_scratch
+#define odvgp_sample odvgpf_sample
+#define odvgp_save_size odvgpf_save_size
+#define odvgp_save odvgpf_save
+#define odvgp_load_size odvgpf_load_size
+#define odvgp_load odvgpf_load
+#define odvgp_load_predictor odvgpf_load_predictor
+#define odvgp_file_write odvgpf_file_write
+#define odvgp_file_read odvgpf_file_read
+#define odvgp_pool_size odvgpf_pool_size
+#define odvgp_pool_start odvgpf_pool_start
+#define odvgp_pool_stop odvgpf_pool_stop
+#define odvgp_blas_size odvgpf_blas_size
+#define odvgp_blas_init odvgpf_blas_init
+#define odvgp_blas_isa odvgpf_blas_isa
+#define odvgp_gemm odvgpf_gemm
+#define odvgp_syrk odvgpf_syrk
+#define odvgp_trsm odvgpf_trsm
+#define odvgp_potrf odvgpf_potrf
+#endif
+#endif

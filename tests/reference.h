@@ -1,0 +1,255 @@
+/*  Plain twins of what the library does, written to be read and not to be fast: products, factors, kernels and the family's
+    Gaussians by brute force. Products are summed in double with a bound of their rounding error; everything small is long double. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include "test.h"
+#include <ctype.h>
+
+typedef long double wide;
+
+/* ---- products, with the sum of absolute terms from which a rounding bound follows ---- */
+
+/*  want <- alpha op(A) op(B) + beta C, size <- |alpha| |op(A)| |op(B)| + |beta| |C|; beta = 0 ignores C. */
+TEST_UNUSED static void ref_gemm(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const odvgp_real *A, ptrdiff_t lda,
+                                 const odvgp_real *B, ptrdiff_t ldb, double beta, const odvgp_real *C, ptrdiff_t ldc, double *want,
+                                 double *size) {
+    ptrdiff_t i, j, l;
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) want[i * n + j] = size[i * n + j] = 0;
+    for (i = 0; i < m; i++)
+        for (l = 0; l < k; l++) {
+            double a = (double)(ta ? A[l * lda + i] : A[i * lda + l]);
+            for (j = 0; j < n; j++) {
+                double t = a * (double)(tb ? B[j * ldb + l] : B[l * ldb + j]);
+                want[i * n + j] += t;
+                size[i * n + j] += fabs(t);
+            }
+        }
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) {
+            double c = beta == 0 ? 0 : beta * (double)C[i * ldc + j];
+            want[i * n + j] = alpha * want[i * n + j] + c;
+            size[i * n + j] = fabs(alpha) * size[i * n + j] + fabs(c);
+        }
+}
+
+/* ---- small dense algebra in long double, row-major without padding ---- */
+
+TEST_UNUSED static wide *ref_new(ptrdiff_t n) {
+    wide *p = NEW(wide, n);
+    ptrdiff_t i;
+    for (i = 0; i < n; i++) p[i] = 0;
+    return p;
+}
+TEST_UNUSED static wide *ref_copy(const odvgp_real *a, ptrdiff_t n) {
+    wide *p = ref_new(n);
+    ptrdiff_t i;
+    for (i = 0; i < n; i++) p[i] = (wide)a[i];
+    return p;
+}
+TEST_UNUSED static void ref_round(const wide *a, odvgp_real *out, ptrdiff_t n) {
+    ptrdiff_t i;
+    for (i = 0; i < n; i++) out[i] = (odvgp_real)a[i];
+}
+/*  C [m,n] <- op(A) op(B). */
+TEST_UNUSED static void ref_mul(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const wide *A, const wide *B, wide *C) {
+    ptrdiff_t i, j, l;
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) {
+            wide s = 0;
+            for (l = 0; l < k; l++) s += (ta ? A[l * m + i] : A[i * k + l]) * (tb ? B[j * k + l] : B[l * n + j]);
+            C[i * n + j] = s;
+        }
+}
+/*  L L^T = A; 0 when A is not positive definite. The part above the diagonal becomes 0. */
+TEST_UNUSED static int ref_chol(ptrdiff_t n, const wide *A, wide *L) {
+    ptrdiff_t i, j, k;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j <= i; j++) {
+            wide s = A[i * n + j];
+            for (k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
+            if (i == j) {
+                if (!(s > 0)) return 0;
+                L[i * n + i] = sqrtl(s);
+            } else
+                L[i * n + j] = s / L[j * n + j];
+        }
+        for (; j < n; j++) L[i * n + j] = 0;
+    }
+    return 1;
+}
+/*  B [m,n] <- op(L)^-1 B. */
+TEST_UNUSED static void ref_solve_lower(int trans, ptrdiff_t m, ptrdiff_t n, const wide *L, wide *B) {
+    ptrdiff_t i, j, k, r;
+    for (r = 0; r < m; r++) {
+        i = trans ? m - 1 - r : r;
+        for (j = 0; j < n; j++) {
+            wide s = B[i * n + j];
+            if (trans)
+                for (k = i + 1; k < m; k++) s -= L[k * m + i] * B[k * n + j];
+            else
+                for (k = 0; k < i; k++) s -= L[i * m + k] * B[k * n + j];
+            B[i * n + j] = s / L[i * m + i];
+        }
+    }
+}
+/*  B [n,m] <- A^-1 B for A symmetric positive definite; gives log det A. */
+TEST_UNUSED static wide ref_solve_spd(ptrdiff_t n, ptrdiff_t m, const wide *A, wide *B) {
+    wide *L = ref_new(n * n), logdet = 0;
+    ptrdiff_t i;
+    CHECK(ref_chol(n, A, L));
+    for (i = 0; i < n; i++) logdet += 2 * logl(L[i * n + i]);
+    if (B) {
+        ref_solve_lower(0, n, m, L, B);
+        ref_solve_lower(1, n, m, L, B);
+    }
+    free(L);
+    return logdet;
+}
+TEST_UNUSED static wide *ref_inverse_spd(ptrdiff_t n, const wide *A) {
+    wide *X = ref_new(n * n);
+    ptrdiff_t i;
+    for (i = 0; i < n; i++) X[i * n + i] = 1;
+    ref_solve_spd(n, n, A, X);
+    return X;
+}
+TEST_UNUSED static wide ref_norm1(ptrdiff_t n, const wide *A) {
+    wide most = 0;
+    ptrdiff_t i, j;
+    for (i = 0; i < n; i++) {
+        wide s = 0;
+        for (j = 0; j < n; j++) s += fabsl(A[i * n + j]);
+        if (s > most) most = s;
+    }
+    return most;
+}
+TEST_UNUSED static double ref_condition(ptrdiff_t n, const wide *A) {
+    wide *X = ref_inverse_spd(n, A), c = ref_norm1(n, A) * ref_norm1(n, X);
+    free(X);
+    return (double)c;
+}
+
+/* ---- kernels: an expression of plain names, and the values of each leaf apart ---- */
+
+#define REF_LEAVES 16
+#define REF_DIMS 64
+typedef struct ref_leaf {
+    char name[32];
+    int ard, ndims; /* ndims 0: all columns */
+    int dims[REF_DIMS];
+    wide lengthscale[REF_DIMS], variance;
+} ref_leaf;
+typedef struct ref_kernel {
+    char text[400]; /* names, + * ( ) */
+    int leaves;
+    ref_leaf leaf[REF_LEAVES];
+} ref_kernel;
+
+/*  Names from the text; lengthscale and variance 1, all columns. 0 if there are too many leaves. */
+TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text) {
+    const char *s = text;
+    int i;
+    memset(k, 0, sizeof *k);
+    if (strlen(text) >= sizeof k->text) return 0;
+    strcpy(k->text, text);
+    while (*s) {
+        if (isalpha((unsigned char)*s)) {
+            size_t n = 0;
+            if (k->leaves == REF_LEAVES) return 0;
+            while (isalnum((unsigned char)*s)) {
+                if (n + 1 < sizeof k->leaf[0].name) k->leaf[k->leaves].name[n++] = *s;
+                s++;
+            }
+            for (i = 0; i < REF_DIMS; i++) k->leaf[k->leaves].lengthscale[i] = 1;
+            k->leaf[k->leaves].variance = 1;
+            k->leaves++;
+        } else
+            s++;
+    }
+    return k->leaves > 0;
+}
+/*  The same as the library spells it: each name with its arguments. */
+TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t size) {
+    const char *s = k->text;
+    size_t n = 0;
+    int leaf = 0, i;
+    while (*s && n + 200 < size) {
+        if (isalpha((unsigned char)*s)) {
+            const ref_leaf *l = &k->leaf[leaf++];
+            while (isalnum((unsigned char)*s)) out[n++] = *s++;
+            n += (size_t)sprintf(out + n, "(1%s", l->ard ? ", ard" : "");
+            for (i = 0; i < l->ndims && n + 20 < size; i++) n += (size_t)sprintf(out + n, "%s%d", i ? "+" : ", dims=", l->dims[i]);
+            out[n++] = ')';
+        } else
+            out[n++] = *s++;
+    }
+    out[n] = 0;
+}
+TEST_UNUSED static wide ref_leaf_value(const ref_leaf *l, ptrdiff_t D, const wide *x, const wide *z) {
+    wide r2 = 0, r, s;
+    int i, n = l->ndims ? l->ndims : (int)D;
+    for (i = 0; i < n; i++) {
+        int d = l->ndims ? l->dims[i] : i;
+        wide t = (x[d] - z[d]) / l->lengthscale[l->ard ? i : 0];
+        r2 += t * t;
+    }
+    r = sqrtl(r2);
+    if (!strcmp(l->name, "rbf")) return l->variance * expl(-r2 / 2);
+    if (!strcmp(l->name, "matern12")) return l->variance * expl(-r);
+    if (!strcmp(l->name, "matern32")) return s = sqrtl(3.0L) * r, l->variance * (1 + s) * expl(-s);
+    if (!strcmp(l->name, "matern52")) return s = sqrtl(5.0L) * r, l->variance * (1 + s + s * s / 3) * expl(-s);
+    CHECK_SAY(0, "reference.h knows no kernel %s", l->name);
+    return 0;
+}
+/*  sum := product {+ product};  product := factor {* factor};  factor := name | ( sum ) */
+static wide ref_kernel_sum(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z);
+static void ref_blank(const char **s) {
+    while (isspace((unsigned char)**s)) ++*s;
+}
+static wide ref_kernel_factor(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z) {
+    wide v;
+    ref_blank(s);
+    if (**s == '(') {
+        ++*s;
+        v = ref_kernel_sum(k, s, leaf, D, x, z);
+        ref_blank(s);
+        if (**s == ')') ++*s;
+    } else {
+        while (isalnum((unsigned char)**s)) ++*s;
+        v = ref_leaf_value(&k->leaf[(*leaf)++], D, x, z);
+    }
+    ref_blank(s);
+    return v;
+}
+static wide ref_kernel_product(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z) {
+    wide v = ref_kernel_factor(k, s, leaf, D, x, z);
+    while (**s == '*') {
+        ++*s;
+        v *= ref_kernel_factor(k, s, leaf, D, x, z);
+    }
+    return v;
+}
+static wide ref_kernel_sum(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z) {
+    wide v = ref_kernel_product(k, s, leaf, D, x, z);
+    while (**s == '+') {
+        ++*s;
+        v += ref_kernel_product(k, s, leaf, D, x, z);
+    }
+    return v;
+}
+TEST_UNUSED static wide ref_k(const ref_kernel *k, ptrdiff_t D, const wide *x, const wide *z) {
+    const char *s = k->text;
+    int leaf = 0;
+    return ref_kernel_sum(k, &s, &leaf, D, x, z);
+}
+/*  K [n,m] of X [n,D] and Z [m,D]. */
+TEST_UNUSED static wide *ref_K(const ref_kernel *k, ptrdiff_t D, const wide *X, ptrdiff_t n, const wide *Z, ptrdiff_t m) {
+    wide *K = ref_new(n * m);
+    ptrdiff_t i, j;
+    for (i = 0; i < n; i++)
+        for (j = 0; j < m; j++) K[i * m + j] = ref_k(k, D, X + i * D, Z + j * D);
+    return K;
+}
+
+#endif

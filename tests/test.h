@@ -1,0 +1,183 @@
+/*  A test is a function of checks. A check that does not hold prints a line with file and line; a test prints one line;
+    test_end prints `N passed, N failed` (and skipped) and gives the exit status.
+
+        TEST(two_and_two) { CHECK(2 + 2 == 4); CHECK_NEAR(2.0 + 2.0, 4.0, 1e-15); }
+        int main(int argc, char **argv) { test_begin(argc, argv); RUN(two_and_two); return test_end(); }
+
+    Arguments, if any, name the tests to run (parts of names do). Include odvgp.h with its implementation first. */
+#ifndef TEST_H
+#define TEST_H
+
+#include "names.h"
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define TEST_UNUSED __attribute__((unused))
+#define TEST_PRINTF(a, b) __attribute__((format(printf, a, b)))
+#else
+#define TEST_UNUSED
+#define TEST_PRINTF(a, b)
+#endif
+
+#ifdef ODVGP_FLOAT
+#define EPS ((double)FLT_EPSILON)
+#define TINY ((double)FLT_MIN)
+#define HUGE_REAL ((double)FLT_MAX)
+#define PRECISION "float"
+#define BY_PRECISION(in_double, in_float) (in_float)
+#else
+#define EPS DBL_EPSILON
+#define TINY DBL_MIN
+#define HUGE_REAL DBL_MAX
+#define PRECISION "double"
+#define BY_PRECISION(in_double, in_float) (in_double)
+#endif
+
+static struct {
+    int passed, failed, skipped;
+    int checks, bad, total_checks; /* of the test that runs; of all */
+    const char *name, *skip;
+    int argc;
+    char **argv;
+    char note[200];
+} test_state;
+
+#define TEST(name) static void name(void)
+#define RUN(name) test_run(#name, name)
+
+/*  At most this many lines per test: a broken loop should not bury the first line. */
+#define TEST_LINES 10
+
+TEST_UNUSED TEST_PRINTF(4, 5) static int test_check(int ok, const char *file, int line, const char *format, ...) {
+    test_state.checks++;
+    if (ok) return 1;
+    if (++test_state.bad <= TEST_LINES) {
+        va_list args;
+        printf("%s:%d: %s: ", file, line, test_state.name);
+        va_start(args, format);
+        vprintf(format, args);
+        va_end(args);
+        printf("\n");
+    } else if (test_state.bad == TEST_LINES + 1) {
+        printf("%s: %s: more checks fail\n", file, test_state.name);
+    }
+    return 0;
+}
+
+/*  Each gives 1 when it holds, so that `if (!CHECK(p)) return;` is possible. */
+#define CHECK(cond) test_check((cond) ? 1 : 0, __FILE__, __LINE__, "%s", #cond)
+/*  The same with words of one's own: CHECK_SAY(n == 3, "n is %d", n). */
+#define CHECK_SAY(cond, ...) test_check((cond) ? 1 : 0, __FILE__, __LINE__, __VA_ARGS__)
+#define CHECK_NEAR(got, want, tol) test_near((double)(got), (double)(want), (double)(tol), #got, __FILE__, __LINE__)
+#define CHECK_INT(got, want) test_int((long long)(got), (long long)(want), #got, __FILE__, __LINE__)
+#define CHECK_BITS(a, b, bytes) test_check(memcmp((a), (b), (bytes)) == 0, __FILE__, __LINE__, "%s and %s differ in their bits", #a, #b)
+#define CHECK_STATUS(got, want) test_status((got), (want), #got, __FILE__, __LINE__)
+#define SKIP(why) do { test_state.skip = (why); return; } while (0)
+
+/*  !(a <= b): a NaN is a failure. */
+TEST_UNUSED static int test_near(double got, double want, double tol, const char *text, const char *file, int line) {
+    return test_check(fabs(got - want) <= tol, file, line, "%s is %.17g, not %.17g (off by %.3g, allowed %.3g)", text, got, want,
+                      fabs(got - want), tol);
+}
+TEST_UNUSED static int test_int(long long got, long long want, const char *text, const char *file, int line) {
+    return test_check(got == want, file, line, "%s is %lld, not %lld", text, got, want);
+}
+TEST_UNUSED static int test_status(odvgp_status got, odvgp_status want, const char *text, const char *file, int line) {
+    return test_check(got == want, file, line, "%s gives \"%s\", not \"%s\"", text, odvgp_status_text(got), odvgp_status_text(want));
+}
+
+TEST_UNUSED static void test_begin(int argc, char **argv) {
+    test_state.argc = argc;
+    test_state.argv = argv;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+}
+
+/*  Words that follow the name on the line of the test. */
+TEST_UNUSED TEST_PRINTF(1, 2) static void test_note(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(test_state.note, sizeof test_state.note, format, args);
+    va_end(args);
+}
+
+TEST_UNUSED static void test_run(const char *name, void (*body)(void)) {
+    int i, wanted = test_state.argc <= 1;
+    for (i = 1; i < test_state.argc; i++)
+        if (strstr(name, test_state.argv[i])) wanted = 1;
+    if (!wanted) return;
+    test_state.name = name;
+    test_state.skip = NULL;
+    test_state.checks = test_state.bad = 0;
+    test_state.note[0] = 0;
+    body();
+    test_state.total_checks += test_state.checks;
+    if (test_state.bad) {
+        test_state.failed++;
+        printf("FAIL  %s: %d of %d checks do not hold\n", name, test_state.bad, test_state.checks);
+    } else if (test_state.skip) {
+        test_state.skipped++;
+        printf("skip  %s: %s\n", name, test_state.skip);
+    } else if (!test_state.checks) {
+        test_state.failed++;
+        printf("FAIL  %s: checks nothing\n", name);
+    } else {
+        test_state.passed++;
+        printf("ok    %s%s%s\n", name, test_state.note[0] ? ": " : "", test_state.note);
+    }
+}
+
+TEST_UNUSED static int test_end(void) {
+    printf("%d passed, %d failed, %d skipped\n", test_state.passed, test_state.failed, test_state.skipped);
+    return test_state.failed > 0 || test_state.passed + test_state.skipped == 0;
+}
+
+/*  Random numbers of the tests' own: splitmix64. */
+static uint64_t test_seed = 1;
+TEST_UNUSED static uint64_t test_bits(void) {
+    uint64_t z = (test_seed += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+TEST_UNUSED static double test_uniform(void) { return (double)(test_bits() >> 11) * (1.0 / 9007199254740992.0); }
+TEST_UNUSED static double test_between(double lo, double hi) { return lo + (hi - lo) * test_uniform(); }
+TEST_UNUSED static ptrdiff_t test_below(ptrdiff_t n) { return (ptrdiff_t)(test_bits() % (uint64_t)n); }
+TEST_UNUSED static double test_normal(void) {
+    double u = 1.0 - test_uniform(), v = test_uniform();
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+/*  malloc that a test need not look at; n = 0 gives a pointer too. */
+TEST_UNUSED static void *test_alloc(size_t bytes) {
+    void *p = malloc(bytes ? bytes : 1);
+    if (!p) {
+        printf("out of memory in the test itself (%lu bytes)\n", (unsigned long)bytes);
+        exit(3);
+    }
+    return p;
+}
+#define NEW(type, count) ((type *)test_alloc((size_t)(count) * sizeof(type)))
+
+TEST_UNUSED static double test_max_abs(const odvgp_real *a, ptrdiff_t n) {
+    double m = 0;
+    ptrdiff_t i;
+    for (i = 0; i < n; i++)
+        if (!(fabs((double)a[i]) <= m)) m = fabs((double)a[i]);
+    return m;
+}
+/*  Largest difference; a NaN on either side gives NaN. */
+TEST_UNUSED static double test_max_diff(const odvgp_real *a, const odvgp_real *b, ptrdiff_t n) {
+    double m = 0;
+    ptrdiff_t i;
+    for (i = 0; i < n; i++)
+        if (!(fabs((double)a[i] - (double)b[i]) <= m)) m = fabs((double)a[i] - (double)b[i]);
+    return m;
+}
+
+#endif

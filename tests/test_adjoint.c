@@ -1,0 +1,836 @@
+/*  Every operation of the tape against finite differences: random inputs, a random cotangent W, and the derivative of sum W_ij out_ij
+    with respect to each entry of each input (to directions, where inputs are large) by a central difference of fourth order.
+    Besides: adjoints are added to what is there, nothing is written where no gradient is wanted, padding stays. */
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "test.h"
+#include "reference.h"
+
+/*  The difference is wrong by about h^4 times a fifth derivative, and by eps / h. Near r = 0 a Matern kernel's derivatives grow as powers
+    of 1/r (and Matern 1/2 has a kink there), so its points are kept apart and h is smaller. */
+static double step_size, tolerance;
+static void use_step(double in_double, double in_float, double allowed_in_double, double allowed_in_float) {
+    (void)in_double, (void)in_float, (void)allowed_in_double, (void)allowed_in_float;
+    step_size = BY_PRECISION(in_double, in_float);
+    tolerance = BY_PRECISION(allowed_in_double, allowed_in_float);
+}
+
+/*  Values: of either sign; above 0; lower triangle; a stack of these; symmetric by its lower triangle; small; no two alike in any column. */
+enum { ANY, POSITIVE, FACTOR, FACTORS, DEFINITE, SMALL, APART };
+static ptrdiff_t apart_of, apart_next; /* rows that share the grid of APART, rows placed */
+
+typedef struct input {
+    ptrdiff_t rows, cols;
+    int values;
+    int padded;  /* ld above cols */
+    int same_as; /* -1, or the input whose node this is */
+    int fixed;   /* data: no gradient */
+} input;
+
+typedef struct bench {
+    odvgp__tape t;
+    odvgp__kernel kernel;
+    void *blas_block, *block;
+    odvgp_real *own_v[ODVGP__MAX_IN], *own_d[ODVGP__MAX_IN];
+    int node[ODVGP__MAX_IN], out, n;
+    int lower_out; /* only the lower triangle of the output is a result */
+    double *W;
+} bench;
+
+static int covered[ODVGP__OPS];
+static bench b;
+static const odvgp_threads no_threads = {NULL, NULL, 0};
+
+#define MARK ((odvgp_real)777.25)
+
+static int above(const input *in, ptrdiff_t i, ptrdiff_t j) {
+    if (in->values == FACTOR || in->values == DEFINITE) return j > i;
+    return in->values == FACTORS && j > i % in->cols;
+}
+static odvgp_real *at(const odvgp__node *nd, ptrdiff_t i, ptrdiff_t j) { return nd->v + i * nd->ld + j; }
+
+/*  A tape whose first nodes are the inputs. Call build_out next. */
+static void start(const char *kernel, ptrdiff_t D) {
+    size_t bytes = odvgp_blas_size(NULL);
+    double value[2 * ODVGP_MAX_LEAVES];
+    memset(&b, 0, sizeof b);
+    use_step(1e-3, 0.03, 2e-10, 5e-4);
+    b.blas_block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_blas_init(&b.t.blas, &no_threads, ODVGP_ISA_AUTO, b.blas_block, bytes), ODVGP_OK);
+    if (kernel) CHECK_STATUS(odvgp__kernel_parse(&b.kernel, kernel, D, value, NULL), ODVGP_OK);
+    b.t.kernel = &b.kernel;
+    b.t.likelihood = &odvgp__likelihoods[ODVGP_GAUSSIAN];
+    b.t.jitter.limit = (odvgp_real)1e-2;
+}
+static void stop(void) {
+    int i;
+    for (i = 0; i < b.n; i++) {
+        free(b.own_v[i]);
+        free(b.own_d[i]);
+    }
+    free(b.blas_block);
+    free(b.block);
+    free(b.W);
+}
+static void add_input(const input *in, int k) {
+    int i;
+    odvgp__node *nd;
+    odvgp__arena none;
+    ptrdiff_t r, c, ld = in->cols + (in->padded ? 3 : 0), P;
+    if (in->same_as >= 0) {
+        b.node[k] = b.node[in->same_as];
+        return;
+    }
+    odvgp__arena_init(&none, NULL, 0);
+    i = odvgp__node_add(&b.t, &none, ODVGP__PARAM, ODVGP__HEAD, in->rows, in->cols, 0, -1, -1, -1, -1);
+    b.node[k] = i;
+    nd = &b.t.node[i];
+    nd->ld = ld;
+    nd->needs_grad = !in->fixed;
+    nd->v = b.own_v[k] = NEW(odvgp_real, in->rows * ld + 1);
+    nd->d = b.own_d[k] = NEW(odvgp_real, in->rows * ld + 1);
+    for (r = 0; r < in->rows * ld + 1; r++) nd->v[r] = MARK;
+    for (r = 0; r < in->rows; r++)
+        for (c = 0; c < in->cols; c++) {
+            odvgp_real *x = at(nd, r, c);
+            *x = (odvgp_real)test_between(-1, 1);
+            if (in->values == SMALL) *x *= (odvgp_real)(0.4 / sqrt((double)in->rows));
+            if (in->values == APART) { /* a place of its own on a grid, another order in each column */
+                static const ptrdiff_t stride[] = {1, 7, 13};
+                ptrdiff_t place = (apart_next * stride[c % 3] + 2 * c) % apart_of;
+                *x = (odvgp_real)(((double)place - 0.5 * (double)apart_of + test_between(-0.15, 0.15)) * (3.0 / (double)apart_of));
+                apart_next += c + 1 == in->cols;
+            }
+            if (in->values == POSITIVE) *x = (odvgp_real)test_between(0.6, 1.7);
+            if (in->values == FACTOR || in->values == FACTORS) {
+                P = r % in->cols;
+                *x = c > P ? 0 : c < P ? *x / (odvgp_real)(0.7 + 0.3 * (double)in->cols) : (odvgp_real)((test_below(2) ? 1 : -1) * test_between(0.8, 1.5));
+            }
+            if (in->values == DEFINITE) *x = c > r ? (odvgp_real)NAN : c < r ? *x / 2 : (odvgp_real)((double)in->cols / 2 + test_between(0.5, 1));
+        }
+}
+static double result(void) { /* sum W out */
+    odvgp__node *nd = &b.t.node[b.out];
+    wide sum = 0;
+    ptrdiff_t i, j;
+    CHECK_STATUS(odvgp__ops[nd->op].forward(&b.t, nd), ODVGP_OK);
+    for (i = 0; i < nd->rows; i++)
+        for (j = 0; j < nd->cols; j++)
+            if (!b.lower_out || j <= i) sum += (wide)b.W[i * nd->cols + j] * (wide)*at(nd, i, j);
+    return (double)sum;
+}
+/*  Derivative of the result along `direction` of an input (NULL: along entry `entry` alone). */
+static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t entry, ptrdiff_t count, odvgp_real h) {
+    static const double weight[4] = {-1.0 / 12, 8.0 / 12, -8.0 / 12, 1.0 / 12};
+    static const double place[4] = {2, 1, -1, -2};
+    odvgp_real *keep = NEW(odvgp_real, count);
+    wide sum = 0;
+    ptrdiff_t i;
+    int k;
+    memcpy(keep, in->v, (size_t)count * sizeof *keep);
+    for (k = 0; k < 4; k++) {
+        double step = place[k] * (double)h;
+        if (direction)
+            for (i = 0; i < count; i++) in->v[i] = (odvgp_real)((double)keep[i] + step * (double)direction[i]);
+        else {
+            in->v[entry] = (odvgp_real)((double)keep[entry] + step);
+            step = (double)in->v[entry] - (double)keep[entry]; /* what rounding made of it */
+        }
+        sum += (wide)(weight[k] * place[k]) * (wide)result() / (wide)step;
+        memcpy(in->v, keep, (size_t)count * sizeof *keep);
+    }
+    free(keep);
+    return (double)sum;
+}
+
+/*  Make the output node, then compare the adjoint with differences. `added`: adjoints are added (EXPECT stores). */
+static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_t cols, int flags, double coef0, double coef1, int added, const char *words) {
+    odvgp__arena a;
+    odvgp__node *nd;
+    size_t bytes;
+    ptrdiff_t i, j, ld;
+    double size = 0;
+    int k, pass;
+    covered[op] = 1;
+    b.n = n;
+    for (k = 0; k < n; k++) add_input(&in[k], k);
+    ld = op == ODVGP__CHOL || op == ODVGP__KL_COV || op == ODVGP__DOT || op == ODVGP__EXPECT ? cols : cols + 2; /* a tile that is not full */
+    for (pass = 0; pass < 2; pass++) { /* measure, carve */
+        int nodes = b.t.n;
+        odvgp__arena_init(&a, pass ? b.block : NULL, pass ? bytes : 0);
+        b.out = odvgp__node_add(&b.t, &a, op, ODVGP__HEAD, rows, ld, 0, b.node[0], n > 1 ? b.node[1] : -1, n > 2 ? b.node[2] : -1, n > 3 ? b.node[3] : -1);
+        nd = &b.t.node[b.out];
+        nd->flags = flags;
+        nd->coef[0] = (odvgp_real)coef0;
+        nd->coef[1] = (odvgp_real)coef1;
+        b.t.scratch = a;
+        if (!pass) {
+            odvgp__tape_scratch(&a, &b.t);
+            bytes = a.used + 64;
+            b.block = test_alloc(bytes);
+            memset(b.block, 0, bytes);
+            b.t.n = nodes;
+        }
+    }
+    nd->cols = cols;
+    nd->needs_grad = 1;
+    b.W = NEW(double, rows * cols);
+    for (i = 0; i < rows * cols; i++) b.W[i] = (double)(odvgp_real)test_between(-1, 1);
+    result();
+    for (i = 0; i < rows; i++)
+        for (j = 0; j < cols; j++) {
+            if (!b.lower_out || j <= i) size += fabs(b.W[i * cols + j] * (double)*at(nd, i, j));
+            nd->d[i * nd->ld + j] = b.lower_out && j > i ? 0 : (odvgp_real)b.W[i * cols + j];
+        }
+    for (k = 0; k < n; k++)
+        if (in[k].same_as < 0)
+            for (i = 0; i < in[k].rows * b.t.node[b.node[k]].ld + 1; i++) b.own_d[k][i] = added || in[k].fixed ? MARK : 0;
+    odvgp__ops[op].reverse(&b.t, nd);
+    for (k = 0; k < n; k++) {
+        odvgp__node *x = &b.t.node[b.node[k]];
+        ptrdiff_t count = in[k].rows * x->ld;
+        odvgp_real base = added || in[k].fixed ? MARK : 0;
+        double most = 0, worst = 0, got_worst = 0, want_worst = 0;
+        if (in[k].same_as >= 0) continue;
+        for (i = 0; i < in[k].rows; i++)
+            for (j = 0; j < x->ld; j++) {
+                int idle = j >= in[k].cols || above(&in[k], i, j) || in[k].fixed;
+                double g = (double)x->d[i * x->ld + j] - (double)base;
+                if (idle && !(op == ODVGP__KL_COV || op == ODVGP__EXPECT))
+                    CHECK_SAY(g == 0, "%s %s: adjoint of input %d is written at [%ld,%ld], which is no variable", odvgp__ops[op].name, words, k, (long)i, (long)j);
+                else if (fabs(g) > most)
+                    most = fabs(g);
+            }
+        CHECK(x->d[count] == base);
+        if (in[k].fixed) continue;
+        CHECK_SAY(most > 0, "%s %s: adjoint of input %d is 0 everywhere", odvgp__ops[op].name, words, k);
+        if (count <= 400) {
+            for (i = 0; i < in[k].rows; i++)
+                for (j = 0; j < in[k].cols; j++) {
+                    double want, got;
+                    if (above(&in[k], i, j)) continue;
+                    want = difference(x, NULL, i * x->ld + j, count, (odvgp_real)step_size);
+                    got = (double)x->d[i * x->ld + j] - (double)base;
+                    if (!(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
+                }
+        } else { /* three directions */
+            odvgp_real *direction = NEW(odvgp_real, count);
+            int r;
+            for (r = 0; r < 3; r++) {
+                double want, got = 0, length = 0;
+                for (i = 0; i < count; i++) {
+                    ptrdiff_t row = i / x->ld, col = i % x->ld;
+                    direction[i] = col >= in[k].cols || above(&in[k], row, col) ? 0 : (odvgp_real)test_between(-1, 1);
+                    got += (double)direction[i] * ((double)x->d[i] - (double)base);
+                    length += fabs((double)direction[i] * ((double)x->d[i] - (double)base));
+                }
+                want = difference(x, direction, 0, count, (odvgp_real)step_size);
+                if (length > most) most = length;
+                if (!(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
+            }
+            free(direction);
+        }
+        CHECK_SAY(worst <= tolerance * (most + size) + (added ? 4 * EPS * (double)MARK : 0), "%s %s: input %d: adjoint %.12g, difference %.12g (off by %.2g of %.3g)",
+                  odvgp__ops[op].name, words, k, got_worst, want_worst, worst, most);
+    }
+    nd->needs_grad = 0;
+    {   /* no gradient wanted from any input but one: the others' adjoints stay */
+        int only;
+        for (only = 0; only < n; only++) {
+            if (in[only].same_as >= 0 || in[only].fixed) continue;
+            for (k = 0; k < n; k++) {
+                odvgp__node *x = &b.t.node[b.node[k]];
+                if (in[k].same_as >= 0) continue;
+                x->needs_grad = k == only;
+                for (i = 0; i < in[k].rows * x->ld; i++) x->d[i] = MARK;
+            }
+            if (op == ODVGP__EXPECT) continue; /* both moments' adjoints are made together */
+            result();
+            for (i = 0; i < rows; i++)
+                for (j = 0; j < cols; j++) nd->d[i * nd->ld + j] = b.lower_out && j > i ? 0 : (odvgp_real)b.W[i * cols + j];
+            odvgp__ops[op].reverse(&b.t, nd);
+            for (k = 0; k < n; k++) {
+                odvgp__node *x = &b.t.node[b.node[k]];
+                ptrdiff_t written = 0;
+                if (in[k].same_as >= 0 || k == only || n < 2) continue;
+                for (i = 0; i < in[k].rows * x->ld; i++) written += x->d[i] != MARK;
+                CHECK_SAY(written == 0, "%s %s: adjoint of input %d is written though none is wanted", odvgp__ops[op].name, words, k);
+            }
+        }
+    }
+    stop();
+}
+
+#define IN(rows, cols, values) {rows, cols, values, 0, -1, 0}
+#define PADDED(rows, cols, values) {rows, cols, values, 1, -1, 0}
+#define SAME(k) {0, 0, ANY, 0, k, 0}
+#define FIXED(rows, cols, values) {rows, cols, values, 0, -1, 1}
+#define CHECK_OP(op, in, rows, cols, flags, c0, c1, words) check_op(op, in, (int)(sizeof(in) / sizeof *(in)), rows, cols, flags, c0, c1, 1, words)
+
+static const char *const expressions[] = {
+    "rbf", "matern12", "matern32", "matern52", "rbf(1, ard)", "matern12(1, ard)", "matern32(1, ard)", "matern52(1, ard)",
+    "matern52 + rbf", "rbf * matern32", "(rbf + matern12(1, ard)) * matern52", "rbf(1, dims=0+2) * matern32(1, dims=1)",
+    "matern52(1, ard, dims=1:3) + rbf(1, dims=0) * matern12(1, ard, dims=2) + matern32"};
+#define EXPRESSIONS (sizeof expressions / sizeof *expressions)
+
+/*  Sizes of the differences: in float 10 points at most, so that they can be far enough apart for a long step. The grid's strides 7 and 13
+    and the number of points have no common divisor. */
+static void kernel_steps(ptrdiff_t points) {
+    use_step(2e-4, 0.03, 2e-9, 1e-3);
+    apart_of = points;
+    apart_next = 0;
+}
+TEST(kernel_matrix) {
+    static const struct { ptrdiff_t n, m; } sizes[] = {{5, 4}, {1, 1}, {2, 8}, {3, 70}, {40, 33}};
+    size_t e;
+    int s;
+    test_seed = 101;
+    for (e = 0; e < EXPRESSIONS; e++)
+        for (s = 0; s < BY_PRECISION(5, 3); s++) {
+            start(expressions[e], 3);
+            kernel_steps(sizes[s].n + sizes[s].m);
+            {
+                input in[] = {IN(1, (ptrdiff_t)b.kernel.nhyp, POSITIVE), IN(sizes[s].n, 3, APART), IN(sizes[s].m, 3, APART)};
+                CHECK_OP(ODVGP__KERNEL, in, sizes[s].n, sizes[s].m, 0, 1, 1, expressions[e]);
+            }
+        }
+}
+TEST(kernel_matrix_of_a_set_with_itself) {
+    static const ptrdiff_t sizes[] = {5, 1, 10, 72};
+    size_t e;
+    int s;
+    test_seed = 102;
+    for (e = 0; e < EXPRESSIONS; e++)
+        for (s = 0; s < BY_PRECISION(4, 3); s++) {
+            start(expressions[e], 3);
+            kernel_steps(sizes[s]);
+            b.lower_out = 1;
+            {
+                input in[] = {IN(1, (ptrdiff_t)b.kernel.nhyp, POSITIVE), IN(sizes[s], 3, APART), SAME(1)};
+                if (sizes[s] == 1) in[1].fixed = 1; /* k(x,x) does not depend on x */
+                CHECK_OP(ODVGP__KERNEL, in, sizes[s], sizes[s], ODVGP__F_LOWER, 1, 1, expressions[e]);
+            }
+        }
+}
+TEST(kernel_diagonal) {
+    size_t e;
+    test_seed = 103;
+    for (e = 0; e < EXPRESSIONS; e++) {
+        start(expressions[e], 3);
+        kernel_steps(1);
+        {   /* no lengthscale and no input moves it: their derivatives are 0 and so are the differences */
+            input in[] = {IN(1, (ptrdiff_t)b.kernel.nhyp, POSITIVE), FIXED(6, 3, ANY)};
+            CHECK_OP(ODVGP__KERNEL_DIAG, in, 1, 6, 0, 1, 1, expressions[e]);
+        }
+    }
+}
+TEST(kernel_times_vector) {
+    static const struct { ptrdiff_t n, m, P; } sizes[] = {{5, 4, 1}, {4, 6, 3}, {8, 2, 2}, {3, 70, 2}, {70, 3, 1}};
+    size_t e;
+    int s;
+    test_seed = 104;
+    for (e = 0; e < EXPRESSIONS; e++)
+        for (s = 0; s < BY_PRECISION(5, 3); s++) {
+            start(expressions[e], 3);
+            kernel_steps(sizes[s].n + sizes[s].m);
+            {
+                input in[] = {IN(1, (ptrdiff_t)b.kernel.nhyp, POSITIVE), IN(sizes[s].n, 3, APART), IN(sizes[s].m, 3, APART), PADDED(sizes[s].P, sizes[s].m, ANY)};
+                CHECK_OP(ODVGP__KERNEL_VEC, in, sizes[s].P, sizes[s].n, 0, 1, 1, expressions[e]);
+            }
+        }
+}
+
+/*  Large kernel matrices, which are worked off in chunks and in tasks: values and adjoints are those of small blocks, added up, for every
+    instruction set; the same bits for 1, 2, 3 and 7 tasks. */
+static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
+    int i;
+    (void)user;
+    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
+    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
+}
+typedef struct parts {
+    odvgp_real *K, *dhyp, *dX1, *dX2, *out, *da;
+} parts;
+/*  Rows [i0, i1) and columns [j0, j1) of K and of the products a K^T, added to what is in `to`. */
+static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, const odvgp_real *X2, const odvgp_real *a, const odvgp_real *dK,
+                         const odvgp_real *dout, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1, int lower, const parts *to) {
+    ptrdiff_t D = (ptrdiff_t)k->D, rows = i1 - i0, cols = j1 - j0, p, i;
+    odvgp__kjob job = odvgp__kernel_job(blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
+    odvgp__arena arena;
+    odvgp_real *out = NEW(odvgp_real, P * rows), *rest = NEW(odvgp_real, P * rows);
+    size_t bytes;
+    void *block;
+    odvgp__arena_init(&arena, NULL, 0);
+    odvgp__kernel_scratch(&arena, k, rows, cols, 1, &job);
+    odvgp__kernel_scratch(&arena, k, rows, cols, 0, &job);
+    bytes = arena.used + 64;
+    block = test_alloc(bytes);
+    memset(block, 0xff, bytes); /* NaN: scratch is not expected to be clean */
+    odvgp__arena_init(&arena, block, bytes);
+    job.lower = lower;
+    job.K = to->K + i0 * m + j0;
+    job.ldk = m;
+    odvgp__kernel_run(&job, arena);
+    job.K = NULL;
+    job.dK = dK + i0 * m + j0;
+    job.lddk = m;
+    job.dhyp = to->dhyp;
+    job.dX1 = to->dX1 + i0 * D;
+    job.dX2 = to->dX2 + j0 * D;
+    odvgp__kernel_adjoint_run(&job, arena);
+    if (!lower) {
+        job = odvgp__kernel_job(blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
+        job.a = a + j0;
+        job.lda = m;
+        job.P = P;
+        job.out = out;
+        job.ldo = rows;
+        odvgp__kernel_run(&job, arena);
+        for (p = 0; p < P; p++)
+            for (i = 0; i < rows; i++) {
+                to->out[p * n + i0 + i] += out[p * rows + i];
+                rest[p * rows + i] = dout[p * n + i0 + i];
+            }
+        job.out = NULL;
+        job.dout = rest;
+        job.da = to->da + j0;
+        job.dhyp = to->dhyp;
+        job.dX1 = to->dX1 + i0 * D;
+        job.dX2 = to->dX2 + j0 * D;
+        odvgp__kernel_adjoint_run(&job, arena);
+    }
+    free(out), free(rest), free(block);
+}
+static parts new_parts(ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, ptrdiff_t D, ptrdiff_t nhyp, odvgp_real *all, size_t *reals) {
+    parts s;
+    *reals = (size_t)(n * m + nhyp + n * D + m * D + P * n + P * m);
+    memset(all, 0, *reals * sizeof *all);
+    s.K = all;
+    s.dhyp = s.K + n * m;
+    s.dX1 = s.dhyp + nhyp;
+    s.dX2 = s.dX1 + n * D;
+    s.out = s.dX2 + m * D;
+    s.da = s.out + P * n;
+    return s;
+}
+TEST(large_kernel_matrices) {
+    static const struct { ptrdiff_t n, m; int lower; } sizes[] = {{130, 65, 0}, {300, 129, 0}, {64, 64, 0}, {257, 200, 0}, {1, 200, 0}, {200, 1, 0}, {70, 70, 1}, {150, 150, 1}, {300, 300, 1}};
+    static const odvgp_isa isas[] = {ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512};
+    static const int cuts[] = {1, 2, 3, 7};
+    const ptrdiff_t D = 3, P = 2;
+    double value[2 * ODVGP_MAX_LEAVES];
+    size_t e, s;
+    int isa, t;
+    ptrdiff_t i, j;
+    test_seed = 118;
+    for (e = 0; e < EXPRESSIONS; e += e < 6 ? 5 : 1)
+        for (s = e % 3; s < sizeof sizes / sizeof *sizes; s += 3) {
+            ptrdiff_t n = sizes[s].n, m = sizes[s].m, nhyp;
+            int lower = sizes[s].lower;
+            odvgp__kernel k;
+            odvgp_real hyp[40], *X1 = NEW(odvgp_real, n * D), *X2, *a = NEW(odvgp_real, P * m), *dK = NEW(odvgp_real, n * m), *dout = NEW(odvgp_real, P * n);
+            size_t reals, most = (size_t)(n * m + 40 + (n + m) * (D + P));
+            odvgp_real *small = NEW(odvgp_real, most), *first = NEW(odvgp_real, most), *large = NEW(odvgp_real, most);
+            parts to, small_parts;
+            CHECK_STATUS(odvgp__kernel_parse(&k, expressions[e], D, value, NULL), ODVGP_OK);
+            nhyp = (ptrdiff_t)k.nhyp;
+            for (i = 0; i < nhyp; i++) hyp[i] = (odvgp_real)test_between(0.5, 1.5);
+            for (i = 0; i < n * D; i++) X1[i] = (odvgp_real)test_between(-1, 1);
+            X2 = lower ? X1 : NEW(odvgp_real, m * D);
+            for (i = 0; i < m * D && !lower; i++) X2[i] = (odvgp_real)test_between(-1, 1);
+            for (i = 0; i < P * m; i++) a[i] = (odvgp_real)test_between(-1, 1);
+            for (i = 0; i < P * n; i++) dout[i] = (odvgp_real)test_between(-1, 1);
+            for (i = 0; i < n; i++)
+                for (j = 0; j < m; j++) dK[i * m + j] = lower && j > i ? 0 : (odvgp_real)test_between(-1, 1);
+            {   /* small blocks, in plain C; with `lower` only K's part of the adjoint, since products have no triangle */
+                size_t bytes = odvgp_blas_size(NULL);
+                void *block = test_alloc(bytes);
+                odvgp_blas blas;
+                CHECK_STATUS(odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, bytes), ODVGP_OK);
+                if (lower)
+                    for (i = 0; i < P * n; i++) dout[i] = 0;
+                to = small_parts = new_parts(n, m, P, D, nhyp, small, &reals);
+                for (i = 0; i < n; i += 29)
+                    for (j = 0; j < m; j += 17) kernel_block(&blas, &k, hyp, X1, X2, a, dK, dout, n, m, P, i, i + 29 < n ? i + 29 : n, j, j + 17 < m ? j + 17 : m, 0, &to);
+                for (i = 0; i < n && lower; i++)
+                    for (j = i + 1; j < m; j++) to.K[i * m + j] = 0;
+                free(block);
+            }
+            for (isa = 0; isa < 3; isa++)
+                for (t = 0; t < 4; t++) {
+                    odvgp_threads hook = {run_mixed, NULL, 0};
+                    size_t bytes;
+                    void *block;
+                    odvgp_blas blas;
+                    int there;
+                    hook.count = cuts[t];
+                    bytes = odvgp_blas_size(&hook);
+                    block = test_alloc(bytes);
+                    there = odvgp_blas_init(&blas, &hook, isas[isa], block, bytes) == ODVGP_OK;
+                    if (there) {
+                        to = new_parts(n, m, P, D, nhyp, t ? large : first, &reals);
+                        kernel_block(&blas, &k, hyp, X1, X2, a, dK, dout, n, m, P, 0, n, 0, m, lower, &to);
+                    }
+                    free(block);
+                    if (!there) break;
+                    if (t) {
+                        CHECK_SAY(memcmp(first, large, reals * sizeof *first) == 0, "%s n %ld m %ld %s: %d tasks give other bits than 1", expressions[e], (long)n, (long)m,
+                                  odvgp__isa_find(isas[isa])->name, cuts[t]);
+                    } else {
+                        static const char *const what[] = {"K", "products", "hyperparameters", "X1", "X2", "a"};
+                        const parts *p = &small_parts;
+                        odvgp_real *one[] = {p->K, p->out, p->dhyp, p->dX1, p->dX2, p->da}, *two[] = {to.K, to.out, to.dhyp, to.dX1, to.dX2, to.da};
+                        ptrdiff_t count[] = {n * m, P * n, nhyp, n * D, m * D, P * m};
+                        int w;
+                        for (w = 0; w < 6; w++) {
+                            if (lower && (w == 1 || w == 5)) continue;
+                            CHECK_SAY(test_max_diff(one[w], two[w], count[w]) <= (w ? 3e4 : 60) * EPS * test_max_abs(one[w], count[w]), "%s n %ld m %ld lower %d %s: %s differ by %.3g of %.3g",
+                                      expressions[e], (long)n, (long)m, lower, odvgp__isa_find(isas[isa])->name, what[w], test_max_diff(one[w], two[w], count[w]), test_max_abs(one[w], count[w]));
+                        }
+                    }
+                }
+            free(X1), free(a), free(dK), free(dout), free(small), free(first), free(large);
+            if (!lower) free(X2);
+        }
+}
+TEST(cholesky) {
+    static const ptrdiff_t sizes[] = {1, 2, 5, 12, 30, 60};
+    int s, relative;
+    test_seed = 105;
+    for (s = 0; s < 6; s++)
+        for (relative = 0; relative < 2; relative++) {
+            ptrdiff_t n = sizes[s];
+            start(NULL, 0);
+            b.lower_out = 1;
+            b.t.jitter.absolute = (odvgp_real)(relative ? 0 : 1e-3);
+            b.t.jitter.relative = (odvgp_real)(relative ? 0.05 : 0);
+            {
+                input in[] = {PADDED(n, n, DEFINITE)};
+                CHECK_OP(ODVGP__CHOL, in, n, n, 0, 1, 1, relative ? "with relative jitter" : "with absolute jitter");
+            }
+            CHECK_INT(b.t.events.jitter_raised, 0);
+        }
+}
+TEST(triangular_solve) {
+    static const ptrdiff_t sizes[] = {1, 3, 7, 29, 61};
+    int s, copies;
+    test_seed = 106;
+    for (s = 0; s < 5; s++) {
+        ptrdiff_t M = sizes[s];
+        for (copies = 1; copies <= 3; copies++) { /* one factor for several blocks of rows */
+            start(NULL, 0);
+            {
+                input in[] = {PADDED(M, M, FACTOR), PADDED(copies * M, 4, ANY)};
+                CHECK_OP(ODVGP__SOLVE, in, copies * M, 4, 0, 1, 1, "from the left");
+            }
+            start(NULL, 0);
+            {
+                input in[] = {PADDED(M, M, FACTOR), PADDED(copies, M, ANY)};
+                CHECK_OP(ODVGP__SOLVE, in, copies, M, ODVGP__F_RIGHT, 1, 1, "from the right");
+            }
+        }
+    }
+}
+/*  In place: the solution and its adjoint stand in the memory of the right-hand side. Against the same thing with memory of its own. */
+TEST(triangular_solve_in_place) {
+    ptrdiff_t M = 9, n = 7, i;
+    odvgp_real *B = NEW(odvgp_real, M * n), *dB = NEW(odvgp_real, M * n), *B2 = NEW(odvgp_real, M * n), *dB2 = NEW(odvgp_real, M * n), *Y = NEW(odvgp_real, M * n),
+               *dY = NEW(odvgp_real, M * n), *dL = NEW(odvgp_real, M * M), *dL2 = NEW(odvgp_real, M * M);
+    odvgp__node *nd;
+    odvgp__arena none;
+    int k, where;
+    test_seed = 107;
+    start(NULL, 0);
+    {
+        input L = IN(M, M, FACTOR);
+        add_input(&L, 0);
+    }
+    b.n = 1;
+    odvgp__arena_init(&none, NULL, 0);
+    k = odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__HEAD, M, n, 0, -1, -1, -1, -1);
+    for (i = 0; i < M * n; i++) {
+        B[i] = B2[i] = (odvgp_real)test_between(-1, 1);
+        dB[i] = dY[i] = (odvgp_real)test_between(-1, 1);
+        dB2[i] = 0;
+    }
+    for (where = 0; where < 2; where++) {
+        int s;
+        b.t.node[k].v = where ? B2 : B;
+        b.t.node[k].d = where ? dB2 : dB;
+        b.t.node[k].needs_grad = 1;
+        b.t.node[b.node[0]].d = where ? dL2 : dL;
+        for (i = 0; i < M * M; i++) b.t.node[b.node[0]].d[i] = 0;
+        s = where ? odvgp__node_add(&b.t, &none, ODVGP__SOLVE, ODVGP__HEAD, M, n, 0, b.node[0], k, -1, -1) : odvgp__node_solve_in_place(&b.t, b.node[0], k, ODVGP__HEAD);
+        nd = &b.t.node[s];
+        if (where) {
+            nd->v = Y;
+            nd->d = dY;
+        } else
+            CHECK(nd->v == B && nd->d == dB);
+        nd->needs_grad = 1;
+        CHECK_STATUS(odvgp__ops[ODVGP__SOLVE].forward(&b.t, nd), ODVGP_OK);
+        odvgp__ops[ODVGP__SOLVE].reverse(&b.t, nd);
+    }
+    CHECK_BITS(B, Y, (size_t)(M * n) * sizeof *B);
+    CHECK_BITS(dB, dB2, (size_t)(M * n) * sizeof *B);
+    CHECK_BITS(dL, dL2, (size_t)(M * M) * sizeof *B);
+    free(B), free(dB), free(B2), free(dB2), free(Y), free(dY), free(dL), free(dL2);
+    stop();
+}
+TEST(product) {
+    int form, s;
+    static const struct { ptrdiff_t m, n, k; } sizes[] = {{3, 4, 5}, {1, 6, 2}, {2, 40, 33}, {37, 3, 50}};
+    test_seed = 108;
+    for (s = 0; s < 4; s++)
+        for (form = 0; form < 4; form++) {
+            int ta = form & 1, tb = form >> 1;
+            ptrdiff_t m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
+            input in[] = {PADDED(ta ? k : m, ta ? m : k, ANY), PADDED(tb ? n : k, tb ? k : n, ANY)};
+            start(NULL, 0);
+            CHECK_OP(ODVGP__PRODUCT, in, m, n, (ta ? ODVGP__F_TA : 0) | (tb ? ODVGP__F_TB : 0), -1.5, 1, form == 0 ? "A B" : form == 1 ? "A^T B" : form == 2 ? "A B^T" : "A^T B^T");
+        }
+    for (s = 2; s < 40; s += 9) { /* a lower triangular second factor */
+        input in[] = {PADDED(3, s, ANY), PADDED(s, s, FACTOR)};
+        start(NULL, 0);
+        CHECK_OP(ODVGP__PRODUCT, in, 3, s, ODVGP__F_LOWER, 1, 1, "A L");
+    }
+}
+TEST(sum) {
+    input two[] = {PADDED(3, 5, ANY), PADDED(3, 5, ANY)};
+    input spread[] = {PADDED(3, 5, ANY), PADDED(1, 5, ANY), PADDED(3, 1, ANY), PADDED(1, 1, ANY)};
+    input one[] = {PADDED(1, 1, ANY), PADDED(1, 1, ANY)};
+    input narrow[] = {PADDED(4, 1, ANY), PADDED(4, 1, ANY)};
+    test_seed = 109;
+    start(NULL, 0);
+    CHECK_OP(ODVGP__SUM, two, 3, 5, 0, 1, -1, "of two");
+    start(NULL, 0);
+    CHECK_OP(ODVGP__SUM, spread, 3, 5, 0, 0.5, 2, "of a matrix, a row, a column and a number");
+    start(NULL, 0);
+    CHECK_OP(ODVGP__SUM, one, 1, 1, 0, 1, -1, "of two numbers");
+    start(NULL, 0);
+    CHECK_OP(ODVGP__SUM, narrow, 4, 1, 0, 1, -1, "of two columns");
+}
+TEST(residual_variance) {
+    ptrdiff_t M, j, i;
+    test_seed = 110;
+    for (M = 1; M < 20; M += 6) {
+        input in[] = {IN(1, 6, POSITIVE), PADDED(M, 6, SMALL)}; /* |A|^2 stays below k */
+        start(NULL, 0);
+        CHECK_OP(ODVGP__RESIDUAL, in, 1, 6, 0, 1, 1, "");
+    }
+    {   /* clamped to 0: nothing flows back, and it is counted */
+        odvgp_real k[3] = {1, 1, 1}, A[3] = {(odvgp_real)0.5, 2, 1}, v[3], d[3] = {1, 1, 1}, aux[3], dk[3] = {0, 0, 0}, dA[3] = {0, 0, 0};
+        odvgp__node *nd;
+        odvgp__arena none;
+        int s;
+        start(NULL, 0);
+        odvgp__arena_init(&none, NULL, 0);
+        b.t.n = 0;
+        odvgp__node_add(&b.t, &none, ODVGP__PARAM, ODVGP__HEAD, 1, 3, 0, -1, -1, -1, -1);
+        odvgp__node_add(&b.t, &none, ODVGP__PARAM, ODVGP__HEAD, 1, 3, 0, -1, -1, -1, -1);
+        s = odvgp__node_add(&b.t, &none, ODVGP__RESIDUAL, ODVGP__HEAD, 1, 3, 0, 0, 1, -1, -1);
+        b.t.node[0].v = k, b.t.node[0].d = dk, b.t.node[0].needs_grad = 1;
+        b.t.node[1].v = A, b.t.node[1].d = dA, b.t.node[1].needs_grad = 1;
+        nd = &b.t.node[s];
+        nd->v = v, nd->d = d, nd->aux = aux;
+        CHECK_STATUS(odvgp__ops[ODVGP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
+        odvgp__ops[ODVGP__RESIDUAL].reverse(&b.t, nd);
+        CHECK_NEAR(v[0], 0.75, 1e-6);
+        CHECK(v[1] == 0 && v[2] == 0);
+        CHECK_INT(b.t.events.variance_clamped, 1);
+        CHECK(dk[0] == 1 && dk[1] == 0 && dA[0] == -1 && dA[1] == 0);
+        for (j = 0, i = 0; j < 3; j++) i += v[j] >= 0;
+        CHECK_INT(i, 3);
+        k[1] = (odvgp_real)NAN; /* NaN is not taken for a negative variance */
+        CHECK_STATUS(odvgp__ops[ODVGP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
+        CHECK(v[1] != v[1]);
+        stop();
+    }
+}
+TEST(squares_of_triangles) {
+    static const struct { ptrdiff_t M, P, n; } sizes[] = {{1, 1, 1}, {4, 1, 5}, {5, 3, 6}, {30, 2, 9}};
+    int s;
+    test_seed = 111;
+    for (s = 0; s < 4; s++) {
+        input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, FACTORS), PADDED(sizes[s].M, sizes[s].n, ANY)};
+        start(NULL, 0);
+        CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "");
+    }
+}
+TEST(divide) {
+    input in[] = {PADDED(3, 5, ANY), PADDED(1, 5, POSITIVE)};
+    test_seed = 112;
+    start(NULL, 0);
+    CHECK_OP(ODVGP__DIVIDE, in, 3, 5, 0, 1, 1, "");
+}
+TEST(gather) {
+    static const ptrdiff_t columns[] = {5, 0, 3};
+    input Z[] = {PADDED(6, 3, ANY)}, a[] = {PADDED(2, 6, ANY)};
+    test_seed = 113;
+    start(NULL, 0);
+    b.t.columns = columns;
+    b.t.ncolumns = 3;
+    CHECK_OP(ODVGP__GATHER_ROWS, Z, 3, 3, 0, 1, 1, "");
+    start(NULL, 0);
+    b.t.columns = columns;
+    b.t.ncolumns = 3;
+    CHECK_OP(ODVGP__GATHER_COLS, a, 2, 3, 0, 1, 1, "");
+}
+TEST(dot) {
+    input two[] = {PADDED(3, 5, ANY), PADDED(3, 5, ANY)}, square[] = {PADDED(3, 5, ANY), SAME(0)};
+    test_seed = 114;
+    start(NULL, 0);
+    CHECK_OP(ODVGP__DOT, two, 1, 1, 0, 0.5, 0, "of two");
+    start(NULL, 0);
+    CHECK_OP(ODVGP__DOT, square, 1, 1, 0, -0.5, 0, "with itself");
+    start(NULL, 0);
+    b.t.ncolumns = 3;
+    b.t.all_columns = 7;
+    CHECK_OP(ODVGP__DOT, two, 1, 1, ODVGP__F_SCALED, 0.5, 0, "of sampled columns");
+}
+TEST(kl_of_a_covariance) {
+    static const struct { ptrdiff_t M, P; } sizes[] = {{1, 1}, {4, 1}, {5, 3}};
+    int s;
+    test_seed = 115;
+    for (s = 0; s < 3; s++) {
+        input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, FACTORS)};
+        start(NULL, 0);
+        CHECK_OP(ODVGP__KL_COV, in, 1, 1, 0, 1, 1, "");
+    }
+}
+TEST(expected_log_likelihood) {
+    input in[] = {PADDED(2, 5, ANY), PADDED(2, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 1, POSITIVE)};
+    test_seed = 116;
+    start(NULL, 0);
+    check_op(ODVGP__EXPECT, in, 4, 1, 1, 0, 1, 1, 0, "gaussian");
+}
+/*  Its reverse collects sum over tiles of -A diag(dvar) A^T and -dmean A^T, by definition. */
+TEST(natural_statistics) {
+    ptrdiff_t M = 6, P = 2, n = 5, i, j, l, p, tile;
+    odvgp_real *A = NEW(odvgp_real, M * n), *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n), *G = NEW(odvgp_real, P * M * M), *h = NEW(odvgp_real, P * M);
+    double *G0 = NEW(double, P * M * M), *h0 = NEW(double, P * M);
+    odvgp__node *nd;
+    odvgp__arena none;
+    int s;
+    covered[ODVGP__NAT_STATS] = 1;
+    test_seed = 117;
+    start(NULL, 0);
+    odvgp__arena_init(&none, NULL, 0);
+    odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__TILE, M, n, 0, -1, -1, -1, -1);
+    odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__TILE, P, n, 0, -1, -1, -1, -1);
+    odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__TILE, P, n, 0, -1, -1, -1, -1);
+    s = odvgp__node_add(&b.t, &none, ODVGP__NAT_STATS, ODVGP__TILE, P, M, 0, 0, 1, 2, -1);
+    nd = &b.t.node[s];
+    b.t.node[0].v = A;
+    b.t.node[1].d = dm;
+    b.t.node[2].d = dv;
+    nd->v = h;
+    nd->aux = G;
+    b.t.want_stats = 1;
+    for (i = 0; i < P * M * M; i++) G[i] = 0, G0[i] = 0;
+    for (i = 0; i < P * M; i++) h[i] = 0, h0[i] = 0;
+    for (tile = 0; tile < 3; tile++) {
+        for (i = 0; i < M * n; i++) A[i] = (odvgp_real)test_between(-1, 1);
+        for (i = 0; i < P * n; i++) dm[i] = (odvgp_real)test_between(-1, 1), dv[i] = (odvgp_real)test_between(-1, 1);
+        for (p = 0; p < P; p++)
+            for (i = 0; i < M; i++) {
+                for (l = 0; l < n; l++) h0[p * M + i] -= (double)A[i * n + l] * (double)dm[p * n + l];
+                for (j = 0; j <= i; j++)
+                    for (l = 0; l < n; l++) G0[(p * M + i) * M + j] -= (double)A[i * n + l] * (double)A[j * n + l] * (double)dv[p * n + l];
+            }
+        odvgp__ops[ODVGP__NAT_STATS].reverse(&b.t, nd);
+    }
+    for (i = 0; i < P * M; i++) CHECK_NEAR(h[i], h0[i], 40 * EPS);
+    for (i = 0; i < P * M * M; i++) CHECK_NEAR(G[i], G0[i], 40 * EPS);
+    b.t.want_stats = 0;
+    odvgp__ops[ODVGP__NAT_STATS].reverse(&b.t, nd);
+    for (i = 0; i < P * M; i++) CHECK_NEAR(h[i], h0[i], 40 * EPS);
+    free(A), free(dm), free(dv), free(G), free(h), free(G0), free(h0);
+    stop();
+}
+/*  Points that coincide: value and derivative are finite and right, the derivative of Matern 1/2 is 0 by choice (note: it has none). */
+TEST(coincident_points) {
+    static const char *const names[] = {"rbf", "matern12", "matern32", "matern52"};
+    int e, ard;
+    for (e = 0; e < 4; e++)
+        for (ard = 0; ard < 2; ard++) {
+            /* X1 = {p, q}, X2 = {p}: only q pulls */
+            odvgp_real hyp[4] = {(odvgp_real)0.7, (odvgp_real)0.7, (odvgp_real)1.3, 0}, X1[4] = {1, 2, (odvgp_real)1.5, (odvgp_real)2.25}, X2[2] = {1, 2}, K[2], dK[2] = {1, 0}, dhyp[4] = {0, 0, 0, 0},
+                       dX1[4] = {0, 0, 0, 0}, dX2[2] = {0, 0};
+            odvgp__kjob job;
+            odvgp__arena a;
+            char text[40];
+            void *block = test_alloc(1 << 20);
+            odvgp_real v;
+            sprintf(text, "%s%s", names[e], ard ? "(1, ard)" : "");
+            start(text, 2);
+            if (!ard) hyp[1] = hyp[2];
+            v = hyp[b.kernel.leaf[0].var];
+            odvgp__arena_init(&a, block, 1 << 20);
+            job = odvgp__kernel_job(&b.t.blas, &b.kernel, hyp, X1, 2, X2, 1);
+            job.K = K;
+            job.ldk = 1;
+            odvgp__kernel_run(&job, a);
+            CHECK_SAY(K[0] == v, "%s at distance 0 is %.17g, not %.17g", text, (double)K[0], (double)v);
+            CHECK(K[1] > 0 && K[1] < v);
+            job = odvgp__kernel_job(&b.t.blas, &b.kernel, hyp, X1, 2, X2, 1);
+            job.dK = dK;
+            job.lddk = 1;
+            job.dhyp = dhyp;
+            job.dX1 = dX1;
+            job.dX2 = dX2;
+            odvgp__kernel_adjoint_run(&job, a);
+            CHECK(dX1[0] == 0 && dX1[1] == 0 && dX2[0] == 0 && dX2[1] == 0);
+            CHECK(dhyp[b.kernel.leaf[0].ls] == 0);
+            CHECK_NEAR(dhyp[b.kernel.leaf[0].var], 1, 4 * EPS);
+            /* far apart: exactly flat, never NaN */
+            X2[0] = (odvgp_real)1e15, X2[1] = (odvgp_real)-1e15;
+            dK[1] = 1;
+            job = odvgp__kernel_job(&b.t.blas, &b.kernel, hyp, X1, 2, X2, 1);
+            job.K = K;
+            job.ldk = 1;
+            odvgp__kernel_run(&job, a);
+            CHECK(K[0] == 0 && K[1] == 0);
+            job = odvgp__kernel_job(&b.t.blas, &b.kernel, hyp, X1, 2, X2, 1);
+            job.dK = dK;
+            job.lddk = 1;
+            job.dhyp = dhyp;
+            job.dX1 = dX1;
+            job.dX2 = dX2;
+            odvgp__kernel_adjoint_run(&job, a);
+            CHECK(dX1[0] == 0 && dX1[3] == 0 && dX2[1] == 0);
+            CHECK(dhyp[b.kernel.leaf[0].ls] == 0);
+            free(block);
+            stop();
+        }
+}
+TEST(every_operation_was_tested) {
+    int op;
+    for (op = 0; op < ODVGP__OPS; op++)
+        CHECK_SAY(covered[op] || op == ODVGP__PARAM || op == ODVGP__INPUT, "no test of the adjoint of %s", odvgp__ops[op].name);
+}
+
+int main(int argc, char **argv) {
+    test_begin(argc, argv);
+    RUN(kernel_matrix);
+    RUN(kernel_matrix_of_a_set_with_itself);
+    RUN(kernel_diagonal);
+    RUN(kernel_times_vector);
+    RUN(large_kernel_matrices);
+    RUN(cholesky);
+    RUN(triangular_solve);
+    RUN(triangular_solve_in_place);
+    RUN(product);
+    RUN(sum);
+    RUN(residual_variance);
+    RUN(squares_of_triangles);
+    RUN(divide);
+    RUN(gather);
+    RUN(dot);
+    RUN(kl_of_a_covariance);
+    RUN(expected_log_likelihood);
+    RUN(natural_statistics);
+    RUN(coincident_points);
+    if (argc <= 1) RUN(every_operation_was_tested);
+    return test_end();
+}

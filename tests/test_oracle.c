@@ -1,0 +1,1057 @@
+/*  test_oracle [--strict] [DIR]: compares the library with every case file DIR/NAME.txt (DIR: tests/oracle).
+    The format is told in tests/oracle/README.md. One line per case with the worst error relative to its tensor's largest entry, or
+    the reason why this version skips it; a closing `N passed, N failed, N skipped`; non-zero exit on a failure.
+    With --strict, or without DIR, a tensor that nothing looked at is a failure too; else it is only named. */
+#define _POSIX_C_SOURCE 200809L
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "test.h"
+#include "reference.h"
+#include <dirent.h>
+
+/* ---- case files ---- */
+
+#define RANK 16
+typedef struct tensor {
+    char *name;
+    int rank;
+    ptrdiff_t dim[RANK], count;
+    double *v;
+    odvgp_real *r; /* the same, rounded */
+    int seen;
+} tensor;
+typedef struct word {
+    char *key, *value;
+} word;
+typedef struct ocase {
+    const char *file;
+    tensor *t;
+    word *w;
+    int tensors, words;
+    double condition; /* the largest in the comment, 0 if there is none */
+    double grads;     /* max |grad_*| */
+    double worst;
+    char worst_name[120];
+    int bad, compared;
+    char skip[300];
+} ocase;
+
+static char *copy_text(const char *s, size_t n) {
+    char *p = NEW(char, n + 1);
+    memcpy(p, s, n);
+    p[n] = 0;
+    return p;
+}
+static char *read_file(const char *path) {
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t n = 0, room = 0;
+    if (!f) return NULL;
+    for (;;) {
+        size_t got;
+        if (n + 65536 > room) {
+            room = 2 * room + 65536 + 1;
+            text = (char *)realloc(text, room);
+            if (!text) exit(3);
+        }
+        got = fread(text + n, 1, room - n - 1, f);
+        if (!got) break;
+        n += got;
+    }
+    fclose(f);
+    text[n] = 0;
+    return text;
+}
+/*  Cuts the next line off; NULL at the end. */
+static char *next_line(char **rest) {
+    char *line = *rest, *end;
+    if (!*line) return NULL;
+    end = strchr(line, '\n');
+    if (end) {
+        *rest = end + 1;
+        *end = 0;
+        if (end > line && end[-1] == '\r') end[-1] = 0;
+    } else
+        *rest = line + strlen(line);
+    return line;
+}
+static void fail(ocase *c, const char *format, ...) TEST_PRINTF(2, 3);
+static void fail(ocase *c, const char *format, ...) {
+    va_list args;
+    if (++c->bad > 10) return;
+    printf("%s: ", c->file);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+}
+static int starts(const char *s, const char *head) { return strncmp(s, head, strlen(head)) == 0; }
+
+/*  0 when the text is not in the format; says where. */
+static int parse(ocase *c, char *text) {
+    char *rest = text, *line;
+    int number = 0, i;
+    while ((line = next_line(&rest))) {
+        char *s = line;
+        number++;
+        while (*s == ' ' || *s == '\t') s++;
+        if (*s == '#') {
+            char *p = strstr(s, "condition number");
+            for (; p && *p; p++)
+                if (isdigit((unsigned char)*p) && (p[-1] == ' ')) {
+                    double v = strtod(p, &p);
+                    if (v > c->condition) c->condition = v;
+                    if (!*p) break;
+                }
+            continue;
+        }
+        if (!*s) continue;
+        if (starts(s, "string ")) {
+            char *key = s + 7, *end;
+            while (*key == ' ') key++;
+            for (end = key; *end && *end != ' '; end++) {}
+            c->w = (word *)realloc(c->w, (size_t)(c->words + 1) * sizeof(word));
+            if (!c->w) exit(3);
+            c->w[c->words].key = copy_text(key, (size_t)(end - key));
+            while (*end == ' ') end++;
+            i = (int)strlen(end);
+            while (i > 0 && isspace((unsigned char)end[i - 1])) i--;
+            c->w[c->words++].value = copy_text(end, (size_t)i);
+        } else if (starts(s, "tensor ")) {
+            tensor t;
+            char *name = s + 7, *end;
+            ptrdiff_t n = 0;
+            memset(&t, 0, sizeof t);
+            while (*name == ' ') name++;
+            for (end = name; *end && *end != ' '; end++) {}
+            t.name = copy_text(name, (size_t)(end - name));
+            t.count = 1;
+            for (;;) {
+                char *stop;
+                long d = strtol(end, &stop, 10);
+                if (stop == end) break;
+                if (t.rank == RANK || d < 0) {
+                    fail(c, "line %d: tensor %s: bad dimensions", number, t.name);
+                    return 0;
+                }
+                t.dim[t.rank++] = d;
+                t.count *= d;
+                end = stop;
+            }
+            while (isspace((unsigned char)*end)) end++;
+            if (*end) {
+                fail(c, "line %d: tensor %s: bad dimensions", number, t.name);
+                return 0;
+            }
+            do {
+                line = next_line(&rest);
+                number++;
+            } while (line && *line == '#');
+            t.v = NEW(double, t.count);
+            t.r = NEW(odvgp_real, t.count);
+            for (s = line; s && *s;) {
+                char *stop;
+                double v = strtod(s, &stop);
+                if (stop == s) break;
+                if (n < t.count) {
+                    t.v[n] = v;
+                    t.r[n] = (odvgp_real)v;
+                }
+                n++;
+                s = stop;
+            }
+            while (s && isspace((unsigned char)*s)) s++;
+            if (n != t.count || (s && *s)) {
+                fail(c, "line %d: tensor %s has %ld numbers, not %ld", number, t.name, (long)n, (long)t.count);
+                return 0;
+            }
+            if (strstr(t.name, "grad_"))
+                for (i = 0; i < t.count; i++)
+                    if (fabs(t.v[i]) > c->grads) c->grads = fabs(t.v[i]);
+            c->t = (tensor *)realloc(c->t, (size_t)(c->tensors + 1) * sizeof(tensor));
+            if (!c->t) exit(3);
+            c->t[c->tensors++] = t;
+        } else {
+            fail(c, "line %d is neither comment, string nor tensor", number);
+            return 0;
+        }
+    }
+    return 1;
+}
+static void drop(ocase *c) {
+    int i;
+    for (i = 0; i < c->tensors; i++) {
+        free(c->t[i].name);
+        free(c->t[i].v);
+        free(c->t[i].r);
+    }
+    for (i = 0; i < c->words; i++) {
+        free(c->w[i].key);
+        free(c->w[i].value);
+    }
+    free(c->t);
+    free(c->w);
+}
+static const char *say(const ocase *c, const char *key) { /* "" when it is not there */
+    int i;
+    for (i = 0; i < c->words; i++)
+        if (!strcmp(c->w[i].key, key)) return c->w[i].value;
+    return "";
+}
+static tensor *find(ocase *c, const char *name) { /* NULL when it is not there; marks it as seen */
+    int i;
+    for (i = 0; i < c->tensors; i++)
+        if (!strcmp(c->t[i].name, name)) {
+            c->t[i].seen = 1;
+            return &c->t[i];
+        }
+    return NULL;
+}
+static tensor *need(ocase *c, const char *name) {
+    tensor *t = find(c, name);
+    if (!t) fail(c, "has no tensor %s", name);
+    return t;
+}
+static double scalar(ocase *c, const char *name, double otherwise) {
+    tensor *t = find(c, name);
+    return t && t->count == 1 ? t->v[0] : otherwise;
+}
+static void skip(ocase *c, const char *format, ...) TEST_PRINTF(2, 3);
+static void skip(ocase *c, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->skip, sizeof c->skip, format, args);
+    va_end(args);
+}
+
+/* ---- comparison ---- */
+
+/*  double: |got - want| <= 1e-9 max|tensor|, for gradients + 1e-11 max|all gradients of the file|.
+    float: 1e-4 and 1e-5 in their places. */
+#define ALLOWED BY_PRECISION(1e-9, 1e-4)
+#define ALLOWED_GRADS BY_PRECISION(1e-11, 1e-5)
+
+static void compare_wide(ocase *c, const char *name, const wide *got, ptrdiff_t count, const char *variant) {
+    tensor *t = find(c, name);
+    double most = 0, worst = 0, scale;
+    ptrdiff_t i, at = 0;
+    if (!t) return;
+    if (t->count != count) {
+        fail(c, "%s has %ld numbers, the library's has %ld", name, (long)t->count, (long)count);
+        return;
+    }
+    c->compared++;
+    if (!count) return;
+    for (i = 0; i < count; i++)
+        if (fabs(t->v[i]) > most) most = fabs(t->v[i]);
+    scale = most + (strstr(name, "grad_") ? ALLOWED_GRADS / ALLOWED * c->grads : 0);
+    for (i = 0; i < count; i++) {
+        double e = (double)fabsl(got[i] - (wide)t->v[i]);
+        if (e == 0) continue;
+        e = scale > 0 ? e / scale : HUGE_VAL;
+        if (!(e <= worst)) worst = e, at = i;
+        if (e != e) break;
+    }
+    if (!(worst <= c->worst)) {
+        c->worst = worst;
+        snprintf(c->worst_name, sizeof c->worst_name, "%s", name);
+    }
+    if (!(worst <= ALLOWED))
+        fail(c, "%s[%ld] is %.17Lg, not %.17g: relative error %.2e%s%s", name, (long)at, got[at], t->v[at], worst, *variant ? ", " : "",
+             variant);
+}
+static void compare(ocase *c, const char *name, const odvgp_real *got, ptrdiff_t count, const char *variant) {
+    wide *w = ref_copy(got, count);
+    compare_wide(c, name, w, count, variant);
+    free(w);
+}
+static int good(ocase *c, odvgp_status status, const char *call, const odvgp_info *info) {
+    if (status == ODVGP_OK) return 1;
+    fail(c, "%s: %s%s%s", call, odvgp_status_text(status), info && info->text[0] ? ": " : "", info ? info->text : "");
+    return 0;
+}
+
+/* ---- models ---- */
+
+static int known_leaf(const char *name) {
+    return !strcmp(name, "rbf") || !strcmp(name, "matern12") || !strcmp(name, "matern32") || !strcmp(name, "matern52");
+}
+/*  The kernel of a file: its expression and the values of its leaves. 0: it cannot be read. */
+static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
+    int i, j;
+    char name[64];
+    tensor *t;
+    if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
+    for (i = 0; i < k->leaves; i++) {
+        ref_leaf *l = &k->leaf[i];
+        sprintf(name, "kernel.%d.active_dims", i);
+        if ((t = find(c, name))) {
+            if (t->count > REF_DIMS) return 0;
+            l->ndims = (int)t->count;
+            for (j = 0; j < l->ndims; j++) l->dims[j] = (int)t->v[j];
+        }
+        sprintf(name, "kernel.%d.lengthscale", i);
+        if ((t = find(c, name))) {
+            if (t->count > REF_DIMS) return 0;
+            l->ard = t->count > 1;
+            for (j = 0; j < t->count; j++) l->lengthscale[j] = (wide)t->v[j];
+        }
+        sprintf(name, "kernel.%d.variance", i);
+        if ((t = find(c, name))) l->variance = (wide)t->v[0];
+    }
+    ref_kernel_spell(k, text, size);
+    return 1;
+}
+
+/*  Tasks in a mixed order, none of them in parallel: what a hook may do. */
+static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
+    int i;
+    (void)user;
+    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
+    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
+}
+
+typedef struct world {
+    ref_kernel kernel;
+    char kernel_text[4000];
+    odvgp_config cfg;
+    tensor *X, *Y, *Zb, *Zg;
+    ptrdiff_t B, D, P, M, Mg;
+    odvgp_model *model;
+    void *block;
+} world;
+
+/*  Sizes, kernel and config from the file. 0: skipped or failed. */
+static int read_world(ocase *c, world *w) {
+    const char *mean = say(c, "mean");
+    memset(w, 0, sizeof *w);
+    if (strcmp(say(c, "likelihood"), "gaussian")) {
+        skip(c, "likelihood %s is not known to this version", say(c, "likelihood"));
+        return 0;
+    }
+    if (!read_kernel(c, &w->kernel, w->kernel_text, sizeof w->kernel_text)) {
+        fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
+        return 0;
+    }
+    w->X = need(c, "X");
+    w->Y = need(c, "Y");
+    w->Zb = need(c, "Z_beta");
+    w->Zg = find(c, "Z_gamma");
+    if (!w->X || !w->Y || !w->Zb) return 0;
+    w->B = w->X->dim[0];
+    w->D = w->X->dim[1];
+    w->P = w->Y->dim[1];
+    w->M = w->Zb->dim[0];
+    w->Mg = w->Zg ? w->Zg->dim[0] : 0;
+    w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
+    w->cfg.kernel = w->kernel_text;
+    w->cfg.likelihood = ODVGP_GAUSSIAN;
+    w->cfg.jitter = (odvgp_real)scalar(c, "jitter", 0);
+    w->cfg.jitter_rel = 0;
+    w->cfg.mean_part = w->Zg ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
+    w->cfg.mean_function = !strcmp(mean, "constant") ? ODVGP_MEANFN_CONSTANT : !strcmp(mean, "linear") ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_ZERO;
+    if (*mean && strcmp(mean, "zero") && strcmp(mean, "constant") && strcmp(mean, "linear")) {
+        skip(c, "mean function %s is not known to this version", mean);
+        return 0;
+    }
+    if (*say(c, "gamma_precondition")) {
+        if (strcmp(say(c, "gamma_precondition"), "D")) {
+            skip(c, "gamma_precondition %s is not known to this version", say(c, "gamma_precondition"));
+            return 0;
+        }
+        w->cfg.gamma_coords = ODVGP_GAMMA_DIFFERENTIATED;
+    }
+    if (find(c, "gamma_idx")) w->cfg.gamma_kl = ODVGP_GAMMA_KL_COLUMNS; /* the paper's estimator */
+    return 1;
+}
+/*  A model of w->cfg with every slot that the file has a tensor for. 0: skipped or failed. */
+static int make_model(ocase *c, world *w) {
+    size_t bytes;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_status s = odvgp_model_size(&w->cfg, &bytes, &info);
+    int i;
+    if (s == ODVGP_E_KERNEL)
+        for (i = 0; i < w->kernel.leaves; i++)
+            if (!known_leaf(w->kernel.leaf[i].name)) {
+                skip(c, "kernel %s is not known to this version", w->kernel.leaf[i].name);
+                return 0;
+            }
+    if (!good(c, s, "odvgp_model_size", &info)) return 0;
+    w->block = test_alloc(bytes);
+    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init", &info)) return 0;
+    for (i = 0; i < odvgp_slot_count(w->model); i++) {
+        const odvgp_slot *slot = odvgp_slot_at(w->model, i);
+        tensor *t = find(c, slot->name);
+        if (!t) continue;
+        if (!good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info)) return 0;
+    }
+    return 1;
+}
+static void drop_model(world *w) {
+    free(w->block);
+    w->block = NULL;
+    w->model = NULL;
+}
+
+/*  Every tensor PREFIX + "grad_" + slot. */
+static void compare_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad, const char *variant) {
+    int i;
+    size_t n = strlen(prefix);
+    for (i = 0; i < c->tensors; i++) {
+        const odvgp_slot *slot;
+        if (strncmp(c->t[i].name, prefix, n) || strncmp(c->t[i].name + n, "grad_", 5)) continue;
+        slot = odvgp_slot_find(w->model, c->t[i].name + n + 5);
+        if (slot)
+            compare(c, c->t[i].name, grad + slot->offset, slot->count, variant);
+        else if (c->t[i].count == 0)
+            c->t[i].seen = 1;
+        else
+            fail(c, "the model has no slot for %s", c->t[i].name);
+    }
+}
+
+/*  Predictions at X and Xs, `rows` of them at a time. */
+static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *variant) {
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+    void *block = test_alloc(bytes), *scratch;
+    const odvgp_predictor *p = NULL;
+    tensor *Xs = find(c, "Xs"), *Ys = find(c, "Ys");
+    ptrdiff_t n = Xs ? Xs->dim[0] : 0, P = w->P, most = n > w->B ? n : w->B;
+    odvgp_real *mean = NEW(odvgp_real, P * most), *var = NEW(odvgp_real, P * most), *var_y = NEW(odvgp_real, P * most),
+               *cov = NEW(odvgp_real, P * n * n), *logp = NEW(odvgp_real, n);
+    if (good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, &info), "odvgp_freeze", &info)) {
+        scratch_bytes = odvgp_predict_scratch(p, rows);
+        scratch = test_alloc(scratch_bytes);
+        if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, NULL, scratch, scratch_bytes), "odvgp_predict", NULL)) {
+            compare(c, "f_mean", mean, P * w->B, variant);
+            compare(c, "f_var", var, P * w->B, variant);
+        }
+        if (Xs && good(c, odvgp_predict(p, Xs->r, n, mean, var, var_y, scratch, scratch_bytes), "odvgp_predict", NULL)) {
+            compare(c, "f_mean_s", mean, P * n, variant);
+            compare(c, "f_var_s", var, P * n, variant);
+            compare(c, "y_mean_s", mean, P * n, variant);
+            compare(c, "y_var_s", var_y, P * n, variant);
+        }
+        if (Xs && Ys && good(c, odvgp_predict_logp(p, Xs->r, Ys->r, n, logp, scratch, scratch_bytes), "odvgp_predict_logp", NULL))
+            compare(c, "log_density_s", logp, n, variant);
+        free(scratch);
+        if (Xs && find(c, "f_cov_s")) {
+            scratch_bytes = odvgp_predict_scratch(p, n);
+            scratch = test_alloc(scratch_bytes);
+            if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes), "odvgp_predict_cov", NULL)) {
+                compare(c, "f_cov_s", cov, P * n * n, variant);
+                compare(c, "f_mean_s", mean, P * n, variant);
+            }
+            free(scratch);
+        }
+    }
+    free(block);
+    free(mean);
+    free(var);
+    free(var_y);
+    free(cov);
+    free(logp);
+}
+
+/*  elbo, kl, var_exp per row, gradients, predictions. */
+static void compare_bound(ocase *c, world *w, const char *variant) {
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model)), *rows = NEW(odvgp_real, w->B);
+    ptrdiff_t i;
+    double N = scalar(c, "N_data", 0);
+    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, &kl, grad, &info), "odvgp_elbo", &info)) {
+        compare(c, "elbo", &elbo, 1, variant);
+        compare(c, "kl", &kl, 1, variant);
+        compare_grads(c, w, "", grad, variant);
+    }
+    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info), "odvgp_elbo without gradient", &info))
+        compare(c, "elbo", &elbo, 1, variant);
+    /* one row's bound is N var_exp - kl */
+    for (i = 0; i < w->B; i++) {
+        if (!good(c, odvgp_elbo(w->model, w->X->r + i * w->D, w->Y->r + i * w->P, 1, &elbo, &kl, NULL, &info), "odvgp_elbo of a row", &info)) break;
+        rows[i] = (odvgp_real)(((double)elbo + (double)kl) / N);
+    }
+    if (i == w->B) compare(c, "var_exp", rows, w->B, variant);
+    free(grad);
+    free(rows);
+}
+
+/*  orth_subsample: sub.* on the columns gamma_idx; all_kl on each of the sets all_idx, and their mean. */
+static void compare_columns(ocase *c, world *w, const char *variant) {
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    tensor *idx = find(c, "gamma_idx"), *all = find(c, "all_idx");
+    odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model));
+    ptrdiff_t j, s, *columns = NEW(ptrdiff_t, w->Mg + 1);
+    int i;
+    for (i = 0; i < c->tensors; i++) /* the published code's estimate, which the library does not offer */
+        if (starts(c->t[i].name, "authors.")) c->t[i].seen = 1;
+    if (idx && idx->count <= w->Mg) {
+        for (j = 0; j < idx->count; j++) columns[j] = (ptrdiff_t)idx->v[j];
+        if (good(c, odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, idx->count, &elbo, &kl, grad, &info), "odvgp_elbo_columns", &info)) {
+            compare(c, "sub.elbo", &elbo, 1, variant);
+            compare(c, "sub.kl", &kl, 1, variant);
+            compare_grads(c, w, "sub.", grad, variant);
+        }
+    }
+    if (all && all->rank == 2 && all->dim[1] <= w->Mg) {
+        odvgp_real *each = NEW(odvgp_real, all->dim[0]), mean;
+        wide sum = 0;
+        for (s = 0; s < all->dim[0]; s++) {
+            for (j = 0; j < all->dim[1]; j++) columns[j] = (ptrdiff_t)all->v[s * all->dim[1] + j];
+            if (!good(c, odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, all->dim[1], &elbo, &each[s], NULL, &info), "odvgp_elbo_columns", &info)) break;
+            sum += (wide)each[s];
+        }
+        mean = (odvgp_real)(sum / (wide)all->dim[0]);
+        if (s == all->dim[0]) {
+            compare(c, "all_kl", each, s, variant);
+            compare(c, "mean_kl", &mean, 1, variant);
+        }
+        free(each);
+    }
+    free(grad);
+    free(columns);
+}
+
+static void run_basis(ocase *c) {
+    static const struct {
+        const char *name;
+        ptrdiff_t tile, rows;
+        int natgrad, mixed;
+    } variants[] = {{"", 0, 100, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 2, 1, 3}};
+    const char *param = say(c, "param");
+    size_t v;
+    for (v = 0; v < sizeof variants / sizeof *variants; v++) {
+        world w;
+        int orth = !strcmp(say(c, "kind"), "orth");
+        if (!read_world(c, &w)) return;
+        w.cfg.mean_part = orth ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
+        if (!strcmp(param, "whitened"))
+            w.cfg.param = ODVGP_WHITENED;
+        else if ((!orth && !strcmp(param, "primal")) || (orth && !strcmp(param, "m_beta")))
+            w.cfg.param = ODVGP_PRIMAL;
+        else if (orth && !strcmp(param, "a_beta"))
+            w.cfg.param = ODVGP_A_BETA;
+        else {
+            skip(c, "param %s is not known to this version", param);
+            return;
+        }
+        w.cfg.tile = variants[v].tile;
+        w.cfg.natgrad = variants[v].natgrad;
+        if (variants[v].mixed) {
+            w.cfg.threads.run = run_mixed;
+            w.cfg.threads.count = variants[v].mixed;
+        }
+        if (make_model(c, &w)) {
+            compare_bound(c, &w, variants[v].name);
+            compare_columns(c, &w, variants[v].name);
+            compare_predictions(c, &w, variants[v].rows, variants[v].name);
+        }
+        drop_model(&w);
+        if (c->skip[0] || c->bad) return;
+        if (find(c, "coupled.elbo") && w.Mg == 0) { /* no gamma: the coupled model is the same */
+            w.cfg.mean_part = ODVGP_MEAN_BETA;
+            if (make_model(c, &w)) {
+                odvgp_real elbo;
+                if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL), "odvgp_elbo", NULL))
+                    compare(c, "coupled.elbo", &elbo, 1, "as COUPLED");
+                compare_bound(c, &w, "as COUPLED");
+            }
+            drop_model(&w);
+        }
+    }
+}
+
+/* ---- natural gradients ---- */
+
+/*  dE_dmean and dE_dvar: the likelihood's derivatives at the predicted moments, times N_data/B. */
+static void compare_derivatives(ocase *c, world *w, const char *variant) {
+    size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+    void *block = test_alloc(bytes), *scratch;
+    const odvgp_predictor *p = NULL;
+    ptrdiff_t n = w->B, P = w->P, i, q;
+    odvgp_real *mean = NEW(odvgp_real, P * n), *var = NEW(odvgp_real, P * n), *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n), *y = NEW(odvgp_real, n);
+    double scale = (double)w->cfg.N / (double)n;
+    if (good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, NULL), "odvgp_freeze", NULL)) {
+        scratch_bytes = odvgp_predict_scratch(p, n);
+        scratch = test_alloc(scratch_bytes);
+        if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes), "odvgp_predict", NULL)) {
+            for (q = 0; q < P; q++) {
+                for (i = 0; i < n; i++) y[i] = w->Y->r[i * P + q];
+                odvgp__likelihoods[ODVGP_GAUSSIAN].expect(n, y, mean + q * n, var + q * n, (odvgp_real)scalar(c, "noise_variance", 0), dm + q * n, dv + q * n, NULL);
+            }
+            for (i = 0; i < P * n; i++) {
+                dm[i] = (odvgp_real)(scale * (double)dm[i]);
+                dv[i] = (odvgp_real)(scale * (double)dv[i]);
+            }
+            compare(c, "dE_dmean", dm, P * n, variant);
+            compare(c, "dE_dvar", dv, P * n, variant);
+        }
+        free(scratch);
+    }
+    free(block), free(mean), free(var), free(dm), free(dv), free(y);
+}
+
+static void run_natgrad(ocase *c) {
+    static const char *const names[] = {"whitened", "primal", "a_beta"};
+    int orth = !strcmp(say(c, "kind"), "natgrad_orth"), param;
+    tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"), *sqrt_ = find(c, "q_sqrt");
+    ptrdiff_t i, p, M, P;
+    wide *Kb, *L, *Z;
+    world w;
+    if (*say(c, "gamma") && strcmp(say(c, "gamma"), "fixed")) {
+        skip(c, "natural steps of gamma (%s) are not known to this version", say(c, "gamma"));
+        return;
+    }
+    find(c, "eps"); /* of eq. 16, idle while gamma is fixed */
+    find(c, "Xs");  /* no prediction is in these files */
+    find(c, "Ys");
+    if (!read_world(c, &w)) return;
+    if (!taus || !mu || !sqrt_) {
+        fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
+        return;
+    }
+    for (i = 0; i < w.kernel.leaves; i++)
+        if (!known_leaf(w.kernel.leaf[i].name)) {
+            skip(c, "kernel %s is not known to this version", w.kernel.leaf[i].name);
+            return;
+        }
+    M = w.M;
+    P = w.P;
+    Z = ref_copy(w.Zb->r, M * w.D);
+    Kb = ref_K(&w.kernel, w.D, Z, M, Z, M);
+    L = ref_new(M * M);
+    for (i = 0; i < M; i++) Kb[i * M + i] += (wide)w.cfg.jitter;
+    if (!ref_chol(M, Kb, L)) {
+        fail(c, "Kb of this file is not positive definite");
+        goto end;
+    }
+    for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+        const char *mean_slot = param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+        wide *m0 = ref_copy(mu->r, P * M), *s0 = ref_copy(sqrt_->r, P * M * M), *t = ref_new(M), *S = ref_new(P * M * M);
+        odvgp_real *q_mu = NEW(odvgp_real, P * M), *q_sqrt = NEW(odvgp_real, P * M * M), *a_gamma = NEW(odvgp_real, P * w.Mg);
+        ptrdiff_t k;
+        if (param == ODVGP_A_BETA && !orth) {
+            free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
+            break;
+        }
+        for (p = 0; p < P; p++) { /* the file's start in the coordinates of this param */
+            wide *m = m0 + p * M;
+            if (orth && param == ODVGP_PRIMAL) {
+                ref_mul(0, 0, M, 1, M, Kb, m, t);
+                memcpy(m, t, (size_t)M * sizeof(wide));
+            } else if (orth && param == ODVGP_WHITENED) {
+                ref_mul(1, 0, M, 1, M, L, m, t);
+                memcpy(m, t, (size_t)M * sizeof(wide));
+            } else if (!orth && param == ODVGP_WHITENED)
+                ref_solve_lower(0, M, 1, L, m);
+            if (param == ODVGP_WHITENED) ref_solve_lower(0, M, M, L, s0 + p * M * M);
+        }
+        for (k = 0; k < taus->count && !c->bad; k++) {
+            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+            int step;
+            w.cfg.param = (odvgp_param)param;
+            w.cfg.natgrad = 1;
+            w.cfg.tile = k % 2 ? 5 : 0;
+            if (!make_model(c, &w)) {
+                drop_model(&w);
+                break;
+            }
+            ref_round(m0, q_mu, P * M);
+            ref_round(s0, q_sqrt, P * M * M);
+            if (!good(c, odvgp_set(w.model, mean_slot, q_mu, P * M, &info), mean_slot, &info) ||
+                !good(c, odvgp_set(w.model, "q_sqrt", q_sqrt, P * M * M, &info), "q_sqrt", &info)) {
+                drop_model(&w);
+                break;
+            }
+            if (k == 0) compare_derivatives(c, &w, names[param]);
+            for (step = 1; step <= 3; step++) {
+                odvgp_real elbo;
+                char name[100], head[60];
+                if (!good(c, odvgp_natgrad_step(w.model, w.X->r, w.Y->r, w.B, taus->r[k], &elbo, &info), "odvgp_natgrad_step", &info)) break;
+                if (step == 1) compare(c, "elbo", &elbo, 1, names[param]);
+                if (step == 2) continue;
+                sprintf(head, "t%ld.step%d.", (long)k, step);
+#define NAME(s) (snprintf(name, sizeof name, "%s%s", head, s), name)
+                if (!good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info), "odvgp_elbo", &info) ||
+                    !good(c, odvgp_get(w.model, mean_slot, q_mu, P * M), mean_slot, NULL) ||
+                    !good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M), "q_sqrt", NULL))
+                    break;
+                compare(c, NAME("elbo"), &elbo, 1, names[param]);
+                if (orth && w.Mg && good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
+                    compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
+                {   /* the state, and the moments m and S that it stands for */
+                    wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M), *ls = ref_new(M * M);
+                    if (param == ODVGP_WHITENED) {
+                        compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
+                        compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
+                    } else {
+                        compare(c, NAME(!orth ? "q_mu" : param == ODVGP_PRIMAL ? "m_beta" : "a_beta"), q_mu, P * M, names[param]);
+                        compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
+                    }
+                    for (p = 0; p < P; p++) {
+                        wide *sp = s + p * M * M;
+                        if (param == ODVGP_WHITENED) {
+                            ref_mul(0, 0, M, M, M, L, sp, ls);
+                            memcpy(sp, ls, (size_t)(M * M) * sizeof(wide));
+                            ref_mul(0, 0, M, 1, M, L, m + p * M, t);
+                            memcpy(m + p * M, t, (size_t)M * sizeof(wide));
+                        } else if (param == ODVGP_A_BETA) {
+                            ref_mul(0, 0, M, 1, M, Kb, m + p * M, t);
+                            memcpy(m + p * M, t, (size_t)M * sizeof(wide));
+                        }
+                        ref_mul(0, 1, M, M, M, sp, sp, S + p * M * M);
+                    }
+                    compare_wide(c, NAME("S"), S, P * M * M, names[param]);
+                    compare_wide(c, NAME(orth ? "m_beta" : "q_mu"), m, P * M, names[param]);
+                    if (taus->v[k] == 1 && step == 1 && !orth) {
+                        compare_wide(c, "optimum.m", m, P * M, names[param]);
+                        compare_wide(c, "optimum.S", S, P * M * M, names[param]);
+                    }
+                    free(m), free(s), free(ls);
+                }
+#undef NAME
+            }
+            drop_model(&w);
+        }
+        free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
+        if (c->bad) break;
+    }
+end:
+    free(Kb), free(L), free(Z);
+}
+
+/* ---- kernels, likelihoods, Adam: below the public interface ---- */
+
+/*  Kernel matrix, its diagonal and their adjoints, on each instruction set; K(X,X) also as a lower triangle, K(X,Z) also through products. */
+static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_blas *blas, const char *isa) {
+    tensor *X = need(c, "X"), *Z = need(c, "Z"), *Wxz = need(c, "W_xz"), *Wxx = need(c, "W_xx"), *Wd = need(c, "W_diag");
+    static const char *const heads[] = {"xz.", "xx.", "xx.", "xz."}, *const ways[] = {"K(X,Z)", "K(X,X)", "lower K(X,X)", "products with K(X,Z)"};
+    ptrdiff_t n, m, D, i, j, h, nhyp = (ptrdiff_t)k->nhyp;
+    int way;
+    if (!X || !Z || !Wxz || !Wxx || !Wd) return;
+    n = X->dim[0];
+    D = X->dim[1];
+    m = Z->dim[0];
+    for (way = 0; way < 4; way++) {
+        int lower = way == 2, vec = way == 3, xz = way == 0 || way == 3;
+        ptrdiff_t cols = xz ? m : n;
+        odvgp_real *K = NEW(odvgp_real, n * cols), *W = NEW(odvgp_real, n * cols), *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
+                   *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m), *out = NEW(odvgp_real, m * n), sum = 0;
+        odvgp__kjob job = odvgp__kernel_job(blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
+        odvgp__arena a;
+        size_t bytes;
+        void *block;
+        char name[100], variant[100];
+        sprintf(variant, "%s, %s", ways[way], isa);
+        odvgp__arena_init(&a, NULL, 0);
+        odvgp__kernel_scratch(&a, k, n, cols, 1, &job);
+        odvgp__kernel_scratch(&a, k, n, cols, 0, &job);
+        bytes = a.used + 64;
+        block = test_alloc(bytes);
+        odvgp__arena_init(&a, block, bytes);
+        for (i = 0; i < n * D; i++) dX[i] = 0;
+        for (i = 0; i < m * D; i++) dZ[i] = 0;
+        for (h = 0; h < nhyp; h++) dhyp[h] = 0;
+        for (i = 0; i < m * m; i++) I[i] = i % (m + 1) == 0;
+        for (i = 0; i < n; i++)
+            for (j = 0; j < cols; j++)
+                W[i * cols + j] = !lower ? (xz ? Wxz : Wxx)->r[i * cols + j] : j > i ? (odvgp_real)NAN : j == i ? Wxx->r[i * n + i] : Wxx->r[i * n + j] + Wxx->r[j * n + i];
+        job.lower = lower;
+        if (vec) { /* a = I: out [m,n] = K^T */
+            job.a = I;
+            job.lda = m;
+            job.P = m;
+            job.out = out;
+            job.ldo = n;
+        } else {
+            job.K = K;
+            job.ldk = cols;
+        }
+        odvgp__kernel_run(&job, a);
+        for (i = 0; i < n && vec; i++)
+            for (j = 0; j < m; j++) K[i * m + j] = out[j * n + i];
+        for (i = 0; i < n; i++)
+            for (j = i + 1; j < cols && lower; j++) {
+                if (K[i * n + j] != 0) fail(c, "%s: not 0 above the diagonal", variant);
+                K[i * n + j] = K[j * n + i];
+            }
+        compare(c, xz ? "K_xz" : "K_xx", K, n * cols, variant);
+        for (i = 0; i < n; i++)
+            for (j = 0; j < cols; j++) sum += K[i * cols + j] * (xz ? Wxz : Wxx)->r[i * cols + j];
+        compare(c, xz ? "xz" : "xx", &sum, 1, variant);
+        /* adjoint */
+        job.K = NULL;
+        job.out = NULL;
+        if (vec) {
+            for (i = 0; i < n; i++)
+                for (j = 0; j < m; j++) out[j * n + i] = W[i * m + j];
+            job.dout = out;
+        } else {
+            job.dK = W;
+            job.lddk = cols;
+        }
+        job.dhyp = dhyp;
+        job.dX1 = dX;
+        job.dX2 = xz ? dZ : dX;
+        odvgp__kernel_adjoint_run(&job, a);
+#define NAME(s) (snprintf(name, sizeof name, "%s%s", heads[way], s), name)
+        compare(c, NAME("grad_X"), dX, n * D, variant);
+        if (xz) compare(c, NAME("grad_Z"), dZ, m * D, variant);
+        for (i = 0; i < (ptrdiff_t)k->nleaf; i++) {
+            char slot[60];
+            sprintf(slot, "grad_kernel.%d.lengthscale", (int)i);
+            compare(c, NAME(slot), dhyp + k->leaf[i].ls, (ptrdiff_t)k->leaf[i].nls, variant);
+            sprintf(slot, "grad_kernel.%d.variance", (int)i);
+            compare(c, NAME(slot), dhyp + k->leaf[i].var, 1, variant);
+        }
+        free(K), free(W), free(dhyp), free(dX), free(dZ), free(I), free(out), free(block);
+    }
+    {   /* the diagonal; with stationary kernels it depends on no input */
+        odvgp_real value[ODVGP__MAX_NODES], *diag = NEW(odvgp_real, n), *zero = NEW(odvgp_real, n * D), *dhyp = NEW(odvgp_real, nhyp), sum = 0, adjoint = 0;
+        for (i = 0; i < n; i++) {
+            diag[i] = odvgp__kernel_diag(k, hyp, value);
+            sum += Wd->r[i] * diag[i];
+            adjoint += Wd->r[i];
+        }
+        for (i = 0; i < n * D; i++) zero[i] = 0;
+        for (h = 0; h < nhyp; h++) dhyp[h] = 0;
+        odvgp__kernel_diag_adjoint(k, hyp, adjoint, dhyp);
+        compare(c, "K_diag", diag, n, "");
+        compare(c, "diag", &sum, 1, "");
+        compare(c, "diag.grad_X", zero, n * D, "");
+        for (i = 0; i < (ptrdiff_t)k->nleaf; i++) {
+            char name[100];
+            sprintf(name, "diag.grad_kernel.%d.lengthscale", (int)i);
+            compare(c, name, dhyp + k->leaf[i].ls, (ptrdiff_t)k->leaf[i].nls, "");
+            sprintf(name, "diag.grad_kernel.%d.variance", (int)i);
+            compare(c, name, dhyp + k->leaf[i].var, 1, "");
+        }
+        free(diag), free(zero), free(dhyp);
+    }
+#undef NAME
+}
+static void run_kernel(ocase *c) {
+    static const struct { odvgp_isa isa; const char *name; } isas[] = {{ODVGP_ISA_C, "c"}, {ODVGP_ISA_AVX2, "avx2"}, {ODVGP_ISA_AVX512, "avx512"}};
+    ref_kernel spelled;
+    odvgp__kernel k;
+    char text[4000];
+    double value[2 * ODVGP_MAX_LEAVES];
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_status s;
+    odvgp_real *hyp;
+    tensor *X = need(c, "X");
+    uint32_t i, d;
+    size_t v;
+    if (!X || !read_kernel(c, &spelled, text, sizeof text)) {
+        fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
+        return;
+    }
+    s = odvgp__kernel_parse(&k, text, X->dim[1], value, &info);
+    if (s == ODVGP_E_KERNEL) {
+        int l;
+        for (l = 0; l < spelled.leaves; l++)
+            if (!known_leaf(spelled.leaf[l].name)) {
+                skip(c, "kernel %s is not known to this version", spelled.leaf[l].name);
+                return;
+            }
+    }
+    if (!good(c, s, "the kernel's expression", &info)) return;
+    hyp = NEW(odvgp_real, k.nhyp);
+    for (i = 0; i < k.nleaf; i++) {
+        for (d = 0; d < k.leaf[i].nls; d++) hyp[k.leaf[i].ls + d] = (odvgp_real)spelled.leaf[i].lengthscale[d];
+        hyp[k.leaf[i].var] = (odvgp_real)spelled.leaf[i].variance;
+    }
+    for (v = 0; v < sizeof isas / sizeof *isas; v++) {
+        odvgp_blas blas;
+        size_t bytes = odvgp_blas_size(NULL);
+        void *block = test_alloc(bytes);
+        if (odvgp_blas_init(&blas, NULL, isas[v].isa, block, bytes) == ODVGP_OK) compare_kernel(c, &k, hyp, &blas, isas[v].name);
+        free(block);
+    }
+    free(hyp);
+}
+
+static const odvgp__likelihood *likelihood_of(ocase *c) { /* NULL: skipped */
+    size_t i;
+    for (i = 0; i < sizeof odvgp__likelihoods / sizeof *odvgp__likelihoods; i++)
+        if (!strcmp(odvgp__likelihoods[i].name, say(c, "likelihood"))) return &odvgp__likelihoods[i];
+    skip(c, "likelihood %s is not known to this version", say(c, "likelihood"));
+    return NULL;
+}
+static void run_likelihood(ocase *c) {
+    const odvgp__likelihood *lik = likelihood_of(c);
+    tensor *y, *mean, *var;
+    odvgp_real param, *out[6];
+    ptrdiff_t n, i, all;
+    char name[100];
+    int k;
+    if (!lik) return;
+    y = need(c, "y");
+    mean = need(c, "mean");
+    var = need(c, "var");
+    param = (odvgp_real)scalar(c, lik->param, 0);
+    if (!y || !mean || !var) return;
+    n = y->count;
+    for (k = 0; k < 6; k++) out[k] = NEW(odvgp_real, n);
+    for (i = 0; i < n; i++) {
+        double dparam = 0, none = 0;
+        out[0][i] = (odvgp_real)lik->expect(1, y->r + i, mean->r + i, var->r + i, param, out[1] + i, out[2] + i, &dparam);
+        out[3][i] = (odvgp_real)dparam;
+        out[4][i] = lik->log_density(y->r[i], mean->r[i], var->r[i], param);
+        out[5][i] = lik->y_var(mean->r[i], var->r[i], param);
+        none = lik->expect(1, y->r + i, mean->r + i, var->r + i, param, NULL, NULL, NULL);
+        if ((odvgp_real)none != out[0][i]) fail(c, "row %ld: another value without derivatives", (long)i);
+    }
+    compare(c, "exact.var_exp", out[0], n, "");
+    compare(c, "exact.d_mean", out[1], n, "");
+    compare(c, "exact.d_var", out[2], n, "");
+    sprintf(name, "exact.d_%s", lik->param);
+    compare(c, name, out[3], n, "");
+    compare(c, "exact.log_density", out[4], n, "");
+    compare(c, "y_mean", mean->r, n, ""); /* what the predictor gives as the mean of y */
+    compare(c, "y_var", out[5], n, "");
+    {   /* all rows at once: the sum, and derivatives that land in their places */
+        odvgp_real *dm = NEW(odvgp_real, n), *dv = NEW(odvgp_real, n);
+        double dparam = 0, sum = lik->expect(n, y->r, mean->r, var->r, param, dm, dv, &dparam), want = 0, dwant = 0;
+        for (i = 0; i < n; i++) want += (double)out[0][i], dwant += (double)out[3][i];
+        all = fabs(sum - want) <= 1e-12 * fabs(want) * (EPS / DBL_EPSILON) && fabs(dparam - dwant) <= 1e-12 * fabs(dwant) * (EPS / DBL_EPSILON);
+        if (!all) fail(c, "sum over rows %.17g, not %.17g; d_param %.17g, not %.17g", sum, want, dparam, dwant);
+        compare(c, "exact.d_mean", dm, n, "all rows");
+        compare(c, "exact.d_var", dv, n, "all rows");
+        free(dm), free(dv);
+    }
+    for (k = 0; k < 6; k++) free(out[k]);
+}
+
+static void run_adam(ocase *c) {
+    tensor *x0 = need(c, "x0"), *g = need(c, "g");
+    int inside;
+    if (!x0 || !g) return;
+    for (inside = 0; inside < 2; inside++) {
+        ptrdiff_t n = x0->count, steps = g->dim[0], t, i;
+        odvgp_real *x = NEW(odvgp_real, n), *m1 = NEW(odvgp_real, n), *m2 = NEW(odvgp_real, n), *all = NEW(odvgp_real, n * steps);
+        odvgp__adam adam;
+        adam.lr = scalar(c, "lr", 0);
+        adam.beta1 = 0.9;
+        adam.beta2 = 0.999;
+        adam.eps = 1e-8;
+        adam.eps_inside = inside;
+        for (i = 0; i < n; i++) {
+            x[i] = x0->r[i];
+            m1[i] = m2[i] = 0;
+        }
+        for (t = 0; t < steps; t++) {
+            adam.t = (uint64_t)t + 1;
+            odvgp__adam_update(&adam, n, x, g->r + t * n, NULL, 0, m1, m2);
+            memcpy(all + t * n, x, (size_t)n * sizeof *x);
+        }
+        compare(c, inside ? "paper.x" : "tf.x", all, n * steps, "");
+        free(x), free(m1), free(m2), free(all);
+    }
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+    const char *kind;
+    void (*run)(ocase *c);
+} kinds[] = {{"kernel", run_kernel},   {"likelihood", run_likelihood},    {"coupled", run_basis},        {"orth", run_basis},
+             {"adam", run_adam},       {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad}};
+
+/*  0 passed, 1 failed, 2 skipped. */
+static int run_case(const char *path, const char *file, int strict) {
+    ocase c;
+    char *text, left[400] = "";
+    size_t k, at = 0;
+    int i, unseen = 0, result;
+    memset(&c, 0, sizeof c);
+    c.file = file;
+    text = read_file(path);
+    if (!text) {
+        printf("FAIL  %s: cannot be read\n", file);
+        return 1;
+    }
+    if (parse(&c, text)) {
+        if (!c.words || strcmp(c.w[0].key, "kind"))
+            fail(&c, "does not say its kind");
+        else {
+            for (k = 0; k < sizeof kinds / sizeof *kinds; k++)
+                if (!strcmp(kinds[k].kind, c.w[0].value)) break;
+            if (k == sizeof kinds / sizeof *kinds)
+                skip(&c, "kind %s is not known to this version", c.w[0].value);
+            else if (sizeof(odvgp_real) == 4 && c.condition >= 300)
+                skip(&c, "condition number %g is too much for float", c.condition);
+            else
+                kinds[k].run(&c);
+        }
+    }
+    if (!c.skip[0] && !c.bad) {
+        for (i = 0; i < c.tensors; i++)
+            if (!c.t[i].seen) {
+                unseen++;
+                if (at + strlen(c.t[i].name) + 2 < sizeof left) at += (size_t)sprintf(left + at, " %s", c.t[i].name);
+            }
+        if (unseen && strict) fail(&c, "not looked at:%s", left);
+        if (!c.compared) fail(&c, "nothing was compared");
+    }
+    if (c.bad) {
+        printf("FAIL  %s: %s, %d tensors do not agree, worst relative error %.1e (%s)\n", file, say(&c, "kind"), c.bad, c.worst, c.worst_name);
+        result = 1;
+    } else if (c.skip[0]) {
+        printf("skip  %s: %s\n", file, c.skip);
+        result = 2;
+    } else {
+        printf("ok    %s: %s, worst relative error %.1e%s%s%s%s%s\n", file, say(&c, "kind"), c.worst, c.worst > 0 ? " (" : "", c.worst > 0 ? c.worst_name : "",
+               c.worst > 0 ? ")" : "", unseen ? "; not looked at:" : "", left);
+        result = 0;
+    }
+    drop(&c);
+    free(text);
+    return result;
+}
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+int main(int argc, char **argv) {
+    const char *dir = NULL;
+    int strict = 0, i, n = 0, counts[3] = {0, 0, 0};
+    char **files = NULL;
+    DIR *d;
+    struct dirent *entry;
+    for (i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--strict"))
+            strict = 1;
+        else if (argv[i][0] == '-' || dir) {
+            fprintf(stderr, "usage: test_oracle [--strict] [DIR]\n");
+            return 2;
+        } else
+            dir = argv[i];
+    }
+    if (!dir) dir = "tests/oracle", strict = 1;
+    test_begin(1, argv);
+    d = opendir(dir);
+    if (!d) {
+        fprintf(stderr, "test_oracle: cannot open directory %s\n", dir);
+        return 2;
+    }
+    while ((entry = readdir(d))) {
+        size_t len = strlen(entry->d_name);
+        if (len < 5 || strcmp(entry->d_name + len - 4, ".txt")) continue;
+        files = (char **)realloc(files, (size_t)(n + 1) * sizeof *files);
+        if (!files) return 3;
+        files[n++] = copy_text(entry->d_name, len);
+    }
+    closedir(d);
+    if (n) qsort(files, (size_t)n, sizeof *files, by_name);
+    for (i = 0; i < n; i++) {
+        char *path = NEW(char, strlen(dir) + strlen(files[i]) + 2);
+        sprintf(path, "%s/%s", dir, files[i]);
+        counts[run_case(path, files[i], strict)]++;
+        free(path);
+        free(files[i]);
+    }
+    free(files);
+    if (!n) printf("no case file NAME.txt in %s\n", dir);
+    printf("%d passed, %d failed, %d skipped\n", counts[0], counts[1], counts[2]);
+    return counts[1] > 0 || !n;
+}
