@@ -1894,7 +1894,7 @@ static int odvgp__accept(odvgp__parser *p, const char *token)
 {
     size_t n = strlen(token);
     odvgp__skip_spaces(p);
-    if (strncmp(p->at, token, n)) return 0;
+    if (strncmp(p->at, token, n) != 0) return 0;
     p->at += n;
     return 1;
 }
@@ -1982,7 +1982,7 @@ static uint32_t odvgp__parse_leaf(odvgp__parser *p)
     size_t length = 0;
     odvgp__skip_spaces(p);
     while ((p->at[length] >= 'a' && p->at[length] <= 'z') || (p->at[length] >= '0' && p->at[length] <= '9')) length++;
-    while (type < ODVGP__LEAF_TYPES && (strlen(odvgp__leaf_names[type]) != length || strncmp(odvgp__leaf_names[type], p->at, length))) type++;
+    while (type < ODVGP__LEAF_TYPES && (strlen(odvgp__leaf_names[type]) != length || strncmp(odvgp__leaf_names[type], p->at, length) != 0)) type++;
     if (type == ODVGP__LEAF_TYPES) return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
     if (k->nleaf == ODVGP_MAX_LEAVES) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_LEAVES)");
     p->at += length;
@@ -2311,7 +2311,7 @@ static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 static void odvgp__kernel_adjoint_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    odvgp__kchunk c;
+    odvgp__kchunk c; /* cppcheck-suppress uninitvar ; filled chunk by chunk, and large */
     odvgp_real *root = c.adjoint[job->k->nnode - 1];
     ptrdiff_t from, to;
     odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &from, &to);
@@ -2411,12 +2411,13 @@ static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 /*  k(x,x): the same for all x with stationary leaves. value [nnode] receives the nodes'. */
 static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real *value)
 {
+    odvgp_real last = 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        value[t] = node[0] == ODVGP__NODE_LEAF ? hyp[k->leaf[node[1]].var]
+        last = value[t] = node[0] == ODVGP__NODE_LEAF ? hyp[k->leaf[node[1]].var]
                  : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]] : value[node[1]] * value[node[2]];
     }
-    return value[k->nnode - 1];
+    return last;
 }
 
 static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real adjoint, odvgp_real *dhyp)
@@ -4239,7 +4240,7 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
     size_t length = strlen(name), open = length && name[length - 1] == '*';
     for (int i = 0; i < m->par.slots; i++) {
         odvgp_slot *slot = &m->par.slot[i];
-        if (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) continue;
+        if ((open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) != 0) continue;
         slot->trainable = trainable != 0;
         hits++;
     }
@@ -5507,13 +5508,13 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
 {
     char beside[1024];
     if (!path || !block || strlen(path) + 5 > sizeof beside) return ODVGP_E_ARG;
-    strcpy(beside, path);
-    strcat(beside, ".tmp");
+    memcpy(beside, path, strlen(path));
+    memcpy(beside + strlen(path), ".tmp", 5);
     FILE *file = fopen(beside, "wb");
     if (!file) return ODVGP_E_IO;
     int bad = fwrite(block, 1, bytes, file) != bytes;
     bad |= fclose(file) != 0;
-    if (bad || rename(beside, path)) { remove(beside); return ODVGP_E_IO; }
+    if (bad || rename(beside, path)) { (void)remove(beside); return ODVGP_E_IO; }
     return ODVGP_OK;
 }
 
@@ -5524,10 +5525,10 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
     if (!file) return ODVGP_E_IO;
     long length = -1;
     if (!fseek(file, 0, SEEK_END)) length = ftell(file);
-    if (length < 0 || fseek(file, 0, SEEK_SET)) { fclose(file); return ODVGP_E_IO; }
+    if (length < 0 || fseek(file, 0, SEEK_SET)) { (void)fclose(file); return ODVGP_E_IO; }
     *bytes = (size_t)length;
     int small = block && capacity < *bytes, bad = block && !small && fread(block, 1, *bytes, file) != *bytes;
-    fclose(file);
+    (void)fclose(file);
     return bad ? ODVGP_E_IO : small ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 #endif

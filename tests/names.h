@@ -63,6 +63,7 @@
 #define odvgp_blas_isa odvgpf_blas_isa
 #define odvgp_gemm odvgpf_gemm
 #define odvgp_syrk odvgpf_syrk
+#define odvgp_trmm odvgpf_trmm
 #define odvgp_trsm odvgpf_trsm
 #define odvgp_potrf odvgpf_potrf
 #endif
