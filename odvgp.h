@@ -102,7 +102,7 @@ CONTENTS                                                        (search for the 
     predictor the scales (odvgp_freeze takes them) as the command-line tool does. Hyperparameters that the kernel expression does not
     give are taken from the data by odvgp_init_data (median distance, variance of the targets).
   Memory. odvgp_model_size says how many bytes training needs; it does not grow with N. odvgp_predictor_size the same for serving.
-    Stack use is below 32 KiB in every call.
+    Stack use is below 64 KiB in every call.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error outputs
     keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the value is
@@ -2187,10 +2187,14 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 
 /* --- one chunk: 64 entries of one row --- */
 
-typedef struct odvgp__kchunk {
-    odvgp_real d2[ODVGP_MAX_LEAVES][ODVGP__CHUNK], dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK];
-    odvgp_real value[ODVGP__MAX_NODES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
+typedef struct odvgp__kchunk { /* 12 KiB on the stack of a prediction, with 8 leaves in double */
+    odvgp_real d2[ODVGP_MAX_LEAVES][ODVGP__CHUNK], value[ODVGP__MAX_NODES][ODVGP__CHUNK];
 } odvgp__kchunk;
+
+typedef struct odvgp__kchunk_back {
+    odvgp__kchunk forward;
+    odvgp_real dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
+} odvgp__kchunk_back;
 
 /*  Squared distance times this is r^2 (distances of ARD groups are scaled already). */
 static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *hyp)
@@ -2198,8 +2202,9 @@ static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *h
     return leaf->ard ? 1 : 1 / (hyp[leaf->ls] * hyp[leaf->ls]);
 }
 
-/*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's are the kernel's. */
-static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, int derivative)
+/*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's are the kernel's.
+    back, or NULL: receives the leaves' derivatives. */
+static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp__kchunk_back *back)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
@@ -2213,7 +2218,7 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
         if (node[0] == ODVGP__NODE_LEAF) {
             const odvgp__leaf *leaf = &k->leaf[node[1]];
             isa->radial((int)leaf->type, job->hyp[leaf->var], odvgp__leaf_scale(leaf, job->hyp), c->d2[leaf->group], v,
-                        derivative ? c->dk[node[1]] : NULL);
+                        back ? back->dk[node[1]] : NULL);
             continue;
         }
         const odvgp_real *x = c->value[node[1]], *y = c->value[node[2]];
@@ -2226,7 +2231,7 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
 }
 
 /*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored). */
-static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j)
+static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t row, ptrdiff_t j)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
@@ -2237,7 +2242,7 @@ static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
         odvgp_real *adjoint = c->adjoint[t];
         if (node[0] != ODVGP__NODE_LEAF) {
             odvgp_real *x = c->adjoint[node[1]], *y = c->adjoint[node[2]];
-            const odvgp_real *vx = c->value[node[1]], *vy = c->value[node[2]];
+            const odvgp_real *vx = c->forward.value[node[1]], *vy = c->forward.value[node[2]];
             int product = node[0] == ODVGP__NODE_PRODUCT;
             for (int i = 0; i < ODVGP__CHUNK; i++) {
                 x[i] = product ? adjoint[i] * vy[i] : adjoint[i];
@@ -2247,12 +2252,12 @@ static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
         }
         const odvgp__leaf *leaf = &k->leaf[node[1]];
         odvgp_real scale = odvgp__leaf_scale(leaf, job->hyp), *dk = c->dk[node[1]], *G = job->G[leaf->group] + row * job->ld + j;
-        partial[leaf->var] += isa->dot(ODVGP__CHUNK, adjoint, c->value[t]) / job->hyp[leaf->var];
+        partial[leaf->var] += isa->dot(ODVGP__CHUNK, adjoint, c->forward.value[t]) / job->hyp[leaf->var];
         for (int i = 0; i < ODVGP__CHUNK; i++) {
             dk[i] *= adjoint[i] * scale;
             G[i] += dk[i];
         }
-        if (!leaf->ard) partial[leaf->ls] += isa->dot(ODVGP__CHUNK, dk, c->d2[leaf->group]) * -2 / job->hyp[leaf->ls];
+        if (!leaf->ard) partial[leaf->ls] += isa->dot(ODVGP__CHUNK, dk, c->forward.d2[leaf->group]) * -2 / job->hyp[leaf->ls];
     }
 }
 
@@ -2263,7 +2268,7 @@ static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_
     const odvgp__isa *isa = odvgp__row(job->blas);
     ptrdiff_t end = job->lower ? i + 1 : job->m;
     for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
-        const odvgp_real *v = odvgp__chunk_forward(job, c, i, j, 0);
+        const odvgp_real *v = odvgp__chunk_forward(job, c, i, j, NULL);
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
         if (job->K) odvgp__copy(job->K + i * job->ldk + j, v, cols);
         else
@@ -2311,7 +2316,7 @@ static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 static void odvgp__kernel_adjoint_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    odvgp__kchunk c; /* cppcheck-suppress uninitvar ; filled chunk by chunk, and large */
+    odvgp__kchunk_back c; /* cppcheck-suppress uninitvar ; filled chunk by chunk, and large */
     odvgp_real *root = c.adjoint[job->k->nnode - 1];
     ptrdiff_t from, to;
     odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &from, &to);
@@ -2323,7 +2328,7 @@ static void odvgp__kernel_adjoint_task(void *arg, int t)
                 for (uint32_t g = 0; g < job->k->ngroup; g++) odvgp__zero(job->G[g] + r * job->ld + j, ODVGP__CHUNK);
                 continue;
             }
-            const odvgp_real *v = odvgp__chunk_forward(job, &c, r, j, 1);
+            const odvgp_real *v = odvgp__chunk_forward(job, &c.forward, r, j, &c);
             odvgp__zero(root, ODVGP__CHUNK);
             if (job->dK) odvgp__copy(root, job->dK + i * job->lddk + j, cols);
             else
