@@ -528,6 +528,11 @@ TEST(triangular_solve) {
                 input in[] = {PADDED(M, M, FACTOR), PADDED(copies, M, ANY)};
                 CHECK_OP(ODVGP__SOLVE, in, copies, M, ODVGP__F_RIGHT, 1, 1, "from the right");
             }
+            start(NULL, 0);
+            {
+                input in[] = {PADDED(M, M, FACTOR), PADDED(copies, M, ANY)};
+                CHECK_OP(ODVGP__SOLVE, in, copies, M, ODVGP__F_RIGHT | ODVGP__F_PLAIN, 1, 1, "from the right, not transposed");
+            }
         }
     }
 }

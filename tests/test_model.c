@@ -254,6 +254,7 @@ TEST(every_member_is_its_own_gaussian) {
                 c.param = (odvgp_param)param;
                 c.mean_function = (odvgp_mean_function)(round % 3);
                 c.gamma_coords = (odvgp_gamma_coords)(round % 3);
+                c.gamma_kl = (odvgp_gamma_kl)(round / 2 % 2);
                 c.tile = round % 2 ? 2 : 0;
                 if (round >= 4) {
                     c.jitter = 0;
@@ -339,11 +340,11 @@ static double slope(made *a, const char *name, ptrdiff_t entry, const ptrdiff_t 
     for (k = 0; k < 4; k++) {
         double step;
         v[entry] = (odvgp_real)((double)keep + place[k] * h);
-        step = ((double)v[entry] - (double)keep) / fabs(place[k]);
+        step = ((double)v[entry] - (double)keep) / fabs(place[k]); /* as rounded, with its sign */
         assign(a, name, v);
         if (count) CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, NULL, NULL), ODVGP_OK);
         else e = (odvgp_real)elbo_of(a, NULL, NULL);
-        sum -= weight[k] * (double)e / (step * (fabs(place[k]) > 1 ? 1 : 1)) * 1.0;
+        sum -= weight[k] * (double)e / step;
     }
     v[entry] = keep;
     assign(a, name, v);
@@ -367,6 +368,7 @@ TEST(gradients_are_those_of_the_bound) {
                 c.param = (odvgp_param)param;
                 c.mean_function = (odvgp_mean_function)(round % 3);
                 c.gamma_coords = (odvgp_gamma_coords)((round + 2) % 3);
+                c.gamma_kl = (odvgp_gamma_kl)(round % 2);
                 c.tile = round % 2 ? 3 : 0;
                 c.positive = round % 2 ? ODVGP_EXP : ODVGP_SOFTPLUS;
                 c.N = round == 1 ? 50 : 7; /* a minibatch's scale */
@@ -428,6 +430,7 @@ TEST(sampled_columns_are_unbiased) {
                 ptrdiff_t subset[5] = {0, 1, 2, 3, 4}, sets = 0;
                 c.param = (odvgp_param)param;
                 c.gamma_coords = (odvgp_gamma_coords)coords;
+                c.gamma_kl = (odvgp_gamma_kl)((k + param) % 2);
                 a = make(&c, kernels[1]);
                 n = odvgp_param_count(a.m);
                 full = NEW(odvgp_real, n);
@@ -669,4 +672,776 @@ TEST(all_rows_as_inducing_points_give_the_exact_gp) {
     free(X), free(K), free(w);
     drop(&a);
 }
-//MORE
+
+/* ---- one model, used again and again: nothing stale ---- */
+
+static void clone_values(made *to, const made *from) {
+    int i;
+    for (i = 0; i < odvgp_slot_count(from->m); i++) {
+        const odvgp_slot *s = odvgp_slot_at(from->m, i);
+        odvgp_real *v = values(from, s->name);
+        if (s->count) assign(to, s->name, v);
+        free(v);
+    }
+}
+TEST(values_set_are_values_used) { /* a model after any sequence of calls gives the bits of a fresh one with the same values */
+    int round, param;
+    for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+        odvgp_config c = config(9, 2, 2, 4, 5);
+        made a, b;
+        odvgp_real *ga, *gb, ea, eb, ka, kb, ma[18], mb[18], va[18], vb[18], *v;
+        ptrdiff_t columns[2], n, i;
+        c.param = (odvgp_param)param;
+        c.tile = 4;
+        c.gamma_batch = 3;
+        c.batch = 6;
+        test_seed = 210;
+        a = make(&c, kernels[3]);
+        test_seed = 210;
+        b = make(&c, kernels[3]);
+        n = odvgp_param_count(a.m);
+        ga = NEW(odvgp_real, n);
+        gb = NEW(odvgp_real, n);
+        for (round = 0; round < 60; round++) {
+            const odvgp_slot *s = odvgp_slot_at(a.m, (int)test_below(odvgp_slot_count(a.m)));
+            switch (test_below(6)) {
+            case 0: /* change some values */
+                v = values(&a, s->name);
+                for (i = 0; i < s->count; i++) v[i] *= (odvgp_real)test_between(0.95, 1.05);
+                assign(&a, s->name, v);
+                free(v);
+                break;
+            case 1: CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK); break;
+            case 2: CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, NULL, NULL), ODVGP_OK); break;
+            case 3: CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 3, &ea, NULL, NULL, NULL), ODVGP_OK); break;
+            case 4:
+                columns[0] = test_below(5);
+                columns[1] = (columns[0] + 1) % 5;
+                CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 5, columns, 2, &ea, NULL, ga, NULL), ODVGP_OK);
+                break;
+            default: predict(&a, a.X, 9, ma, va, NULL);
+            }
+            clone_values(&b, &a);
+            CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 9, &ea, &ka, ga, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_elbo(b.m, b.X, b.Y, 9, &eb, &kb, gb, NULL), ODVGP_OK);
+            CHECK(ea == eb && ka == kb);
+            CHECK_BITS(ga, gb, (size_t)n * sizeof *ga);
+            if (round % 4 == 0) {
+                predict(&a, a.X, 9, ma, va, NULL);
+                predict(&b, a.X, 9, mb, vb, NULL);
+                CHECK_BITS(ma, mb, sizeof ma);
+                CHECK_BITS(va, vb, sizeof va);
+            }
+        }
+        free(ga), free(gb);
+        drop(&a);
+        drop(&b);
+    }
+}
+TEST(slots_tell_the_truth) {
+    odvgp_config c = config(9, 3, 2, 4, 5);
+    made a;
+    int i;
+    ptrdiff_t at = 0, j;
+    c.mean_function = ODVGP_MEANFN_LINEAR;
+    test_seed = 211;
+    a = make(&c, kernels[0]);
+    for (i = 0; i < odvgp_slot_count(a.m); i++) {
+        const odvgp_slot *s = odvgp_slot_at(a.m, i);
+        CHECK_INT(s->offset, at);
+        CHECK_INT(s->count, s->shape[0] * s->shape[1] * s->shape[2]);
+        CHECK(odvgp_slot_find(a.m, s->name) == s);
+        CHECK(s->trainable == 1 && s->natgrad == (!strcmp(s->name, "q_mu") || !strcmp(s->name, "q_sqrt")));
+        at += s->count;
+    }
+    CHECK_INT(at, odvgp_param_count(a.m));
+    CHECK(!odvgp_slot_at(a.m, -1) && !odvgp_slot_at(a.m, i) && !odvgp_slot_find(a.m, "kernel") && !odvgp_slot_find(a.m, ""));
+    {
+        static const struct { const char *name; int dims; ptrdiff_t shape[3]; int positive, lower; } want[] = {
+            {"kernel.0.lengthscale", 1, {1, 1, 1}, 1, 0}, {"kernel.0.variance", 1, {1, 1, 1}, 1, 0}, {"kernel.1.lengthscale", 1, {3, 1, 1}, 1, 0}, {"noise_variance", 1, {1, 1, 1}, 1, 0},
+            {"mean.A", 2, {3, 2, 1}, 0, 0}, {"mean.b", 1, {2, 1, 1}, 0, 0}, {"Z_beta", 2, {4, 3, 1}, 0, 0}, {"Z_gamma", 2, {5, 3, 1}, 0, 0}, {"a_gamma", 2, {2, 5, 1}, 0, 0},
+            {"q_mu", 2, {2, 4, 1}, 0, 0}, {"q_sqrt", 3, {2, 4, 4}, 0, 1}};
+        for (j = 0; j < (ptrdiff_t)(sizeof want / sizeof *want); j++) {
+            const odvgp_slot *s = slot(&a, want[j].name);
+            if (!CHECK_SAY(s != NULL, "no slot %s", want[j].name)) continue;
+            CHECK_SAY(s->dims == want[j].dims && !memcmp(s->shape, want[j].shape, sizeof s->shape) && s->positive == want[j].positive && s->lower == want[j].lower, "shape of %s", want[j].name);
+        }
+    }
+    {   /* what is set is what one gets, to the last bit; entries above the diagonal are ignored, even NaN */
+        odvgp_real v[32], w[32];
+        const odvgp_slot *q = slot(&a, "q_sqrt");
+        for (j = 0; j < 32; j++) v[j] = j % 4 > j / 4 % 4 ? (odvgp_real)NAN : (odvgp_real)(0.1 * (double)j + 0.3);
+        CHECK_STATUS(odvgp_set(a.m, "q_sqrt", v, q->count, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_get(a.m, "q_sqrt", w, q->count), ODVGP_OK);
+        for (j = 0; j < 32; j++) CHECK(w[j] == (j % 4 > j / 4 % 4 ? 0 : v[j]));
+        v[0] = (odvgp_real)1.2345678901234567e-7;
+        CHECK_STATUS(odvgp_set(a.m, "noise_variance", v, 1, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_get(a.m, "noise_variance", w, 1), ODVGP_OK);
+        CHECK(w[0] == v[0]);
+    }
+    drop(&a);
+}
+
+/* ---- training ---- */
+
+static double rmse(made *a) {
+    odvgp_real *mean = NEW(odvgp_real, a->P * a->N);
+    double sum = 0;
+    ptrdiff_t i, p;
+    predict(a, a->X, a->N, mean, NULL, NULL);
+    for (p = 0; p < a->P; p++)
+        for (i = 0; i < a->N; i++) {
+            double d = (double)mean[p * a->N + i] - (double)a->Y[i * a->P + p];
+            sum += d * d;
+        }
+    free(mean);
+    return sqrt(sum / (double)(a->N * a->P));
+}
+TEST(training_raises_the_bound) {
+    int orth, natgrad, update, param, coords = 0;
+    double worst = 0;
+    test_seed = 220;
+    for (orth = 0; orth < 2; orth++)
+        for (natgrad = 0; natgrad < 2; natgrad++)
+            for (update = ODVGP_JOINT; update <= ODVGP_ADAM_FIRST; update++)
+                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+                    odvgp_config c = config(60, 1, 1, 6, orth ? 10 : 0);
+                    made a;
+                    double before, after, error;
+                    int i;
+                    c.jitter = 0;
+                    c.jitter_rel = (odvgp_real)1e-4;
+                    c.natgrad = natgrad;
+                    c.update = (odvgp_update)update;
+                    c.param = (odvgp_param)param;
+                    c.gamma_coords = (odvgp_gamma_coords)(coords++ % 3);
+                    c.batch = 20;
+                    c.gamma_batch = 4;
+                    c.lr.end = (odvgp_real)0.02;
+                    c.natgrad_step.end = (odvgp_real)0.1;
+                    a = make(&c, "rbf");
+                    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+                    before = elbo_of(&a, NULL, NULL);
+                    for (i = 0; i < 400; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+                    after = elbo_of(&a, NULL, NULL);
+                    error = rmse(&a);
+                    CHECK_SAY(after > before + 20, "orth %d natgrad %d update %d param %d: from %.4g to %.4g", orth, natgrad, update, param, before, after);
+                    CHECK_SAY(error < 0.5, "orth %d natgrad %d update %d param %d: rmse %.3g", orth, natgrad, update, param, error); /* the noise is 0.2, the targets 0.7 */
+                    if (error > worst) worst = error;
+                    CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+                    drop(&a);
+                }
+    test_note("root mean square errors to %.2f, noise 0.2", worst);
+}
+TEST(frozen_slots_keep_their_bits) {
+    int frozen, s, natgrad;
+    for (natgrad = 0; natgrad < 2; natgrad++) {
+        int count = 1;
+        for (frozen = 0; frozen < count; frozen++) {
+            odvgp_config c = config(30, 2, 2, 4, 5);
+            made a;
+            odvgp_real **old;
+            const char *name;
+            c.natgrad = natgrad;
+            c.batch = 10;
+            c.gamma_batch = 2;
+            c.mean_function = frozen % 2 ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_CONSTANT;
+            test_seed = 221;
+            a = make(&c, kernels[0]);
+            count = odvgp_slot_count(a.m);
+            if (frozen >= count) {
+                drop(&a);
+                break;
+            }
+            name = odvgp_slot_at(a.m, frozen)->name;
+            CHECK_STATUS(odvgp_set_trainable(a.m, name, 0), ODVGP_OK);
+            CHECK_INT(odvgp_slot_at(a.m, frozen)->trainable, 0);
+            old = NEW(odvgp_real *, count);
+            for (s = 0; s < count; s++) old[s] = values(&a, odvgp_slot_at(a.m, s)->name);
+            for (s = 0; s < 5; s++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            for (s = 0; s < count; s++) {
+                const odvgp_slot *t = odvgp_slot_at(a.m, s);
+                odvgp_real *v = values(&a, t->name);
+                int same = memcmp(v, old[s], (size_t)t->count * sizeof *v) == 0;
+                /* a natural step moves q_mu and q_sqrt together or not at all */
+                int still = s == frozen || (natgrad && t->natgrad && odvgp_slot_at(a.m, frozen)->natgrad);
+                CHECK_SAY(same == still, "with %s frozen, %s %s", name, t->name, same ? "does not move" : "moves");
+                free(v), free(old[s]);
+            }
+            free(old);
+            drop(&a);
+        }
+    }
+    {   /* a star stands for all that begin so */
+        odvgp_config c = config(30, 2, 2, 4, 5);
+        made a = make(&c, kernels[0]);
+        CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
+        for (s = 0; s < odvgp_slot_count(a.m); s++) CHECK_INT(odvgp_slot_at(a.m, s)->trainable, strncmp(odvgp_slot_at(a.m, s)->name, "kernel.", 7) != 0);
+        CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1*", 1), ODVGP_OK);
+        CHECK(slot(&a, "kernel.1.variance")->trainable && !slot(&a, "kernel.0.variance")->trainable);
+        CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.", 0), ODVGP_E_NAME);
+        CHECK_STATUS(odvgp_set_trainable(a.m, "x*", 0), ODVGP_E_NAME);
+        drop(&a);
+    }
+}
+/*  The final theta, a bound with its gradient, predictions: one buffer of bits. */
+static size_t run_bits(const odvgp_config *cfg, int steps, uint64_t data_seed, odvgp_real **bits) {
+    made a;
+    size_t n, at = 0;
+    odvgp_real *b, e, kl;
+    int i, s;
+    test_seed = data_seed;
+    a = make(cfg, kernels[0]);
+    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+    for (i = 0; i < steps; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    n = 2 * (size_t)odvgp_param_count(a.m) + 2 + 2 * (size_t)(a.P * a.N) + 400 * (size_t)a.P;
+    b = *bits = NEW(odvgp_real, n);
+    for (s = 0; s < odvgp_slot_count(a.m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(a.m, s);
+        if (t->count) CHECK_STATUS(odvgp_get(a.m, t->name, b + at, t->count), ODVGP_OK);
+        at += (size_t)t->count;
+    }
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, &kl, b + at, NULL), ODVGP_OK);
+    at += (size_t)odvgp_param_count(a.m);
+    b[at++] = e;
+    b[at++] = kl;
+    predict(&a, a.X, a.N, b + at, b + at + a.P * a.N, NULL);
+    at += 2 * (size_t)(a.P * a.N);
+    predict(&a, a.X, 20, NULL, NULL, b + at);
+    at += 400 * (size_t)a.P;
+    CHECK(at == n);
+    drop(&a);
+    return n;
+}
+TEST(the_same_seed_gives_the_same_bits) {
+    odvgp_config c = config(50, 2, 2, 6, 8);
+    odvgp_real *a, *b;
+    size_t n;
+    c.batch = 16;
+    c.gamma_batch = 3;
+    c.lr.end = (odvgp_real)0.01;
+    c.seed = 5;
+    n = run_bits(&c, 20, 222, &a);
+    CHECK_INT(run_bits(&c, 20, 222, &b), n);
+    CHECK_BITS(a, b, n * sizeof *a);
+    free(b);
+    c.seed = 6;
+    run_bits(&c, 20, 222, &b);
+    CHECK(memcmp(a, b, n * sizeof *a) != 0);
+    free(a), free(b);
+}
+/*  Sizes at which operations are cut. The bits do not tell how many tasks there were. */
+TEST(any_number_of_tasks_gives_the_same_bits) {
+    static const int counts[] = {1, 2, 3, 7};
+    int orth, natgrad, t;
+    for (orth = 0; orth < 2; orth++)
+        for (natgrad = 0; natgrad < 2; natgrad++) {
+            odvgp_config c = config(300, 3, 2, 70, orth ? 150 : 0);
+            odvgp_real *first = NULL, *bits;
+            size_t n = 0;
+            c.jitter_rel = (odvgp_real)1e-4;
+            c.natgrad = natgrad;
+            c.param = orth == natgrad ? ODVGP_WHITENED : ODVGP_PRIMAL;
+            c.batch = 200;
+            c.tile = 150;
+            c.gamma_batch = 90;
+            for (t = 0; t < 4; t++) {
+                c.threads.run = run_mixed;
+                c.threads.count = counts[t];
+                n = run_bits(&c, 3, 223, t ? &bits : &first);
+                if (!t) continue;
+                CHECK_SAY(memcmp(bits, first, n * sizeof *bits) == 0, "orth %d natgrad %d: %d tasks give other bits than 1", orth, natgrad, counts[t]);
+                free(bits);
+            }
+            memset(&c.threads, 0, sizeof c.threads); /* and none at all */
+            run_bits(&c, 3, 223, &bits);
+            CHECK_BITS(bits, first, n * sizeof *bits);
+            free(bits);
+            free(first);
+        }
+}
+TEST(every_instruction_set_and_every_tile_agree) {
+    static const odvgp_isa isas[] = {ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512};
+    static const ptrdiff_t tiles[] = {0, 1, 7, 64, 1000};
+    size_t i, n = 0, j;
+    odvgp_real *first = NULL, *other;
+    odvgp_config c = config(130, 3, 2, 30, 40);
+    c.jitter_rel = (odvgp_real)1e-4;
+    c.lr.end = (odvgp_real)1e-3;
+    for (i = 0; i < 8; i++) {
+        double worst = 0, most = 0;
+        size_t bytes;
+        c.isa = i < 3 ? isas[i] : ODVGP_ISA_AUTO;
+        c.tile = i < 3 ? 0 : tiles[i - 3];
+        c.kernel = "rbf";
+        if (odvgp_model_size(&c, &bytes, NULL) == ODVGP_E_UNSUPPORTED) continue;
+        n = run_bits(&c, 0, 224, i ? &other : &first);
+        if (!i) continue;
+        for (j = 0; j < n; j++) {
+            double d = fabs((double)first[j] - (double)other[j]);
+            if (fabs((double)first[j]) > most) most = fabs((double)first[j]);
+            if (!(d <= worst)) worst = d;
+        }
+        CHECK_SAY(worst <= 1e5 * EPS * most, "instruction set %d, tile %ld: differs by %.3g of %.3g", (int)c.isa, (long)c.tile, worst, most);
+        free(other);
+    }
+    free(first);
+}
+
+/* ---- the order of updates, schedules, Adam's coordinates ---- */
+
+/*  JOINT takes both from the old point; NATGRAD_FIRST gives Adam the new q, ADAM_FIRST gives the natural step the new other slots. */
+TEST(orders_of_updates) {
+    int update, i;
+    for (update = ODVGP_JOINT; update <= ODVGP_ADAM_FIRST; update++) {
+        odvgp_config c = config(20, 2, 2, 4, 5);
+        made a, b, d;
+        c.gamma_batch = 0;
+        c.natgrad_step.end = (odvgp_real)0.3;
+        c.lr.end = (odvgp_real)0.05;
+        c.update = (odvgp_update)update;
+        test_seed = 230;
+        a = make(&c, kernels[0]);
+        c.update = ODVGP_JOINT;
+        test_seed = 230;
+        b = make(&c, kernels[0]);
+        test_seed = 230;
+        d = make(&c, kernels[0]);
+        CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+        /* by hand: Adam alone on a model whose q is frozen, the natural step alone */
+        CHECK_STATUS(odvgp_set_trainable(b.m, "q_*", 0), ODVGP_OK);
+        if (update == ODVGP_NATGRAD_FIRST) CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
+        if (update == ODVGP_ADAM_FIRST) CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_natgrad_step(d.m, d.X, d.Y, d.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK); /* for JOINT */
+        for (i = 0; i < odvgp_slot_count(a.m); i++) {
+            const odvgp_slot *s = odvgp_slot_at(a.m, i);
+            odvgp_real *va = values(&a, s->name), *vb = values(update == ODVGP_JOINT && s->natgrad ? &d : &b, s->name);
+            CHECK_SAY(test_max_diff(va, vb, s->count) <= 100 * EPS * test_max_abs(va, s->count), "update order %d: %s differs by %.3g", update, s->name, test_max_diff(va, vb, s->count));
+            free(va), free(vb);
+        }
+        drop(&a);
+        drop(&b);
+        drop(&d);
+    }
+}
+TEST(schedules) {
+    odvgp_config c = config(10, 1, 1, 3, 0);
+    made a;
+    odvgp_report r;
+    int i;
+    c.natgrad_step.kind = ODVGP_LOGLINEAR;
+    c.natgrad_step.start = (odvgp_real)1e-4;
+    c.natgrad_step.end = (odvgp_real)0.1;
+    c.natgrad_step.steps = 6;
+    c.lr.kind = ODVGP_LINEAR;
+    c.lr.start = 0;
+    c.lr.end = (odvgp_real)0.01;
+    c.lr.steps = 5;
+    test_seed = 231;
+    a = make(&c, "rbf");
+    for (i = 0; i < 10; i++) {
+        CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
+        CHECK_NEAR(r.lr, i < 5 ? 0.01 * i / 5 : 0.01, 4 * EPS);
+        CHECK_NEAR(r.natgrad_step, i < 6 ? 1e-4 * pow(1000, i / 6.0) : 0.1, 20 * EPS);
+        CHECK_INT(r.step, i + 1);
+    }
+    drop(&a);
+}
+/*  The first Adam step with eps = 0 moves each number by the learning rate, against its gradient: positive ones in their unbounded
+    coordinate, a_gamma in D a, so by lr / D with D = diag(K_gamma - K_gb Kb^-1 K_bg). */
+TEST(adam_moves_in_its_coordinates) {
+    int coords, positive, i;
+    ptrdiff_t j;
+    for (coords = 0; coords < 2; coords++)
+        for (positive = 0; positive < 2; positive++) {
+            odvgp_config c = config(20, 2, 1, 4, 6);
+            made a;
+            odvgp_real *grad, *D = NEW(odvgp_real, 6);
+            const double lr = 0.01;
+            c.adam_eps = 0;
+            c.lr.end = (odvgp_real)lr;
+            c.natgrad = 0;
+            c.gamma_batch = 0;
+            c.gamma_coords = coords ? ODVGP_GAMMA_SCALED : ODVGP_GAMMA_PLAIN;
+            c.positive = (odvgp_positive)positive;
+            test_seed = 232;
+            a = make(&c, kernels[0]);
+            for (j = 0; j < 6; j++) D[j] = 1;
+            if (coords) { /* the residual variance at gamma, from the joint prior */
+                odvgp_real *zg = values(&a, "Z_gamma"), *zb = values(&a, "Z_beta");
+                wide *b, *g, *K, *C, *L, prior;
+                read_kernel(&a);
+                b = ref_copy(zb, 4 * 2), g = ref_copy(zg, 6 * 2);
+                K = ref_K(&a.k, 2, b, 4, b, 4);
+                for (i = 0; i < 4; i++) K[i * 4 + i] += (wide)c.jitter;
+                L = ref_new(16);
+                CHECK(ref_chol(4, K, L));
+                C = ref_K(&a.k, 2, b, 4, g, 6);
+                ref_solve_lower(0, 4, 6, L, C);
+                prior = ref_k(&a.k, 2, g, g);
+                for (j = 0; j < 6; j++) {
+                    wide d = prior;
+                    for (i = 0; i < 4; i++) d -= C[i * 6 + j] * C[i * 6 + j];
+                    D[j] = (odvgp_real)(d > prior / 100 ? d : prior / 100);
+                }
+                free(zg), free(zb), free(b), free(g), free(K), free(L), free(C);
+            }
+            grad = NEW(odvgp_real, odvgp_param_count(a.m));
+            elbo_of(&a, NULL, grad);
+            for (i = 0; i < odvgp_slot_count(a.m); i++) {
+                const odvgp_slot *s = odvgp_slot_at(a.m, i);
+                odvgp_real *before = values(&a, s->name), *after;
+                made b;
+                test_seed = 232;
+                b = make(&c, kernels[0]);
+                CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
+                after = values(&b, s->name);
+                for (j = 0; j < s->count; j++) {
+                    double g = (double)grad[s->offset + j], x = (double)before[j], y = (double)after[j], move = lr / (!strcmp(s->name, "a_gamma") ? (double)D[j] : 1.0);
+                    if (s->lower && j % 4 > j / 4 % 4) {
+                        CHECK(y == 0);
+                        continue;
+                    }
+                    if (s->positive) {
+                        x = positive == ODVGP_EXP ? log(x) : log(expm1(x));
+                        y = positive == ODVGP_EXP ? log(y) : log(expm1(y));
+                    }
+                    if (fabs(g) > 1e-3) CHECK_SAY(fabs(y - x + (g > 0 ? move : -move)) <= 2e3 * EPS * (1 + fabs(x)), "%s[%ld] moves by %.9g, not %.9g", s->name, (long)j, y - x, g > 0 ? -move : move);
+                }
+                free(before), free(after);
+                drop(&b);
+            }
+            free(grad), free(D);
+            drop(&a);
+        }
+}
+static int stop_at_seven(void *user, const odvgp_report *report) {
+    ++*(int *)user;
+    return report->step == 7;
+}
+TEST(fit_can_be_stopped) {
+    odvgp_config c = config(10, 1, 1, 3, 0);
+    made a;
+    int calls = 0;
+    test_seed = 233;
+    a = make(&c, "rbf");
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 100, stop_at_seven, &calls), ODVGP_E_STOPPED);
+    CHECK_INT(calls, 7);
+    CHECK_INT(odvgp_steps_done(a.m), 7);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+    CHECK_INT(odvgp_steps_done(a.m), 10);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 0, NULL, NULL), ODVGP_OK);
+    drop(&a);
+}
+
+/* ---- the start ---- */
+
+static int row_among(const odvgp_real *row, const odvgp_real *rows, ptrdiff_t n, ptrdiff_t D) {
+    ptrdiff_t i, hits = 0;
+    for (i = 0; i < n; i++) hits += memcmp(row, rows + i * D, (size_t)D * sizeof *row) == 0;
+    return (int)hits;
+}
+TEST(a_start_from_the_data) {
+    int repeat;
+    for (repeat = 0; repeat < 2; repeat++) {
+        odvgp_config c = config(80, 2, 1, 10, 20);
+        made a;
+        odvgp_real *zb, *zg, *ls, *v;
+        ptrdiff_t i, j;
+        double median, low = 1e300;
+        test_seed = 240;
+        c.noise_variance = (odvgp_real)0.2;
+        a = make(&c, kernels[0]);
+        for (i = 0; repeat && i < 80; i++) /* every row four times: 20 distinct ones */
+            memcpy(a.X + i * 2, a.X + i % 20 * 2, 2 * sizeof *a.X);
+        CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+        zb = values(&a, "Z_beta");
+        zg = values(&a, "Z_gamma");
+        for (i = 0; i < 20; i++) {
+            CHECK(row_among(zg + i * 2, a.X, 80, 2) >= 1); /* a row of the data */
+            CHECK_INT(row_among(zg + i * 2, zg, 20, 2), 1); /* another one each time */
+        }
+        for (i = 0; i < 10; i++)
+            for (j = 0; j < i; j++) {
+                double d = hypot((double)(zb[i * 2] - zb[j * 2]), (double)(zb[i * 2 + 1] - zb[j * 2 + 1]));
+                if (d < low) low = d;
+            }
+        CHECK_SAY(low > 0.1, "two inducing points are %.3g apart", low);
+        /* lengthscales: between a twentieth and once the spread of the data; the given ones (the expression says 1) stay */
+        ls = values(&a, "kernel.0.lengthscale");
+        CHECK(slot(&a, "kernel.0.lengthscale")->count == 1 && ls[0] > 0);
+        v = values(&a, "noise_variance");
+        CHECK(repeat || v[0] == (odvgp_real)0.15 || v[0] == (odvgp_real)0.2);
+        median = (double)ls[0];
+        CHECK(median == median);
+        free(zb), free(zg), free(ls), free(v);
+        drop(&a);
+    }
+}
+TEST(hyperparameters_that_are_not_given_come_from_the_data) {
+    odvgp_config c = odvgp_config_defaults(200, 3, 1, 10, 0);
+    odvgp_model *m;
+    odvgp_real X[600], Y[200], v;
+    int i;
+    double sum = 0, square = 0, variance;
+    test_seed = 241;
+    for (i = 0; i < 600; i++) X[i] = (odvgp_real)(100 * test_normal());
+    for (i = 0; i < 200; i++) {
+        Y[i] = (odvgp_real)(7 + 3 * test_normal());
+        sum += (double)Y[i] / 200;
+    }
+    for (i = 0; i < 200; i++) square += ((double)Y[i] - sum) * ((double)Y[i] - sum);
+    variance = square / 200;
+    c.kernel = "matern52(12.5) + rbf(variance=2.25) + rbf";
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+    CHECK(v == (odvgp_real)12.5);
+    CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1), ODVGP_OK);
+    CHECK(v == (odvgp_real)2.25);
+    CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, variance, 1e-5 * variance);
+    CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", &v, 1), ODVGP_OK); /* of the order of the median distance, 237 */
+    CHECK_SAY(v > 20 && v < 500, "lengthscale %.3g", (double)v);
+    CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, variance / 10, 1e-5 * variance);
+    odvgp_model_free(m);
+    c.noise_variance = (odvgp_real)0.5;
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
+    CHECK(v == (odvgp_real)0.5);
+    odvgp_model_free(m);
+}
+TEST(training_starts_at_the_prior) {
+    int orth, param;
+    test_seed = 242;
+    for (orth = 0; orth < 2; orth++)
+        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+            odvgp_config c = config(20, 2, 2, 5, orth ? 6 : 0);
+            made a;
+            double kl;
+            odvgp_real mean[40], var[40], *q;
+            ptrdiff_t i;
+            wide x[2] = {0, 0};
+            c.param = (odvgp_param)param;
+            c.jitter = (odvgp_real)1e-5;
+            a = make(&c, kernels[0]);
+            CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+            elbo_of(&a, &kl, NULL);
+            CHECK_NEAR(kl, 0, BY_PRECISION(1e-9, 1e-3));
+            predict(&a, a.X, 20, mean, var, NULL);
+            read_kernel(&a);
+            for (i = 0; i < 40; i++) {
+                CHECK(mean[i] == 0);
+                CHECK_NEAR(var[i], ref_k(&a.k, 2, x, x), BY_PRECISION(1e-9, 1e-3));
+            }
+            drop(&a);
+            c.q_init = ODVGP_Q_IDENTITY;
+            a = make(&c, kernels[0]);
+            CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
+            q = values(&a, "q_sqrt");
+            for (i = 0; i < 50; i++) CHECK(q[i] == (i % 5 == i / 5 % 5));
+            free(q);
+            drop(&a);
+        }
+}
+
+/* ---- prediction ---- */
+
+TEST(scales_are_undone) {
+    odvgp_config c = config(30, 2, 2, 5, 6);
+    made a;
+    odvgp_real xm[2] = {(odvgp_real)3.5, (odvgp_real)-0.25}, xs[2] = {2, (odvgp_real)0.5}, ym[2] = {10, -7}, ys[2] = {(odvgp_real)1.5, (odvgp_real)0.25}, raw[60], Yraw[60], m0[60], v0[60], y0[60], l0[30], m1[60], v1[60], y1[60],
+               l1[30], *c0 = NEW(odvgp_real, 1800), *c1 = NEW(odvgp_real, 1800);
+    odvgp_scales scales = {xm, xs, ym, ys};
+    const odvgp_predictor *p0 = NULL, *p1 = NULL;
+    size_t bytes, need;
+    void *b0, *b1, *scratch;
+    ptrdiff_t i, q;
+    test_seed = 250;
+    c.mean_function = ODVGP_MEANFN_LINEAR;
+    a = make(&c, kernels[0]);
+    bytes = odvgp_predictor_size(a.m);
+    b0 = test_alloc(bytes), b1 = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, b0, bytes, &p0, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_freeze(a.m, &scales, b1, bytes, &p1, NULL), ODVGP_OK);
+    CHECK_INT(odvgp_predictor_inputs(p1), 2);
+    CHECK_INT(odvgp_predictor_outputs(p1), 2);
+    for (i = 0; i < 60; i++) {
+        raw[i] = xm[i % 2] + xs[i % 2] * a.X[i];
+        Yraw[i] = ym[i % 2] + ys[i % 2] * a.Y[i];
+    }
+    need = odvgp_predict_scratch(p0, 30);
+    CHECK(need == odvgp_predict_scratch(p1, 30));
+    scratch = test_alloc(need);
+    CHECK_STATUS(odvgp_predict(p0, a.X, 30, m0, v0, y0, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict(p1, raw, 30, m1, v1, y1, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_logp(p0, a.X, a.Y, 30, l0, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_logp(p1, raw, Yraw, 30, l1, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_cov(p0, a.X, 30, NULL, c0, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_cov(p1, raw, 30, NULL, c1, scratch, need), ODVGP_OK);
+    for (q = 0; q < 2; q++)
+        for (i = 0; i < 30; i++) {
+            double s = (double)ys[q], logp = 0;
+            ptrdiff_t k = q * 30 + i, j;
+            CHECK_NEAR(m1[k], (double)ym[q] + s * (double)m0[k], 400 * EPS * 10);
+            CHECK_NEAR(v1[k], s * s * (double)v0[k], 400 * EPS * s * s);
+            CHECK_NEAR(y0[k], (double)v0[k] + 0.15, 40 * EPS);
+            CHECK_NEAR(y1[k], s * s * (double)y0[k], 400 * EPS * s * s);
+            for (j = 0; j < 30; j++) {
+                CHECK_NEAR(c1[k * 30 + j], s * s * (double)c0[k * 30 + j], 400 * EPS * s * s);
+                CHECK(c0[k * 30 + j] == c0[(q * 30 + j) * 30 + i]); /* symmetric */
+            }
+            CHECK_NEAR(c0[k * 30 + i], v0[k], 400 * EPS);
+            if (q) continue;
+            for (j = 0; j < 2; j++) { /* log N(y; mean, var_y), summed over outputs */
+                double v = (double)y0[j * 30 + i], d = (double)a.Y[i * 2 + j] - (double)m0[j * 30 + i];
+                logp -= 0.5 * (log(2 * 3.14159265358979323846 * v) + d * d / v);
+            }
+            CHECK_NEAR(l0[i], logp, 400 * EPS * (1 + fabs(logp)));
+            CHECK_NEAR(l1[i], logp - log(1.5) - log(0.25), 4000 * EPS * (1 + fabs(logp)));
+        }
+    free(b0), free(b1), free(scratch), free(c0), free(c1);
+    drop(&a);
+}
+TEST(turns_do_not_change_predictions) { /* scratch for 1, 2, 7, 100 rows */
+    static const ptrdiff_t turns[] = {1, 2, 7, 100, 600};
+    odvgp_config c = config(40, 3, 2, 30, 70);
+    made a;
+    const ptrdiff_t n = 550;
+    odvgp_real *X = NEW(odvgp_real, n * 3), *Y = NEW(odvgp_real, n * 2), *m0 = NEW(odvgp_real, n * 2), *v0 = NEW(odvgp_real, n * 2), *m1 = NEW(odvgp_real, n * 2), *v1 = NEW(odvgp_real, n * 2), *l0 = NEW(odvgp_real, n), *l1 = NEW(odvgp_real, n);
+    const odvgp_predictor *p = NULL;
+    size_t bytes, need;
+    void *block, *scratch;
+    ptrdiff_t i, t, rows;
+    test_seed = 251;
+    a = make(&c, kernels[3]);
+    for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-2, 2);
+    for (i = 0; i < n * 2; i++) Y[i] = (odvgp_real)test_between(-2, 2);
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    for (t = 0; t < 5; t++) {
+        need = odvgp_predict_scratch(p, turns[t]);
+        scratch = test_alloc(need);
+        CHECK_STATUS(odvgp_predict(p, X, n, t ? m1 : m0, t ? v1 : v0, NULL, scratch, need), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict_logp(p, X, Y, n, t ? l1 : l0, scratch, need), ODVGP_OK);
+        if (t) {
+            CHECK(test_max_diff(m0, m1, n * 2) <= 500 * EPS * (1 + test_max_abs(m0, n * 2)));
+            CHECK(test_max_diff(v0, v1, n * 2) <= 2000 * EPS * test_max_abs(v0, n * 2));
+            CHECK(test_max_diff(l0, l1, n) <= 4000 * EPS * test_max_abs(l0, n));
+        }
+        for (rows = 1; rows <= 9; rows += t == 4 ? 1 : 9) { /* few rows take another path */
+            CHECK_STATUS(odvgp_predict(p, X, rows, m1, v1, NULL, scratch, need), ODVGP_OK);
+            for (i = 0; i < rows; i++) {
+                CHECK_NEAR(m1[rows + i], m0[n + i], 500 * EPS * (1 + test_max_abs(m0, n * 2)));
+                CHECK_NEAR(v1[rows + i], v0[n + i], 2000 * EPS * test_max_abs(v0, n * 2));
+            }
+        }
+        /* the mean alone, the variance alone */
+        CHECK_STATUS(odvgp_predict(p, X, 20, m1, NULL, NULL, scratch, need), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict(p, X, 20, NULL, v1, NULL, scratch, need), ODVGP_OK);
+        for (i = 0; i < 20; i++) {
+            CHECK_NEAR(m1[i], m0[i], 500 * EPS * (1 + test_max_abs(m0, n * 2)));
+            CHECK_NEAR(v1[i], v0[i], 2000 * EPS * test_max_abs(v0, n * 2));
+        }
+        free(scratch);
+    }
+    CHECK_STATUS(odvgp_predict(p, NULL, 0, NULL, NULL, NULL, NULL, 0), ODVGP_OK);
+    free(X), free(Y), free(m0), free(v0), free(m1), free(v1), free(l0), free(l1), free(block);
+    drop(&a);
+}
+TEST(samples_have_the_predicted_moments) {
+    enum { n = 7, S = 6000 };
+    odvgp_config c = config(30, 2, 2, 5, 6);
+    made a;
+    odvgp_real X[2 * n], mean[2 * n], cov[2 * n * n], *f = NEW(odvgp_real, S * 2 * n), *g = NEW(odvgp_real, S * 2 * n);
+    const odvgp_predictor *p = NULL;
+    size_t bytes, need;
+    void *block, *scratch;
+    ptrdiff_t i, j, q, s;
+    test_seed = 252;
+    a = make(&c, kernels[0]);
+    for (i = 0; i < 2 * n; i++) X[i] = (odvgp_real)test_between(-2, 2);
+    X[4] = X[0], X[5] = X[1]; /* row 2 is row 0: the covariance is singular */
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    need = odvgp_sample_scratch(p, n);
+    scratch = test_alloc(need);
+    CHECK_STATUS(odvgp_predict_cov(p, X, n, mean, cov, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_sample(p, X, n, S, 9, f, scratch, need), ODVGP_OK);
+    for (q = 0; q < 2; q++)
+        for (i = 0; i < n; i++)
+            for (j = 0; j <= i; j++) {
+                double m = 0, v = 0, si = sqrt((double)cov[(q * n + i) * n + i]), sj = sqrt((double)cov[(q * n + j) * n + j]);
+                for (s = 0; s < S; s++) {
+                    double x = (double)f[(s * 2 + q) * n + i] - (double)mean[q * n + i], y = (double)f[(s * 2 + q) * n + j] - (double)mean[q * n + j];
+                    m += x / S;
+                    v += x * y / S;
+                }
+                CHECK_NEAR(m, 0, 4.5 * si / sqrt((double)S));
+                CHECK_NEAR(v, cov[(q * n + i) * n + j], 4.5 * sqrt(2.0) * si * sj / sqrt((double)S));
+            }
+    {   /* outputs are independent of each other, samples too */
+        double across = 0, along = 0, s0 = sqrt((double)cov[0]), s1 = sqrt((double)cov[n * n]);
+        for (s = 0; s + 1 < S; s++) {
+            across += ((double)f[s * 2 * n] - (double)mean[0]) * ((double)f[(s * 2 + 1) * n] - (double)mean[n]) / S;
+            along += ((double)f[s * 2 * n] - (double)mean[0]) * ((double)f[(s + 1) * 2 * n] - (double)mean[0]) / S;
+        }
+        CHECK_NEAR(across, 0, 4.5 * s0 * s1 / sqrt((double)S));
+        CHECK_NEAR(along, 0, 4.5 * s0 * s0 / sqrt((double)S));
+    }
+    for (s = 0; s < 50; s++) CHECK_NEAR(f[s * 2 * n], f[s * 2 * n + 2], BY_PRECISION(1e-6, 2e-2)); /* equal rows, equal samples */
+    CHECK_STATUS(odvgp_sample(p, X, n, 3, 9, g, scratch, need), ODVGP_OK);
+    CHECK_BITS(f, g, 3 * 2 * n * sizeof *f); /* sample s depends on the seed and s alone */
+    CHECK_STATUS(odvgp_sample(p, X, n, 3, 10, g, scratch, need), ODVGP_OK);
+    CHECK(memcmp(f, g, 3 * 2 * n * sizeof *f) != 0);
+    free(f), free(g), free(block), free(scratch);
+    drop(&a);
+}
+TEST(predict_once_is_freeze_and_predict) {
+    odvgp_config c = config(30, 2, 2, 5, 6);
+    made a;
+    odvgp_real m0[60], v0[60], m1[60], v1[60];
+    test_seed = 253;
+    a = make(&c, kernels[0]);
+    predict(&a, a.X, 30, m0, v0, NULL);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, v1, NULL), ODVGP_OK);
+    CHECK_BITS(m0, m1, sizeof m0);
+    CHECK_BITS(v0, v1, sizeof v0);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 0, m1, v1, NULL), ODVGP_OK);
+    drop(&a);
+}
+
+int main(int argc, char **argv) {
+    test_begin(argc, argv);
+    RUN(every_member_is_its_own_gaussian);
+    RUN(orth_without_gamma_is_coupled);
+    RUN(gradients_are_those_of_the_bound);
+    RUN(sampled_columns_are_unbiased);
+    RUN(minibatches_are_unbiased);
+    RUN(steps_see_every_row_once_an_epoch);
+    RUN(a_unit_natural_step_lands_on_the_optimum);
+    RUN(all_rows_as_inducing_points_give_the_exact_gp);
+    RUN(values_set_are_values_used);
+    RUN(slots_tell_the_truth);
+    RUN(training_raises_the_bound);
+    RUN(frozen_slots_keep_their_bits);
+    RUN(the_same_seed_gives_the_same_bits);
+    RUN(any_number_of_tasks_gives_the_same_bits);
+    RUN(every_instruction_set_and_every_tile_agree);
+    RUN(orders_of_updates);
+    RUN(schedules);
+    RUN(adam_moves_in_its_coordinates);
+    RUN(fit_can_be_stopped);
+    RUN(a_start_from_the_data);
+    RUN(hyperparameters_that_are_not_given_come_from_the_data);
+    RUN(training_starts_at_the_prior);
+    RUN(scales_are_undone);
+    RUN(turns_do_not_change_predictions);
+    RUN(samples_have_the_predicted_moments);
+    RUN(predict_once_is_freeze_and_predict);
+    return test_end();
+}
