@@ -58,8 +58,11 @@ CONTENTS                                                        (search for the 
       >>predictor       the frozen model: mean, variance, covariance, samples, densities
       >>params          the parameter vector and its slots
       >>tape            matrix operations and their adjoints, in head and tile segments
-      >>model           layout, bounds, gradients, freezing
-      >>parts           mean parts and covariance parts of the family (within the model's layout)
+      >>model           the struct, the config and its checks, slots, q(u) in whitened coordinates
+      >>parts           mean parts and covariance parts of the family
+      >>layout          the tape of a model, its block, parameters in and out
+      >>bound           the evidence lower bound and its gradient
+      >>freeze          from a model to a predictor
       >>natgrad         natural gradient steps from two vectors
       >>adam            Adam, schedules, the training step and its safeguards
       >>init            k-means, subsets, hyperparameters from the data
@@ -69,7 +72,8 @@ CONTENTS                                                        (search for the 
 
 >>conventions
     N data rows, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|, Mg = |gamma| inducing points.
-    X [N,D], Y [N,P], Z [M,D]: row-major, no padding. mean, var [P,n]: one row per output. Lower triangles; `ld` counts elements.
+    X [N,D], Y [N,P], Z [M,D]: row-major, no padding. mean, var [P,n]: one row per output. Lower triangles.
+    `ld` counts elements.
     Kb = K(Z_beta,Z_beta) + jitter I = L L^T,  A = L^-1 K(Z_beta,X),  c = L^-1 K(Z_beta,Z_gamma) a_gamma.
     q(u) on beta has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T L^T when whitened.
     elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p), a lower bound of log p(y), in nats for all N rows.
@@ -80,14 +84,17 @@ CONTENTS                                                        (search for the 
     ODVGP_STATIC                       -         every function static (one translation unit)
     ODVGP_API                          extern    linkage of public functions, for instance __declspec(dllexport)
     ODVGP_FLOAT                        -         float instead of double; names begin with odvgpf_; both can live in one program
-    ODVGP_KEEP_NAMES                   -         with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x behind the header (one precision per file)
+    ODVGP_KEEP_NAMES                   -         with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x behind the header (one
+                                                 precision per file)
     ODVGP_ASSERT(x)                    assert    checks for broken callers; define as ((void)0) to remove
-    ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create, odvgp_predict_once)
+    ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create,
+                                                 odvgp_predict_once)
     ODVGP_NO_STDIO                     -         no FILE: the two calls that take a path are left out
     ODVGP_NO_SIMD                      -         plain C only
     ODVGP_NO_AVX2, ODVGP_NO_AVX512     -         leave one instruction set out
     ODVGP_USE_PTHREADS                 -         compile the ready-made thread pool (link with -pthread)
-    ODVGP_USE_CBLAS                    -         send large products to a CBLAS; <cblas.h> is included, bits may depend on threads then
+    ODVGP_USE_CBLAS                    -         send large products to a CBLAS; <cblas.h> is included, bits may depend on
+                                                 threads then
     ODVGP_MAX_LEAVES                   8         most terms of a kernel expression
 
 >>manual
@@ -96,37 +103,41 @@ CONTENTS                                                        (search for the 
     ORTH     mean_part = ODVGP_MEAN_ORTH, cov_part = ODVGP_COV_DENSE     Salimbeni et al. 2018, eq. 11
     odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
     gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
-  Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens the
-    variance and the mean, more gamma the mean alone, at a cost that is only linear.
-  Units. The library takes X and Y as they are. odvgp_model_create standardises copies of nothing: scale your inputs, or give the
-    predictor the scales (odvgp_freeze takes them) as the command-line tool does. Hyperparameters that the kernel expression does not
-    give are taken from the data by odvgp_init_data (median distance, variance of the targets).
-  Memory. odvgp_model_size says how many bytes training needs; it does not grow with N. odvgp_predictor_size the same for serving.
-    Stack use is below 64 KiB in every call.
-  Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error outputs
-    keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
-  Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the value is
-    raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It decays again.
+  Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
+    the variance and the mean, more gamma the mean alone, at a cost that is only linear.
+  Units. The library takes X and Y as they are and scales nothing: standardise your columns, and give the scales to odvgp_freeze
+    if predictions shall undo them, as the command-line tool does. Hyperparameters that the kernel expression does not give are
+    taken from the data by odvgp_init_data (median distance, variance of the targets).
+  Memory. odvgp_model_size says how many bytes training needs; it does not grow with N. odvgp_predictor_size says the same for
+    serving. Stack use is below 64 KiB in every call, below 24 KiB in odvgp_predict.
+  Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
+    outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
+  Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the
+    value is raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It
+    decays again after 100 clean steps.
   Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
     A model is used by one thread at a time; a predictor is read-only, so any number share it, each with its own scratch.
   Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or fetch anything.
   Sources.
-    [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018, arXiv:1809.08820
+    [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018,
+              arXiv:1809.08820
     [NATGRAD] Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
     [SVGP]    Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]     Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes, AISTATS 2009
     [CHOL]    Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
     [ADAM]    Kingma, Ba: Adam, ICLR 2015
-    [PHILOX]  Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of counters; the mixer here is smaller)
+    [PHILOX]  Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of counters;
+              the mixer here is smaller)
 
 >>revisions
-    0.1.0  COUPLED and ORTH with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor, model files.
+    0.1.0  COUPLED and ORTH with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
+           model files.
 */
 
-/* ======================================================================================================================= */
-/*  >>api                                                                                                                  */
-/* ======================================================================================================================= */
+/* ====================================================================================================================== */
+/*  >>api                                                                                                                 */
+/* ====================================================================================================================== */
 #ifndef ODVGP__SHARED_H
 #define ODVGP__SHARED_H
 
@@ -143,18 +154,18 @@ CONTENTS                                                        (search for the 
 #endif
 
 /*  Every call that can fail returns one of these. */
-#define ODVGP_STATUS_LIST(X)                                                    \
-    X(OK, "ok")                                                                 \
-    X(E_ARG, "argument is NULL or out of range")                                \
-    X(E_SIZE, "size is zero, negative or too large for memory")                 \
-    X(E_MEMORY, "memory block too small, or the allocator failed")              \
-    X(E_NOT_PD, "matrix not positive definite, even at the largest jitter")     \
-    X(E_NAN, "NaN or infinity where a finite number is needed")                 \
-    X(E_KERNEL, "kernel expression not understood")                             \
-    X(E_NAME, "no parameter of this name")                                      \
-    X(E_UNSUPPORTED, "combination of options that does not exist")              \
-    X(E_FORMAT, "not a model file, or damaged")                                 \
-    X(E_IO, "file could not be read or written")                                \
+#define ODVGP_STATUS_LIST(X)                                                                                                   \
+    X(OK, "ok")                                                                                                                \
+    X(E_ARG, "argument is NULL or out of range")                                                                               \
+    X(E_SIZE, "size is zero, negative or too large for memory")                                                                \
+    X(E_MEMORY, "memory block too small, or the allocator failed")                                                             \
+    X(E_NOT_PD, "matrix not positive definite, even at the largest jitter")                                                    \
+    X(E_NAN, "NaN or infinity where a finite number is needed")                                                                \
+    X(E_KERNEL, "kernel expression not understood")                                                                            \
+    X(E_NAME, "no parameter of this name")                                                                                     \
+    X(E_UNSUPPORTED, "combination of options that does not exist")                                                             \
+    X(E_FORMAT, "not a model file, or damaged")                                                                                \
+    X(E_IO, "file could not be read or written")                                                                               \
     X(E_STOPPED, "stopped by the caller")
 typedef enum odvgp_status {
 #define ODVGP__X(name, text) ODVGP_##name,
@@ -230,72 +241,72 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float. */
+/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float.               */
 #ifdef ODVGP_FLOAT
-#define odvgp_real odvgpf_real
-#define odvgp_schedule odvgpf_schedule
-#define odvgp_config odvgpf_config
-#define odvgp_model odvgpf_model
-#define odvgp_predictor odvgpf_predictor
-#define odvgp_report odvgpf_report
-#define odvgp_slot odvgpf_slot
-#define odvgp_scales odvgpf_scales
-#define odvgp_pool odvgpf_pool
-#define odvgp_blas odvgpf_blas
-#define odvgp_config_defaults odvgpf_config_defaults
-#define odvgp_status_text odvgpf_status_text
-#define odvgp_fit odvgpf_fit
-#define odvgp_model_create odvgpf_model_create
-#define odvgp_model_free odvgpf_model_free
-#define odvgp_predict_once odvgpf_predict_once
-#define odvgp_model_size odvgpf_model_size
-#define odvgp_model_init odvgpf_model_init
-#define odvgp_model_config odvgpf_model_config
-#define odvgp_init_data odvgpf_init_data
-#define odvgp_init_q odvgpf_init_q
-#define odvgp_step odvgpf_step
-#define odvgp_step_batch odvgpf_step_batch
-#define odvgp_elbo odvgpf_elbo
-#define odvgp_elbo_columns odvgpf_elbo_columns
-#define odvgp_natgrad_step odvgpf_natgrad_step
-#define odvgp_slot_count odvgpf_slot_count
-#define odvgp_slot_at odvgpf_slot_at
-#define odvgp_slot_find odvgpf_slot_find
-#define odvgp_param_count odvgpf_param_count
-#define odvgp_get odvgpf_get
-#define odvgp_set odvgpf_set
-#define odvgp_set_trainable odvgpf_set_trainable
-#define odvgp_steps_done odvgpf_steps_done
-#define odvgp_model_events odvgpf_model_events
-#define odvgp_kernel_text odvgpf_kernel_text
-#define odvgp_predictor_size odvgpf_predictor_size
-#define odvgp_freeze odvgpf_freeze
-#define odvgp_predictor_inputs odvgpf_predictor_inputs
+#define odvgp_real              odvgpf_real
+#define odvgp_schedule          odvgpf_schedule
+#define odvgp_config            odvgpf_config
+#define odvgp_model             odvgpf_model
+#define odvgp_predictor         odvgpf_predictor
+#define odvgp_report            odvgpf_report
+#define odvgp_slot              odvgpf_slot
+#define odvgp_scales            odvgpf_scales
+#define odvgp_pool              odvgpf_pool
+#define odvgp_blas              odvgpf_blas
+#define odvgp_config_defaults   odvgpf_config_defaults
+#define odvgp_status_text       odvgpf_status_text
+#define odvgp_fit               odvgpf_fit
+#define odvgp_model_create      odvgpf_model_create
+#define odvgp_model_free        odvgpf_model_free
+#define odvgp_predict_once      odvgpf_predict_once
+#define odvgp_model_size        odvgpf_model_size
+#define odvgp_model_init        odvgpf_model_init
+#define odvgp_model_config      odvgpf_model_config
+#define odvgp_init_data         odvgpf_init_data
+#define odvgp_init_q            odvgpf_init_q
+#define odvgp_step              odvgpf_step
+#define odvgp_step_batch        odvgpf_step_batch
+#define odvgp_elbo              odvgpf_elbo
+#define odvgp_elbo_columns      odvgpf_elbo_columns
+#define odvgp_natgrad_step      odvgpf_natgrad_step
+#define odvgp_slot_count        odvgpf_slot_count
+#define odvgp_slot_at           odvgpf_slot_at
+#define odvgp_slot_find         odvgpf_slot_find
+#define odvgp_param_count       odvgpf_param_count
+#define odvgp_get               odvgpf_get
+#define odvgp_set               odvgpf_set
+#define odvgp_set_trainable     odvgpf_set_trainable
+#define odvgp_steps_done        odvgpf_steps_done
+#define odvgp_model_events      odvgpf_model_events
+#define odvgp_kernel_text       odvgpf_kernel_text
+#define odvgp_predictor_size    odvgpf_predictor_size
+#define odvgp_freeze            odvgpf_freeze
+#define odvgp_predictor_inputs  odvgpf_predictor_inputs
 #define odvgp_predictor_outputs odvgpf_predictor_outputs
-#define odvgp_predict_scratch odvgpf_predict_scratch
-#define odvgp_predict odvgpf_predict
-#define odvgp_predict_cov odvgpf_predict_cov
-#define odvgp_predict_logp odvgpf_predict_logp
-#define odvgp_sample_scratch odvgpf_sample_scratch
-#define odvgp_sample odvgpf_sample
-#define odvgp_save_size odvgpf_save_size
-#define odvgp_save odvgpf_save
-#define odvgp_load_size odvgpf_load_size
-#define odvgp_load odvgpf_load
-#define odvgp_load_predictor odvgpf_load_predictor
-#define odvgp_file_write odvgpf_file_write
-#define odvgp_file_read odvgpf_file_read
-#define odvgp_pool_size odvgpf_pool_size
-#define odvgp_pool_start odvgpf_pool_start
-#define odvgp_pool_stop odvgpf_pool_stop
-#define odvgp_blas_size odvgpf_blas_size
-#define odvgp_blas_init odvgpf_blas_init
-#define odvgp_blas_isa odvgpf_blas_isa
-#define odvgp_gemm odvgpf_gemm
-#define odvgp_syrk odvgpf_syrk
-#define odvgp_trmm odvgpf_trmm
-#define odvgp_trsm odvgpf_trsm
-#define odvgp_potrf odvgpf_potrf
+#define odvgp_predict_scratch   odvgpf_predict_scratch
+#define odvgp_predict           odvgpf_predict
+#define odvgp_predict_cov       odvgpf_predict_cov
+#define odvgp_predict_logp      odvgpf_predict_logp
+#define odvgp_sample_scratch    odvgpf_sample_scratch
+#define odvgp_sample            odvgpf_sample
+#define odvgp_save_size         odvgpf_save_size
+#define odvgp_save              odvgpf_save
+#define odvgp_load_size         odvgpf_load_size
+#define odvgp_load              odvgpf_load
+#define odvgp_load_predictor    odvgpf_load_predictor
+#define odvgp_file_write        odvgpf_file_write
+#define odvgp_file_read         odvgpf_file_read
+#define odvgp_pool_size         odvgpf_pool_size
+#define odvgp_pool_start        odvgpf_pool_start
+#define odvgp_pool_stop         odvgpf_pool_stop
+#define odvgp_blas_size         odvgpf_blas_size
+#define odvgp_blas_init         odvgpf_blas_init
+#define odvgp_blas_isa          odvgpf_blas_isa
+#define odvgp_gemm              odvgpf_gemm
+#define odvgp_syrk              odvgpf_syrk
+#define odvgp_trmm              odvgpf_trmm
+#define odvgp_trsm              odvgpf_trsm
+#define odvgp_potrf             odvgpf_potrf
 #endif
 
 #if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
@@ -331,16 +342,16 @@ typedef struct odvgp_schedule {
     ptrdiff_t steps;
 } odvgp_schedule;
 
-/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody. */
+/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
 typedef struct odvgp_config {
     /* sizes */
-    ptrdiff_t N;       /* data rows, >= 1; scales the likelihood to the whole set */
-    ptrdiff_t D;       /* inputs, >= 1 */
-    ptrdiff_t P;       /* outputs, >= 1 */
-    ptrdiff_t M;       /* |beta|, >= 1 */
-    ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
-    ptrdiff_t batch;   /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
-    ptrdiff_t tile;    /* rows worked on at once; 0: min(batch, 1024). Decides the memory, not the result */
+    ptrdiff_t N;           /* data rows, >= 1; scales the likelihood to the whole set */
+    ptrdiff_t D;           /* inputs, >= 1 */
+    ptrdiff_t P;           /* outputs, >= 1 */
+    ptrdiff_t M;           /* |beta|, >= 1 */
+    ptrdiff_t M_gamma;     /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
+    ptrdiff_t batch;       /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
+    ptrdiff_t tile;        /* rows worked on at once; 0: min(batch, 1024). Decides the memory, not the result */
     ptrdiff_t gamma_batch; /* gamma columns sampled for the KL per step, 0: all. Default min(M_gamma, 64) */
     /* the member */
     odvgp_mean_part mean_part;
@@ -354,9 +365,9 @@ typedef struct odvgp_config {
        rbf matern12 matern32 matern52. dims=0:3+5 means columns 0, 1, 2 and 5. Default "matern52 + rbf".
        Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
-    odvgp_real noise_variance;  /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
-    odvgp_positive positive;    /* how positive numbers are unbounded for Adam: log(1 + e^t), or e^t */
-    odvgp_q_init q_init;        /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
+    odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
+    odvgp_positive positive;   /* how positive numbers are unbounded for Adam: log(1 + e^t), or e^t */
+    odvgp_q_init q_init;       /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
     /* numerics */
     odvgp_real jitter;     /* absolute, >= 0. Default 0 */
     odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
@@ -366,9 +377,9 @@ typedef struct odvgp_config {
     odvgp_schedule natgrad_step; /* default constant 0.005 */
     odvgp_schedule lr;           /* Adam's learning rate, default constant 0.001 */
     odvgp_real adam_beta1, adam_beta2, adam_eps; /* 0.9, 0.999, 1e-8 */
-    int adam_eps_inside;         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
-    odvgp_update update;         /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
-    uint64_t seed;               /* of minibatches, sub-sampled columns and initialisation */
+    int adam_eps_inside;                         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
+    odvgp_update update; /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
+    uint64_t seed;       /* of minibatches, sub-sampled columns and initialisation */
     /* machine */
     odvgp_threads threads; /* {0}: serial */
     odvgp_isa isa;         /* AUTO, or forced for tests; forcing what the machine lacks is E_UNSUPPORTED */
@@ -379,10 +390,10 @@ typedef struct odvgp_predictor odvgp_predictor; /* a frozen model: one relocatab
 
 /*  What a step saw. elbo is the minibatch estimate at the parameters before the update. */
 typedef struct odvgp_report {
-    ptrdiff_t step;            /* steps done so far, this one included */
-    odvgp_real elbo;           /* N/B sum E_q[log p] - KL, nats for all N rows */
-    odvgp_real expected_loglik; /* its first term */
-    odvgp_real kl;             /* its second term (estimated, where gamma columns are sampled) */
+    ptrdiff_t step;              /* steps done so far, this one included */
+    odvgp_real elbo;             /* N/B sum E_q[log p] - KL, nats for all N rows */
+    odvgp_real expected_loglik;  /* its first term */
+    odvgp_real kl;               /* its second term (estimated, where gamma columns are sampled) */
     odvgp_real lr, natgrad_step; /* the step sizes used */
     odvgp_events events;
 } odvgp_report;
@@ -398,18 +409,18 @@ typedef struct odvgp_slot {
     int positive;       /* the vector holds an unbounded number, odvgp_get and odvgp_set the positive value */
     int lower;          /* lower triangular: entries above the diagonal are 0 and stay so */
     int trainable;
-    int natgrad;        /* moved by natural gradients */
+    int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale. */
+/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale.   */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
     const odvgp_real *y_mean, *y_scale; /* [P] */
 } odvgp_scales;
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_easy   five calls; memory from malloc                                                                            */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>api_easy   five calls; memory from malloc                                                                           */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults named above.
     ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
@@ -441,9 +452,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
                                           odvgp_real *var, odvgp_info *info);
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_staged   the caller's memory, one step at a time                                                                 */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>api_staged   the caller's memory, one step at a time                                                                */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  Bytes a model of this config needs, parameters, optimiser state, tape and scratch together; nothing grows with N.
     The size has slack for a block of any alignment.
@@ -451,31 +462,30 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
 /*  Make a model in a block of the caller's. The model lives in the block and needs no release.
-    Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says, else 1,
-    q_mu and a_gamma 0, q_sqrt the identity.
-    Returns  as odvgp_model_size, and E_MEMORY if bytes is too small; *model is NULL then */
+    Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says,
+    else 1, q_mu and a_gamma 0, q_sqrt the identity. Returns  as odvgp_model_size, and E_MEMORY if bytes is too small; *model
+    is NULL then */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
                                         odvgp_info *info);
 
 /*  The config as the model uses it: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
-/*  Start from the data: Z_beta by k-means++ and Lloyd's iterations (mini-batches of rows when N is large), Z_gamma a random subset of
-    distinct rows, hyperparameters that were not given by the median distance of rows and the variance of the targets, q at its start.
-    Repeated rows are used once while there are others.
+/*  Start from the data: Z_beta by k-means++ and Lloyd's iterations (mini-batches of rows when N is large), Z_gamma a random
+    subset of distinct rows, hyperparameters that were not given by the median distance of rows and the variance of the
+    targets, q at its start. Repeated rows are used once while there are others.
         X [N,D], Y [N,P]   N from the config
     Returns  OK | E_ARG | E_NAN (row in info)                  Cost  O(min(N, 50 M) M D) */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
-/*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is
-    the prior, or the identity. odvgp_init_data does it, too.
-    Returns  OK | E_ARG | E_NOT_PD */
+/*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
+    such that q(u) is the prior, or the identity. odvgp_init_data does it, too. Returns  OK | E_ARG | E_NOT_PD */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
     Natural step on q(u) on beta and Adam on the other trainable slots. Allocates nothing.
-    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max) they are taken
-    back, the step sizes are halved, and events.step_undone counts it.
+    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max) they are
+    taken back, the step sizes are halved, and events.step_undone counts it.
         report   may be NULL                                   X [N,D], Y [N,P]
     Returns  OK | E_ARG | E_NAN (in this batch: nothing was changed) | E_NOT_PD (only when even the first evaluation fails)
     Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
@@ -487,45 +497,47 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
                                         odvgp_report *report, odvgp_info *info);
 
 /*  The bound on the given rows, with the full KL: N/n sum E_q[log p] - KL. With n = N it is the bound itself.
-        elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that odvgp_get gives
+        elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that
+            odvgp_get gives
     Returns  OK | E_ARG | E_NAN | E_NOT_PD                     Cost  as a step, times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
                                   odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  The same with ORTH's gamma term of the KL estimated, as config.gamma_kl says, from the columns idx [count] (distinct, < M_gamma), scaled
-    by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative). */
+/*  The same with ORTH's gamma term of the KL estimated, as config.gamma_kl says, from the columns idx [count] (distinct, <
+    M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative). */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
                                           odvgp_real *grad, odvgp_info *info);
 
 /*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T),   j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
-    with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD] eq. 10; [ODVGP] eqs. 15b, 15c). With a Gaussian
-    likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step.
-    Returns  as odvgp_elbo; E_ARG if tau is out of range */
+    with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD] eq. 10; [ODVGP] eqs. 15b, 15c). With a
+    Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step. Returns
+    as odvgp_elbo; E_ARG if tau is out of range */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
 /*  Slots: the named parts of the parameter vector, in order. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);               /* NULL when out of range */
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);  /* NULL when there is none */
+ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);              /* NULL when out of range */
+ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name); /* NULL when there is none */
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
 /*  Read or write the values of one slot (count must match). Positive slots take and give positive values.
     Entries above the diagonal of a lower triangular slot are ignored.
     Returns  OK | E_ARG | E_NAME | E_NAN | E_SIZE (count) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
-ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values, ptrdiff_t count,
+                                 odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*". */
+/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*".            */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  The kernel as an expression with its current values, into text [size], always ended. Returns the length it would need, without the
-    final zero. */
+/*  The kernel as an expression with its current values, into text [size], always ended. Returns the length it would need,
+    without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM).
@@ -558,7 +570,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real 
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
                                          odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P]. */
+/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P].        */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
@@ -569,16 +581,18 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples,
                                     uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
 
-/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned, checksummed. The caller can put
-    bytes of his own in (names of columns, say). Loading a model and training on continues bit for bit.
+/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned, checksummed. The caller
+    can put bytes of his own in (names of columns, say). Loading a model and training on continues bit for bit.
         odvgp_save_size   bytes needed             odvgp_save   writes them to a block
-        odvgp_load_size   checks the whole file and says how large blocks must be; any out pointer may be NULL. model_bytes depends on
+        odvgp_load_size   checks the whole file and says how large blocks must be; any out pointer may be NULL. model_bytes
+                          depends on
                           threads and isa: give it what odvgp_load will be given. user points into the file
         odvgp_load_predictor  places the predictor alone (float files serve double programs and the other way round)
-    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (newer version, or other precision) */
+    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (newer version, or other
+    precision) */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
-ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file,
-                                  size_t bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user, size_t user_bytes,
+                                  void *file, size_t bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
                                        size_t *model_bytes, size_t *predictor_bytes, const void **user, size_t *user_bytes,
                                        odvgp_info *info);
@@ -594,8 +608,8 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
-/*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's, count >= 1 threads of which one is the
-    calling thread. */
+/*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's, count >= 1 threads of which
+    one is the calling thread. */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
@@ -603,11 +617,11 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, void *bloc
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_low   dense linear algebra on row-major matrices                                                                 */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>api_low   dense linear algebra on row-major matrices                                                                */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 
-/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing. */
+/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing.             */
 typedef struct odvgp_blas {
     const void *row; /* the instruction set's row */
     odvgp_threads threads;
@@ -615,23 +629,27 @@ typedef struct odvgp_blas {
     ptrdiff_t pack_stride, mc, kc, nc;
 } odvgp_blas;
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
-ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes);
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block,
+                                       size_t bytes);
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "avx2", "avx512" */
 
-/*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0 ignores C. */
+/*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0   */
+/*  ignores C.                                                                                                            */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
                           odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k] or NULL; ta = 1 takes A^T. C [n,n]. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
                           ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias B. */
-ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl,
-                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias   */
+/*  B.                                                                                                                    */
+ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
+                          ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; B [m,n]. */
-ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
-                          odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row and value. */
+ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
+                          ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
+/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row     */
+/*  and value.                                                                                                            */
 ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
 
 #ifdef __cplusplus
@@ -639,15 +657,15 @@ ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_re
 #endif
 #endif /* declarations of one precision */
 
-/* ======================================================================================================================= */
-/*  >>impl                                                                                                                 */
-/* ======================================================================================================================= */
+/* ====================================================================================================================== */
+/*  >>impl                                                                                                                */
+/* ====================================================================================================================== */
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages, size arithmetic                                                             */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>config   reals, small helpers, messages, size arithmetic                                                            */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -665,22 +683,22 @@ ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_re
 
 #define ODVGP__R(x) ((odvgp_real)(x))
 #ifdef ODVGP_FLOAT
-#define ODVGP__EPS FLT_EPSILON
+#define ODVGP__EPS  FLT_EPSILON
 #define ODVGP__SQRT sqrtf
 #else
-#define ODVGP__EPS DBL_EPSILON
+#define ODVGP__EPS  DBL_EPSILON
 #define ODVGP__SQRT sqrt
 #endif
-#define ODVGP__MIN(a, b) ((a) < (b) ? (a) : (b))
-#define ODVGP__MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ODVGP__MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define ODVGP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define ODVGP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
 
 #if defined(__GNUC__)
-#define ODVGP__INLINE static inline __attribute__((always_inline, unused))
+#define ODVGP__INLINE   static inline __attribute__((always_inline, unused))
 #define ODVGP__RESTRICT __restrict__
-#define ODVGP__UNUSED __attribute__((unused))
+#define ODVGP__UNUSED   __attribute__((unused))
 #elif defined(_MSC_VER)
-#define ODVGP__INLINE static __forceinline
+#define ODVGP__INLINE   static __forceinline
 #define ODVGP__RESTRICT __restrict
 #define ODVGP__UNUSED
 #else
@@ -743,14 +761,29 @@ static void odvgp__put_int(odvgp__text *t, ptrdiff_t v)
 static void odvgp__put_real(odvgp__text *t, double v)
 {
     int exponent = 0, digits;
-    if (v != v) { odvgp__put(t, "nan"); return; }
-    if (v < 0) { odvgp__put(t, "-"); v = -v; }
-    if (v > DBL_MAX) { odvgp__put(t, "inf"); return; }
-    if (v == 0) { odvgp__put(t, "0"); return; }
+    if (v != v) {
+        odvgp__put(t, "nan");
+        return;
+    }
+    if (v < 0) {
+        odvgp__put(t, "-");
+        v = -v;
+    }
+    if (v > DBL_MAX) {
+        odvgp__put(t, "inf");
+        return;
+    }
+    if (v == 0) {
+        odvgp__put(t, "0");
+        return;
+    }
     exponent = (int)floor(log10(v));
     v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent); /* now 1 <= v < 10, but for rounding */
     digits = (int)floor(v * 1e5 + 0.5);
-    if (digits >= 1000000) { digits /= 10; exponent++; }
+    if (digits >= 1000000) {
+        digits /= 10;
+        exponent++;
+    }
     char s[8];
     int last = 5;
     for (int i = 5; i >= 0; i--, digits /= 10) s[i] = (char)('0' + digits % 10);
@@ -758,17 +791,25 @@ static void odvgp__put_real(odvgp__text *t, double v)
     int fixed = exponent >= -4 && exponent < 6;
     char out[32];
     int k = 0;
-    if (fixed && exponent < 0) { out[k++] = '0'; out[k++] = '.'; for (int i = -1; i > exponent; i--) out[k++] = '0'; }
+    if (fixed && exponent < 0) {
+        out[k++] = '0';
+        out[k++] = '.';
+        for (int i = -1; i > exponent; i--) out[k++] = '0';
+    }
     for (int i = 0; i <= (fixed && exponent > last ? exponent : last); i++) {
         out[k++] = i <= last ? s[i] : '0';
         if (i == (fixed ? exponent : 0) && i < last) out[k++] = '.';
     }
     out[k] = 0;
     odvgp__put(t, out);
-    if (!fixed) { odvgp__put(t, "e"); odvgp__put_int(t, exponent); }
+    if (!fixed) {
+        odvgp__put(t, "e");
+        odvgp__put_int(t, exponent);
+    }
 }
 
-/*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if they are given. */
+/*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if   */
+/*  they are given.                                                                                                       */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row, double value,
                                 const char *sentence)
 {
@@ -784,8 +825,13 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
         odvgp__put(&t, what);
         odvgp__put(&t, ": ");
         odvgp__put(&t, sentence ? sentence : odvgp_status_text(status));
-        if (row >= 0) { odvgp__put(&t, " (at "); odvgp__put_int(&t, row); odvgp__put(&t, ", value "); odvgp__put_real(&t, value);
-                        odvgp__put(&t, ")"); }
+        if (row >= 0) {
+            odvgp__put(&t, " (at ");
+            odvgp__put_int(&t, row);
+            odvgp__put(&t, ", value ");
+            odvgp__put_real(&t, value);
+            odvgp__put(&t, ")");
+        }
     }
     return status;
 }
@@ -800,12 +846,12 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
     return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>cpu   which instructions the machine has                                                                             */
-/*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is     */
-/*      asked once per model.                                                                                              */
-/* ----------------------------------------------------------------------------------------------------------------------- */
-#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) && \
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>cpu   which instructions the machine has                                                                            */
+/*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is  */
+/*      asked once per model.                                                                                             */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) &&          \
     !(defined(_WIN32) && !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
 #define ODVGP__X86
 #include <cpuid.h>
@@ -837,11 +883,11 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #endif
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>threads   cutting work into tasks; the optional POSIX pool                                                           */
-/*      An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:       */
-/*      the number of tasks never shows in the bits.                                                                       */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>threads   cutting work into tasks; the optional POSIX pool                                                          */
+/*      An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:     */
+/*      the number of tasks never shows in the bits.                                                                      */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 static int odvgp__tasks(const odvgp_threads *t) { return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1; }
 
 static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, int i), void *arg)
@@ -861,7 +907,8 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 
 #ifdef ODVGP_USE_PTHREADS
 #include <pthread.h>
-/*  Workers wait on a condition; each job hands out task numbers under one mutex. Tasks are few and large, so this is enough. */
+/*  Workers wait on a condition; each job hands out task numbers under one mutex. Tasks are few and large, so this is     */
+/*  enough.                                                                                                               */
 struct odvgp_pool {
     pthread_mutex_t mutex;
     pthread_cond_t wake, finished;
@@ -924,13 +971,17 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
     odvgp_pool *pool = (odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     memset(pool, 0, sizeof *pool);
     if (pthread_mutex_init(&pool->mutex, NULL)) return ODVGP_E_MEMORY;
-    if (pthread_cond_init(&pool->wake, NULL)) { pthread_mutex_destroy(&pool->mutex); return ODVGP_E_MEMORY; }
+    if (pthread_cond_init(&pool->wake, NULL)) {
+        pthread_mutex_destroy(&pool->mutex);
+        return ODVGP_E_MEMORY;
+    }
     if (pthread_cond_init(&pool->finished, NULL)) {
         pthread_cond_destroy(&pool->wake);
         pthread_mutex_destroy(&pool->mutex);
         return ODVGP_E_MEMORY;
     }
-    while (pool->workers < count - 1 && !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool)) pool->workers++;
+    while (pool->workers < count - 1 && !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
+        pool->workers++;
     hook->run = odvgp__pool_run; /* fewer workers than asked for still do all tasks */
     hook->user = pool;
     hook->count = count;
@@ -952,11 +1003,11 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 }
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>arena   one block, measured and carved by the same function                                                          */
-/*      A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot       */
-/*      disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`.                   */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>arena   one block, measured and carved by the same function                                                         */
+/*      A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot     */
+/*      disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`.                */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__arena {
     unsigned char *base; /* NULL: measure; else at a multiple of 64 bytes */
     size_t used, size;
@@ -975,7 +1026,10 @@ static void odvgp__arena_init(odvgp__arena *a, void *block, size_t bytes)
 static void *odvgp__take_bytes(odvgp__arena *a, size_t count, size_t item)
 {
     size_t limit = a->size - a->used, bytes;
-    if (a->bad || (item && count > limit / item) || (bytes = count * item) > limit) { a->bad = 1; return NULL; }
+    if (a->bad || (item && count > limit / item) || (bytes = count * item) > limit) {
+        a->bad = 1;
+        return NULL;
+    }
     void *p = a->base ? a->base + a->used : NULL;
     bytes = (bytes + 63) & ~(size_t)63;
     a->used += ODVGP__MIN(bytes, limit);
@@ -984,15 +1038,18 @@ static void *odvgp__take_bytes(odvgp__arena *a, size_t count, size_t item)
 
 static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 {
-    if (rows < 0 || cols < 0 || (cols && rows > PTRDIFF_MAX / 16 / cols)) { a->bad = 1; return NULL; }
+    if (rows < 0 || cols < 0 || (cols && rows > PTRDIFF_MAX / 16 / cols)) {
+        a->bad = 1;
+        return NULL;
+    }
     return (odvgp_real *)odvgp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>rng   counter-based random numbers and permutations                                                                  */
-/*      Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two        */
-/*      rounds of a 64-bit finaliser.                                                                                      */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>rng   counter-based random numbers and permutations                                                                 */
+/*      Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two     */
+/*      rounds of a 64-bit finaliser.                                                                                     */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 enum { ODVGP__STREAM_BATCH = 1, ODVGP__STREAM_COLUMNS, ODVGP__STREAM_INIT, ODVGP__STREAM_KMEANS, ODVGP__STREAM_SAMPLE };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -1014,15 +1071,15 @@ static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
 }
 
-/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent). */
+/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent).  */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     double u = odvgp__uniform(seed, stream, 2 * counter), v = odvgp__uniform(seed, stream, 2 * counter + 1);
     return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
-/*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the value falls
-    below n (four turns at most on average). O(1) memory for an epoch of any length. */
+/*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the
+    value falls below n (four turns at most on average). O(1) memory for an epoch of any length. */
 static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
     uint64_t key = odvgp__random(seed, stream, epoch), x = (uint64_t)i, mask;
@@ -1041,12 +1098,12 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
     return (ptrdiff_t)x;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>vmath   array arithmetic on blocks of fixed length                                                                   */
-/*      Bodies are plain C with constant trip counts, which compilers turn into vectors at -O2; each is compiled once per     */
-/*      instruction set by a one-line wrapper that carries the target attribute (the body is inlined into it).              */
-/*      exp: x = n log 2 + r, |r| <= log(2)/2, exp(r) by its Taylor polynomial of degree 13 (float: 7); below 1 ulp of error.   */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>vmath   array arithmetic on blocks of fixed length                                                                  */
+/*      Bodies are plain C with constant trip counts, which compilers turn into vectors at -O2; each is compiled once     */
+/*      per instruction set by a one-line wrapper that carries the target attribute (the body is inlined into it). exp:   */
+/*      x = n log 2 + r, |r| <= log(2)/2, exp(r) by its Taylor polynomial of degree 13 (float: 7); below 1 ulp of error.  */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
 enum { ODVGP__RBF, ODVGP__MATERN12, ODVGP__MATERN32, ODVGP__MATERN52, ODVGP__LEAF_TYPES };
@@ -1054,23 +1111,23 @@ enum { ODVGP__RBF, ODVGP__MATERN12, ODVGP__MATERN32, ODVGP__MATERN52, ODVGP__LEA
 #ifdef ODVGP_FLOAT
 typedef int32_t odvgp__bits;
 #define ODVGP__MANTISSA 23
-#define ODVGP__BIAS 127
-#define ODVGP__ROUND 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
-#define ODVGP__FAR 1e30f /* squared distances end here, so that 0 times a distance is 0 */
-#define ODVGP__EXP_LOW (-104.0f)
+#define ODVGP__BIAS     127
+#define ODVGP__ROUND    12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
+#define ODVGP__FAR      1e30f       /* squared distances end here, so that 0 times a distance is 0 */
+#define ODVGP__EXP_LOW  (-104.0f)
 #define ODVGP__EXP_HIGH 89.0f
 #define ODVGP__LN2_HIGH 0.693359375f
-#define ODVGP__LN2_LOW (-2.12194440e-4f)
+#define ODVGP__LN2_LOW  (-2.12194440e-4f)
 #else
 typedef int64_t odvgp__bits;
 #define ODVGP__MANTISSA 52
-#define ODVGP__BIAS 1023
-#define ODVGP__ROUND 6755399441055744.0 /* 1.5 * 2^52 */
-#define ODVGP__FAR 1e300
-#define ODVGP__EXP_LOW (-746.0)
+#define ODVGP__BIAS     1023
+#define ODVGP__ROUND    6755399441055744.0 /* 1.5 * 2^52 */
+#define ODVGP__FAR      1e300
+#define ODVGP__EXP_LOW  (-746.0)
 #define ODVGP__EXP_HIGH 710.0
 #define ODVGP__LN2_HIGH 6.93147180369123816490e-01
-#define ODVGP__LN2_LOW 1.90821492927058770002e-10
+#define ODVGP__LN2_LOW  1.90821492927058770002e-10
 #endif
 
 ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
@@ -1103,7 +1160,8 @@ ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
     p = p * r + ODVGP__R(1. / 6);
     p = p * r + ODVGP__R(0.5);
     p = p * r * r + r + 1;
-    half = (k + (k & 1)) / 2; /* 2^k in two factors, so that subnormal results are rounded once and the largest do not overflow */
+    half =
+        (k + (k & 1)) / 2; /* 2^k in two factors, so that subnormal results are rounded once and the largest do not overflow */
     b1 = (half + ODVGP__BIAS) * ((odvgp__bits)1 << ODVGP__MANTISSA);
     b2 = (k - half + ODVGP__BIAS) * ((odvgp__bits)1 << ODVGP__MANTISSA);
     memcpy(&s1, &b1, sizeof s1);
@@ -1111,7 +1169,8 @@ ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
     return p * s1 * s2;
 }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0 where points coincide. */
+/*  r2[j] = sum_d (x_d - z_dj)^2, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0       */
+/*  where points coincide.                                                                                                */
 ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
 {
     odvgp_real sum[ODVGP__CHUNK];
@@ -1123,10 +1182,12 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
             sum[j] += t * t;
         }
     }
-    for (int j = 0; j < ODVGP__CHUNK; j++) r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
+    for (int j = 0; j < ODVGP__CHUNK; j++)
+        r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
 }
 
-/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL (RW table 4.1). At r = 0 Matern 1/2 has no derivative: 0. */
+/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL (RW table 4.1). At r = 0 Matern 1/2 has no   */
+/*  derivative: 0.                                                                                                        */
 ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, const odvgp_real *ODVGP__RESTRICT d2,
                                       odvgp_real *ODVGP__RESTRICT k, odvgp_real *ODVGP__RESTRICT dk)
 {
@@ -1136,7 +1197,8 @@ ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, 
         for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__R(0.5) * factor * d2[j];
     else
         for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__SQRT(factor * d2[j]);
-    for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = s[j] > 1000 ? 1000 : s[j]; /* exp(-s) is 0 there; infinity times 0 would not be */
+    for (int j = 0; j < ODVGP__CHUNK; j++)
+        s[j] = s[j] > 1000 ? 1000 : s[j]; /* exp(-s) is 0 there; infinity times 0 would not be */
     for (int j = 0; j < ODVGP__CHUNK; j++) e[j] = v * odvgp__exp1(-s[j]);
     switch (type) {
     case ODVGP__RBF:
@@ -1169,7 +1231,8 @@ ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, 
 }
 
 /*  y += a x */
-ODVGP__INLINE void odvgp__axpy_body(ptrdiff_t n, odvgp_real a, const odvgp_real *ODVGP__RESTRICT x, odvgp_real *ODVGP__RESTRICT y)
+ODVGP__INLINE void odvgp__axpy_body(ptrdiff_t n, odvgp_real a, const odvgp_real *ODVGP__RESTRICT x,
+                                    odvgp_real *ODVGP__RESTRICT y)
 {
     for (; n >= 16; n -= 16, x += 16, y += 16)
         for (int j = 0; j < 16; j++) y[j] += a * x[j];
@@ -1189,18 +1252,29 @@ ODVGP__INLINE odvgp_real odvgp__dot_body(ptrdiff_t n, const odvgp_real *x, const
     return sum;
 }
 
-#define ODVGP__VMATH(TARGET, isa)                                                                                                  \
-    TARGET static void odvgp__sqdist_##isa(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)  \
-    { odvgp__sqdist_body(nd, x, zt, ld, r2); }                                                                                     \
-    TARGET static void odvgp__radial_##isa(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,          \
-                                           odvgp_real *dk)                                                                         \
-    { odvgp__radial_body(type, v, scale, d2, k, dk); }                                                                             \
-    TARGET static void odvgp__axpy_##isa(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                            \
-    { odvgp__axpy_body(n, a, x, y); }                                                                                              \
-    TARGET static odvgp_real odvgp__dot_##isa(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)                               \
-    { return odvgp__dot_body(n, x, y); }                                                                                           \
-    TARGET static void odvgp__exp_##isa(odvgp_real *x)                                                                             \
-    { for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = odvgp__exp1(x[j]); }
+#define ODVGP__VMATH(TARGET, isa)                                                                                              \
+    TARGET static void odvgp__sqdist_##isa(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,              \
+                                           odvgp_real *r2)                                                                     \
+    {                                                                                                                          \
+        odvgp__sqdist_body(nd, x, zt, ld, r2);                                                                                 \
+    }                                                                                                                          \
+    TARGET static void odvgp__radial_##isa(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,      \
+                                           odvgp_real *dk)                                                                     \
+    {                                                                                                                          \
+        odvgp__radial_body(type, v, scale, d2, k, dk);                                                                         \
+    }                                                                                                                          \
+    TARGET static void odvgp__axpy_##isa(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                        \
+    {                                                                                                                          \
+        odvgp__axpy_body(n, a, x, y);                                                                                          \
+    }                                                                                                                          \
+    TARGET static odvgp_real odvgp__dot_##isa(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)                           \
+    {                                                                                                                          \
+        return odvgp__dot_body(n, x, y);                                                                                       \
+    }                                                                                                                          \
+    TARGET static void odvgp__exp_##isa(odvgp_real *x)                                                                         \
+    {                                                                                                                          \
+        for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = odvgp__exp1(x[j]);                                                       \
+    }
 
 ODVGP__VMATH(, c)
 #ifdef ODVGP__AVX2
@@ -1210,11 +1284,11 @@ ODVGP__VMATH(ODVGP__AVX2, avx2)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels: C[MR,NR] += A B in registers                                                                    */
-/*      A is packed MR wide, B is packed NR wide, k steps. The accumulators are named, so that every compiler keeps them in   */
-/*      registers: 8x3 vectors of 32 for AVX-512, 6x2 of 16 for AVX2.                                                        */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>ukr   micro-kernels: C[MR,NR] += A B in registers                                                                   */
+/*      A is packed MR wide, B is packed NR wide, k steps. The accumulators are named, so that every compiler keeps them  */
+/*      in registers: 8x3 vectors of 32 for AVX-512, 6x2 of 16 for AVX2.                                                  */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__isa {
     const char *name;
     odvgp_isa id;
@@ -1242,17 +1316,17 @@ static void odvgp__ukr_c(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, 
 }
 
 #ifdef ODVGP_FLOAT
-#define ODVGP__V4 __m256
-#define ODVGP__V8 __m512
+#define ODVGP__V4            __m256
+#define ODVGP__V8            __m512
 #define ODVGP__MM(width, op) _mm##width##_##op##_ps
-#define ODVGP__LANES4 8
-#define ODVGP__LANES8 16
+#define ODVGP__LANES4        8
+#define ODVGP__LANES8        16
 #else
-#define ODVGP__V4 __m256d
-#define ODVGP__V8 __m512d
+#define ODVGP__V4            __m256d
+#define ODVGP__V8            __m512d
 #define ODVGP__MM(width, op) _mm##width##_##op##_pd
-#define ODVGP__LANES4 4
-#define ODVGP__LANES8 8
+#define ODVGP__LANES4        4
+#define ODVGP__LANES8        8
 #endif
 
 #ifdef ODVGP__AVX2
@@ -1265,14 +1339,14 @@ static void odvgp__ukr_c(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, 
 ODVGP__AVX2 static void odvgp__ukr_avx2(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
 {
 #define ODVGP__ZERO(i) ODVGP__V4 c##i##0 = ODVGP__MM(256, setzero)(), c##i##1 = c##i##0;
-#define ODVGP__FMA(i)                                  \
-    t = ODVGP__BROADCAST4(a + i);                      \
-    c##i##0 = ODVGP__MM(256, fmadd)(t, b0, c##i##0);   \
+#define ODVGP__FMA(i)                                                                                                          \
+    t = ODVGP__BROADCAST4(a + i);                                                                                              \
+    c##i##0 = ODVGP__MM(256, fmadd)(t, b0, c##i##0);                                                                           \
     c##i##1 = ODVGP__MM(256, fmadd)(t, b1, c##i##1);
 #define ODVGP__PUT(i)                                                                                                          \
     ODVGP__MM(256, storeu)(c + i * ldc, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc), c##i##0));                     \
-    ODVGP__MM(256, storeu)(c + i * ldc + ODVGP__LANES4, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc + ODVGP__LANES4), \
-                                                                             c##i##1));
+    ODVGP__MM(256, storeu)                                                                                                     \
+    (c + i * ldc + ODVGP__LANES4, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc + ODVGP__LANES4), c##i##1));
     ODVGP__ROWS6(ODVGP__ZERO)
     for (; k > 0; k--, a += 6, b += 2 * ODVGP__LANES4) {
         ODVGP__V4 b0 = ODVGP__MM(256, loadu)(b), b1 = ODVGP__MM(256, loadu)(b + ODVGP__LANES4), t;
@@ -1290,13 +1364,14 @@ ODVGP__AVX2 static void odvgp__ukr_avx2(ptrdiff_t k, const odvgp_real *a, const 
 ODVGP__AVX512 static void odvgp__ukr_avx512(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
 {
 #define ODVGP__ZERO(i) ODVGP__V8 c##i##0 = ODVGP__MM(512, setzero)(), c##i##1 = c##i##0, c##i##2 = c##i##0;
-#define ODVGP__FMA(i)                                  \
-    t = ODVGP__MM(512, set1)(a[i]);                    \
-    c##i##0 = ODVGP__MM(512, fmadd)(t, b0, c##i##0);   \
-    c##i##1 = ODVGP__MM(512, fmadd)(t, b1, c##i##1);   \
+#define ODVGP__FMA(i)                                                                                                          \
+    t = ODVGP__MM(512, set1)(a[i]);                                                                                            \
+    c##i##0 = ODVGP__MM(512, fmadd)(t, b0, c##i##0);                                                                           \
+    c##i##1 = ODVGP__MM(512, fmadd)(t, b1, c##i##1);                                                                           \
     c##i##2 = ODVGP__MM(512, fmadd)(t, b2, c##i##2);
-#define ODVGP__PUT1(i, v) \
-    ODVGP__MM(512, storeu)(c + i * ldc + v * ODVGP__LANES8, ODVGP__MM(512, add)(ODVGP__MM(512, loadu)(c + i * ldc + v * ODVGP__LANES8), c##i##v));
+#define ODVGP__PUT1(i, v)                                                                                                      \
+    ODVGP__MM(512, storeu)                                                                                                     \
+    (c + i * ldc + v * ODVGP__LANES8, ODVGP__MM(512, add)(ODVGP__MM(512, loadu)(c + i * ldc + v * ODVGP__LANES8), c##i##v));
 #define ODVGP__PUT(i) ODVGP__PUT1(i, 0) ODVGP__PUT1(i, 1) ODVGP__PUT1(i, 2)
     ODVGP__ROWS8(ODVGP__ZERO)
     for (; k > 0; k--, a += 8, b += 3 * ODVGP__LANES8) {
@@ -1312,7 +1387,8 @@ ODVGP__AVX512 static void odvgp__ukr_avx512(ptrdiff_t k, const odvgp_real *a, co
 }
 #endif
 
-#define ODVGP__VROW(isa) odvgp__ukr_##isa, odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa
+#define ODVGP__VROW(isa)                                                                                                       \
+    odvgp__ukr_##isa, odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa
 static const odvgp__isa odvgp__isas[] = {
 #ifdef ODVGP__AVX512
     {"avx512", ODVGP_ISA_AVX512, 8, 3 * ODVGP__LANES8, 192, 256, 1536, ODVGP__VROW(avx512)},
@@ -1331,27 +1407,32 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
     return NULL;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                       */
-/*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors: operands  */
-/*      are given by row and column strides, triangles by flags that skip blocks of zeros. Blocks of op(A) and op(B) are      */
-/*      packed for the micro-kernel; tiny or thin products run unpacked. 2 m n k flops.                                      */
-/*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on it.     */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                      */
+/*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:      */
+/*      operands are given by row and column strides, triangles by flags that skip blocks of zeros. Blocks of op(A) and   */
+/*      op(B) are packed for the micro-kernel; tiny or thin products run unpacked. 2 m n k flops.                         */
+/*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on    */
+/*      it.                                                                                                               */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
 typedef struct odvgp__mm {
     ptrdiff_t m, n, k;
-    const odvgp_real *A; ptrdiff_t ars, acs; /* op(A)[i,p] = A[i * ars + p * acs] */
-    const odvgp_real *B; ptrdiff_t brs, bcs;
-    const odvgp_real *w;                     /* [k] or NULL */
-    odvgp_real *C; ptrdiff_t ldc;
+    const odvgp_real *A;
+    ptrdiff_t ars, acs; /* op(A)[i,p] = A[i * ars + p * acs] */
+    const odvgp_real *B;
+    ptrdiff_t brs, bcs;
+    const odvgp_real *w; /* [k] or NULL */
+    odvgp_real *C;
+    ptrdiff_t ldc;
     odvgp_real alpha, beta;
-    int a_part, b_part;                      /* op(A), op(B) is LOWER or UPPER triangular: its other entries are zeros in memory */
-    int c_part;                              /* LOWER: only j <= i of C is computed and touched */
+    int a_part, b_part; /* op(A), op(B) is LOWER or UPPER triangular: its other entries are zeros in memory */
+    int c_part;         /* LOWER: only j <= i of C is computed and touched */
 } odvgp__mm;
 
-/*  Block sizes for problems up to m x n x k, and the packing area that goes with them. Smaller problems need smaller areas. */
+/*  Block sizes for problems up to m x n x k, and the packing area that goes with them. Smaller problems need smaller     */
+/*  areas.                                                                                                                */
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     blas->row = isa;
@@ -1362,8 +1443,8 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
 }
 
 /*  A blas for problems up to m x n x k, its packing area taken from the arena. */
-static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
-                               odvgp_blas *blas)
+static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads, ptrdiff_t m, ptrdiff_t n,
+                               ptrdiff_t k, odvgp_blas *blas)
 {
     memset(blas, 0, sizeof *blas);
     if (threads) blas->threads = *threads;
@@ -1400,7 +1481,8 @@ static const odvgp__isa *odvgp__row(const odvgp_blas *blas) { return (const odvg
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__row(blas)->name; }
 
-/*  Columns of a block [width of `unit`, k] one after the other, zeros beyond the edge: to[p * unit + i] = factor w[p] from[i * rs + p * cs]. */
+/*  Columns of a block [width of `unit`, k] one after the other, zeros beyond the edge: to[p * unit + i] = factor w[p]    */
+/*  from[i * rs + p * cs].                                                                                                */
 static void odvgp__pack(ptrdiff_t rows, ptrdiff_t k, int unit, odvgp_real factor, const odvgp_real *w, const odvgp_real *from,
                         ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
@@ -1409,24 +1491,31 @@ static void odvgp__pack(ptrdiff_t rows, ptrdiff_t k, int unit, odvgp_real factor
         for (ptrdiff_t p = 0; p < k; p++, to += unit) {
             const odvgp_real *f = from + p * cs;
             odvgp_real scale = w ? factor * w[p] : factor;
-            if (rs == 1) for (int i = 0; i < full; i++) to[i] = scale * f[i];
-            else for (int i = 0; i < full; i++) to[i] = scale * f[i * rs];
+            if (rs == 1)
+                for (int i = 0; i < full; i++) to[i] = scale * f[i];
+            else
+                for (int i = 0; i < full; i++) to[i] = scale * f[i * rs];
             for (int i = full; i < unit; i++) to[i] = 0;
         }
     }
 }
 
-/*  A packed block times a packed panel, into C from row i0 and column j0; tiles that stick out or cross the diagonal go through a buffer. */
-static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t kc,
-                         const odvgp_real *pa, const odvgp_real *pb)
+/*  A packed block times a packed panel, into C from row i0 and column j0; tiles that stick out or cross the diagonal go  */
+/*  through a buffer.                                                                                                     */
+static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc,
+                         ptrdiff_t kc, const odvgp_real *pa, const odvgp_real *pb)
 {
     for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR)
         for (ptrdiff_t ir = 0; ir < mc; ir += isa->MR) {
-            ptrdiff_t i = i0 + ir, j = j0 + jr, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR), cols = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR);
+            ptrdiff_t i = i0 + ir, j = j0 + jr, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR),
+                      cols = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR);
             if (g->c_part == ODVGP__LOWER && i + rows <= j) continue;
             int inside = rows == isa->MR && cols == isa->NR && (g->c_part == ODVGP__FULL || j + cols <= i + 1);
             odvgp_real *c = g->C + i * g->ldc + j;
-            if (inside) { isa->ukr(kc, pa + ir * kc, pb + jr * kc, c, g->ldc); continue; }
+            if (inside) {
+                isa->ukr(kc, pa + ir * kc, pb + jr * kc, c, g->ldc);
+                continue;
+            }
             odvgp_real tile[ODVGP__MAX_MR * ODVGP__MAX_NR] = {0};
             isa->ukr(kc, pa + ir * kc, pb + jr * kc, tile, isa->NR);
             for (ptrdiff_t r = 0; r < rows; r++) {
@@ -1453,7 +1542,8 @@ static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdi
 }
 
 /*  Rows [i0, i1) and columns [j0, j1) of C: the five loops. */
-static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
+static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1,
+                          odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__row(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc;
@@ -1465,7 +1555,8 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
             if (odvgp__block_is_zero(g->b_part, p, kc, j, nc)) continue;
             odvgp__pack(nc, kc, isa->NR, 1, g->w ? g->w + p : NULL, g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
             for (ptrdiff_t i = i0; i < i1; i += blas->mc) {
-                ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i), from = p, to = p + kc; /* of k: only what the triangle of A holds */
+                ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i), from = p,
+                          to = p + kc; /* of k: only what the triangle of A holds */
                 if (g->a_part == ODVGP__LOWER) to = ODVGP__MIN(to, i + mc);
                 if (g->a_part == ODVGP__UPPER) from = ODVGP__MAX(from, p + (ODVGP__MAX(i, p) - p) / 8 * 8);
                 if (to <= from || (g->c_part == ODVGP__LOWER && i + mc <= j)) continue;
@@ -1483,7 +1574,8 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Without packing: vectors added where they are contiguous, dot products where rows of A and columns of B are, else plainly. */
+/*  Without packing: vectors added where they are contiguous, dot products where rows of A and columns of B are, else     */
+/*  plainly.                                                                                                              */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -1498,7 +1590,8 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
         ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
         const odvgp_real *a = g->A + i * g->ars;
         odvgp_real *c = g->C + i * g->ldc;
-        ptrdiff_t from = g->a_part == ODVGP__UPPER ? i : 0, to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k; /* beyond are zeros */
+        ptrdiff_t from = g->a_part == ODVGP__UPPER ? i : 0,
+                  to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k; /* beyond are zeros */
         if (g->bcs == 1 && n > 1) {
             for (ptrdiff_t p = from; p < to; p++) {
                 odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
@@ -1509,7 +1602,8 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
         } else {
             for (ptrdiff_t j = 0; j < n; j++) {
                 odvgp_real sum = 0;
-                for (ptrdiff_t p = from; p < to; p++) sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
+                for (ptrdiff_t p = from; p < to; p++)
+                    sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
                 c[j] += g->alpha * sum;
             }
         }
@@ -1544,14 +1638,16 @@ static void odvgp__mm_task(void *arg, int i)
 static int odvgp__cblas(const odvgp__mm *g)
 {
     ptrdiff_t lda = ODVGP__MAX(g->ars, g->acs), ldb = ODVGP__MAX(g->brs, g->bcs);
-    if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX || lda > INT_MAX || ldb > INT_MAX ||
-        g->ldc > INT_MAX)
+    if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX || lda > INT_MAX ||
+        ldb > INT_MAX || g->ldc > INT_MAX)
         return 0;
     CBLAS_TRANSPOSE ta = g->acs == 1 ? CblasNoTrans : CblasTrans, tb = g->bcs == 1 ? CblasNoTrans : CblasTrans;
 #ifdef ODVGP_FLOAT
-    cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C, (int)g->ldc);
+    cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C,
+                (int)g->ldc);
 #else
-    cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C, (int)g->ldc);
+    cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C,
+                (int)g->ldc);
 #endif
     return 1;
 }
@@ -1565,7 +1661,10 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 #ifdef ODVGP_USE_CBLAS
     if (work >= 32. * 32 * 32 && odvgp__cblas(g)) return;
 #endif
-    if (g->m <= 3 || g->n <= 1 || g->k <= 2 || work <= 512) { odvgp__unpacked(isa, g); return; }
+    if (g->m <= 3 || g->n <= 1 || g->k <= 2 || work <= 512) {
+        odvgp__unpacked(isa, g);
+        return;
+    }
     odvgp__mm_job job;
     job.blas = blas;
     job.g = g;
@@ -1575,8 +1674,9 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 }
 
 /*  The description of a plain product; callers then set parts and weights. */
-static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                                const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
+                                ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
+                                ptrdiff_t ldc)
 {
     odvgp__mm g;
     memset(&g, 0, sizeof g);
@@ -1597,14 +1697,15 @@ static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdif
 }
 
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
-                          const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+                          const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
+                          odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     odvgp__mm_run(blas, &g);
 }
 
-ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                          const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
+                          ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, !ta, n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
     g.w = w;
@@ -1612,27 +1713,28 @@ ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t
     odvgp__mm_run(blas, &g);
 }
 
-ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl,
-                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
+                          ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(trans, 0, m, n, m, alpha, L, ldl, B, ldb, beta, C, ldc);
     g.a_part = trans ? ODVGP__UPPER : ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves, m^2 n flops                                                                                */
-/*      By halves: solve with one half of L, one product, solve with the other; nearly all flops are products. At the bottom   */
-/*      a block of at most 24 rows is solved on 64 columns at a time; from the right, rows are first turned into columns.      */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>trsm   triangular solves, m^2 n flops                                                                               */
+/*      By halves: solve with one half of L, one product, solve with the other; nearly all flops are products. At the     */
+/*      bottom a block of at most 24 rows is solved on 64 columns at a time; from the right, rows are first turned into   */
+/*      columns.                                                                                                          */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__BASE 24
 
 /*  Where to cut n: a multiple of BASE, at about half. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return (n / 2 + ODVGP__BASE - 1) / ODVGP__BASE * ODVGP__BASE; }
 
 /*  T <- op(L)^-1 T for T [n, cols <= 64]. */
-static void odvgp__trsm_base(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *T, ptrdiff_t ldt,
-                             ptrdiff_t cols)
+static void odvgp__trsm_base(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *T,
+                             ptrdiff_t ldt, ptrdiff_t cols)
 {
     for (ptrdiff_t s = 0; s < n; s++) {
         ptrdiff_t i = trans ? n - 1 - s : s;
@@ -1645,15 +1747,16 @@ static void odvgp__trsm_base(const odvgp__isa *isa, int trans, ptrdiff_t n, cons
     }
 }
 
-static void odvgp__trsm_left_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B,
-                                  ptrdiff_t ldb)
+static void odvgp__trsm_left_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
+                                  ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
-    for (ptrdiff_t j = 0; j < n; j += ODVGP__CHUNK) odvgp__trsm_base(isa, trans, m, L, ldl, B + j, ldb, ODVGP__MIN(n - j, ODVGP__CHUNK));
+    for (ptrdiff_t j = 0; j < n; j += ODVGP__CHUNK)
+        odvgp__trsm_base(isa, trans, m, L, ldl, B + j, ldb, ODVGP__MIN(n - j, ODVGP__CHUNK));
 }
 
 /*  B op(L)^-1 = (op(L)^-T B^T)^T */
-static void odvgp__trsm_right_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B,
-                                   ptrdiff_t ldb)
+static void odvgp__trsm_right_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
+                                   ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
     odvgp_real T[ODVGP__BASE * ODVGP__CHUNK];
     for (ptrdiff_t i = 0; i < m; i += ODVGP__CHUNK) {
@@ -1676,13 +1779,19 @@ static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odv
     }
 }
 
-ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
-                          odvgp_real *B, ptrdiff_t ldb)
+ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
+                          ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
     ptrdiff_t order = right ? n : m, h = odvgp__half(order), rest = order - h;
     if (m <= 0 || n <= 0) return;
-    if (!right && n == 1 && ldb == 1) { odvgp__trsv(odvgp__row(blas), trans, m, L, ldl, B); return; }
-    if (right && m == 1) { odvgp__trsv(odvgp__row(blas), !trans, n, L, ldl, B); return; }
+    if (!right && n == 1 && ldb == 1) {
+        odvgp__trsv(odvgp__row(blas), trans, m, L, ldl, B);
+        return;
+    }
+    if (right && m == 1) {
+        odvgp__trsv(odvgp__row(blas), !trans, n, L, ldl, B);
+        return;
+    }
     if (order <= ODVGP__BASE) {
         if (right) odvgp__trsm_right_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
         else odvgp__trsm_left_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
@@ -1708,32 +1817,36 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors and what goes with them                                                                     */
-/*      potrf          A = L L^T       n^3/3 flops                                                                         */
-/*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further step  */
-/*      trtri          L <- L^-1       n^3/3                                                                               */
-/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL] section 3.3): 2 n^3/3                                      */
-/*      All by halves, as in trsm; only lower triangles are read and written.                                              */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>potrf   Cholesky factors and what goes with them                                                                    */
+/*      potrf          A = L L^T       n^3/3 flops                                                                        */
+/*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further  */
+/*      step                                                                                                              */
+/*      trtri          L <- L^-1       n^3/3                                                                              */
+/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL] section 3.3): 2 n^3/3                                 */
+/*      All by halves, as in trsm; only lower triangles are read and written.                                             */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
 {
     return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
 }
 
-static odvgp_status odvgp__potrf_base(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
+static odvgp_status odvgp__potrf_base(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
+                                      odvgp_info *info)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         odvgp_real *row = A + i * lda;
         for (ptrdiff_t j = 0; j < i; j++) row[j] = (row[j] - isa->dot(j, row, A + j * lda)) / A[j * lda + j];
         odvgp_real pivot = row[i] - isa->dot(i, row, row);
-        if (!(pivot > 0) || !(pivot - pivot == 0)) return odvgp__bad_pivot(info, first + i, pivot); /* NaN and infinity land here, too */
+        if (!(pivot > 0) || !(pivot - pivot == 0))
+            return odvgp__bad_pivot(info, first + i, pivot); /* NaN and infinity land here, too */
         row[i] = ODVGP__SQRT(pivot);
     }
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
+static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
+                                      odvgp_info *info)
 {
     if (n <= ODVGP__BASE) return odvgp__potrf_base(odvgp__row(blas), n, A, lda, first, info);
     ptrdiff_t h = odvgp__half(n);
@@ -1816,10 +1929,15 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
     }
 }
 
-/*  G holds dL in its lower triangle and receives the derivative with respect to the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. */
-static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
+/*  G holds dL in its lower triangle and receives the derivative with respect to the lower triangle of A: dloss =         */
+/*  sum_{i>=j} G_ij dA_ij.                                                                                                */
+static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
+                                 ptrdiff_t ldg)
 {
-    if (n <= ODVGP__BASE) { odvgp__potrf_adjoint_base(n, L, ldl, G, ldg); return; }
+    if (n <= ODVGP__BASE) {
+        odvgp__potrf_adjoint_base(n, L, ldl, G, ldg);
+        return;
+    }
     ptrdiff_t h = odvgp__half(n), rest = n - h;
     const odvgp_real *L21 = L + h * ldl;
     odvgp_real *G21 = G + h * ldg, *G22 = G21 + h;
@@ -1830,26 +1948,27 @@ static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvg
     g = odvgp__mm_make(1, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
     g.a_part = ODVGP__UPPER;
     odvgp__mm_run(blas, &g);
-    odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg);                                      /* A21 L11^-T */
+    odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg); /* A21 L11^-T */
     g = odvgp__mm_make(1, 0, h, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
     g.c_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
     odvgp__potrf_adjoint(blas, h, L, ldl, G, ldg);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                     */
-/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns and v the variance:                        */
-/*        rbf v exp(-r^2/2), matern12 v exp(-r), matern32 v (1+s) exp(-s), s = sqrt(3) r, matern52 v (1+s+s^2/3) exp(-s), s = sqrt(5) r */
-/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. Leaves with the same columns and one     */
-/*      lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that stay in L1.             */
-/*      The adjoint goes back through the nodes of a chunk to G = dloss/d(squared distance), and from there with two products to   */
-/*      the inputs: with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one lengthscale per column likewise.   */
-/*      Cost: n m (3 D + about 20 per leaf); the adjoint about three times that.                                            */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                    */
+/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns and v the variance:                      */
+/*        rbf v exp(-r^2/2), matern12 v exp(-r), matern32 v (1+s) exp(-s), s = sqrt(3) r, matern52 v (1+s+s^2/3)          */
+/*        exp(-s), s = sqrt(5) r                                                                                          */
+/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. Leaves with the same        */
+/*      columns and one lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that     */
+/*      stay in L1. The adjoint goes back through the nodes of a chunk to G = dloss/d(squared distance), and from there   */
+/*      with two products to the inputs: with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one    */
+/*      lengthscale per column likewise. Cost: n m (3 D + about 20 per leaf); the adjoint about three times that.         */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
-#define ODVGP__MAX_NODES (2 * ODVGP_MAX_LEAVES)
-#define ODVGP__KROWS 256 /* rows of G held at once */
+#define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
+#define ODVGP__KROWS      256 /* rows of G held at once */
 
 enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
 enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2 };
@@ -1870,12 +1989,12 @@ typedef struct odvgp__kernel {
 
 static const char *const odvgp__leaf_names[ODVGP__LEAF_TYPES] = {"rbf", "matern12", "matern32", "matern52"};
 
-/* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] --- */
+/* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] ---       */
 
 typedef struct odvgp__parser {
     const char *start, *at, *error; /* error: the first complaint, NULL so far */
     odvgp__kernel *k;
-    double *value;                  /* [.][2] lengthscale and variance of each leaf, where given */
+    double *value; /* [.][2] lengthscale and variance of each leaf, where given */
     int depth;
 } odvgp__parser;
 
@@ -1930,11 +2049,17 @@ static void odvgp__parse_dims(odvgp__parser *p, odvgp__leaf *leaf)
 {
     leaf->ndims = 0;
     do {
-        if (leaf->nranges == ODVGP__MAX_RANGES) { odvgp__parse_fail(p, "too many ranges in dims"); return; }
+        if (leaf->nranges == ODVGP__MAX_RANGES) {
+            odvgp__parse_fail(p, "too many ranges in dims");
+            return;
+        }
         uint32_t *range = leaf->range[leaf->nranges++];
         range[0] = odvgp__parse_column(p);
         range[1] = odvgp__accept(p, ":") ? odvgp__parse_column(p) : range[0] + 1;
-        if (range[1] <= range[0] || range[1] > p->k->D) { odvgp__parse_fail(p, "a range of columns is empty or beyond the inputs"); return; }
+        if (range[1] <= range[0] || range[1] > p->k->D) {
+            odvgp__parse_fail(p, "a range of columns is empty or beyond the inputs");
+            return;
+        }
         leaf->ndims += range[1] - range[0];
     } while (odvgp__accept(p, "+"));
 }
@@ -1954,8 +2079,10 @@ static void odvgp__parse_arguments(odvgp__parser *p, odvgp__leaf *leaf, double *
 {
     do {
         if (odvgp__accept(p, "ard")) leaf->ard = 1;
-        else if (odvgp__accept(p, "dims")) { if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing"); odvgp__parse_dims(p, leaf); }
-        else if (odvgp__accept(p, "variance")) {
+        else if (odvgp__accept(p, "dims")) {
+            if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
+            odvgp__parse_dims(p, leaf);
+        } else if (odvgp__accept(p, "variance")) {
             if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
             value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
         } else {
@@ -1982,8 +2109,11 @@ static uint32_t odvgp__parse_leaf(odvgp__parser *p)
     size_t length = 0;
     odvgp__skip_spaces(p);
     while ((p->at[length] >= 'a' && p->at[length] <= 'z') || (p->at[length] >= '0' && p->at[length] <= '9')) length++;
-    while (type < ODVGP__LEAF_TYPES && (strlen(odvgp__leaf_names[type]) != length || strncmp(odvgp__leaf_names[type], p->at, length) != 0)) type++;
-    if (type == ODVGP__LEAF_TYPES) return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
+    while (type < ODVGP__LEAF_TYPES &&
+           (strlen(odvgp__leaf_names[type]) != length || strncmp(odvgp__leaf_names[type], p->at, length) != 0))
+        type++;
+    if (type == ODVGP__LEAF_TYPES)
+        return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
     if (k->nleaf == ODVGP_MAX_LEAVES) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_LEAVES)");
     p->at += length;
     odvgp__leaf *leaf = &k->leaf[k->nleaf];
@@ -2038,7 +2168,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
         leaf->group = k->ngroup;
         for (uint32_t g = 0; g < k->ngroup; g++) {
             const odvgp__leaf *other = &k->leaf[k->group_leaf[g]];
-            if (!leaf->ard && !other->ard && leaf->nranges == other->nranges && !memcmp(leaf->range, other->range, sizeof leaf->range))
+            if (!leaf->ard && !other->ard && leaf->nranges == other->nranges &&
+                !memcmp(leaf->range, other->range, sizeof leaf->range))
                 leaf->group = g;
         }
         if (leaf->group == k->ngroup) k->group_leaf[k->ngroup++] = i;
@@ -2077,7 +2208,10 @@ static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp
     for (uint32_t r = 0; r < leaf->nranges; r++) {
         odvgp__put(t, r ? "+" : ", dims=");
         odvgp__put_int(t, (ptrdiff_t)leaf->range[r][0]);
-        if (leaf->range[r][1] - leaf->range[r][0] > 1) { odvgp__put(t, ":"); odvgp__put_int(t, (ptrdiff_t)leaf->range[r][1]); }
+        if (leaf->range[r][1] - leaf->range[r][0] > 1) {
+            odvgp__put(t, ":");
+            odvgp__put_int(t, (ptrdiff_t)leaf->range[r][1]);
+        }
     }
     odvgp__put(t, ")");
 }
@@ -2085,7 +2219,10 @@ static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp
 static void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvgp_real *hyp, uint32_t node, int inside_product)
 {
     const uint32_t *n = k->node[node];
-    if (n[0] == ODVGP__NODE_LEAF) { odvgp__put_leaf(t, &k->leaf[n[1]], hyp); return; }
+    if (n[0] == ODVGP__NODE_LEAF) {
+        odvgp__put_leaf(t, &k->leaf[n[1]], hyp);
+        return;
+    }
     int product = n[0] == ODVGP__NODE_PRODUCT, parentheses = inside_product && !product;
     if (parentheses) odvgp__put(t, "(");
     odvgp__put_kernel(t, k, hyp, n[1], product);
@@ -2094,7 +2231,7 @@ static void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvg
     if (parentheses) odvgp__put(t, ")");
 }
 
-/* --- points: centred columns of a group, divided by the lengthscales where there is one for each column --- */
+/* --- points: centred columns of a group, divided by the lengthscales where there is one for each column ---             */
 
 /*  Column number `index` of the leaf's active columns. */
 static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
@@ -2108,8 +2245,8 @@ static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
 }
 
 /*  to[i * rs + d * cs] for all points i and active columns d. */
-static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre,
-                          odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
+static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n,
+                          const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
 {
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[group]];
     ptrdiff_t D = (ptrdiff_t)k->D;
@@ -2128,16 +2265,21 @@ typedef struct odvgp__kjob {
     const odvgp__kernel *k;
     const odvgp_real *hyp, *X1, *X2;
     ptrdiff_t n, m;
-    int lower;                      /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
-    odvgp_real *K; ptrdiff_t ldk;   /* forward: K [n,m], or */
-    const odvgp_real *a; odvgp_real *out; ptrdiff_t P, lda, ldo; /* out [P,n] = a [P,m] K^T */
-    const odvgp_real *dK; ptrdiff_t lddk; /* adjoint of K, or */
-    const odvgp_real *dout;         /* [P,n] adjoint of out */
+    int lower; /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    odvgp_real *K;
+    ptrdiff_t ldk; /* forward: K [n,m], or */
+    const odvgp_real *a;
+    odvgp_real *out;
+    ptrdiff_t P, lda, ldo; /* out [P,n] = a [P,m] K^T */
+    const odvgp_real *dK;
+    ptrdiff_t lddk;                    /* adjoint of K, or */
+    const odvgp_real *dout;            /* [P,n] adjoint of out */
     odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
     /* scratch */
-    odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *G[ODVGP_MAX_LEAVES], *V[ODVGP_MAX_LEAVES];
+    odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *G[ODVGP_MAX_LEAVES],
+        *V[ODVGP_MAX_LEAVES];
     odvgp_real *R, *T, *partial;
-    ptrdiff_t ld, first, rows;      /* padded m; the rows in hand */
+    ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
     int tasks;
 } odvgp__kjob;
 
@@ -2149,7 +2291,8 @@ static ptrdiff_t odvgp__factor_cols(const odvgp__kernel *k, uint32_t g)
     return odvgp__group_dims(k, g) * (k->leaf[k->group_leaf[g]].ard ? 2 : 1) + 1;
 }
 
-static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, int adjoint, odvgp__kjob *job)
+static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, int adjoint,
+                                  odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m), rows = adjoint ? ODVGP__MIN(n, ODVGP__KROWS) : n, widest = 1;
     job->ld = ld;
@@ -2204,7 +2347,8 @@ static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *h
 
 /*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's are the kernel's.
     back, or NULL: receives the leaves' derivatives. */
-static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp__kchunk_back *back)
+static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j,
+                                              odvgp__kchunk_back *back)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
@@ -2230,7 +2374,7 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
     return c->value[k->nnode - 1];
 }
 
-/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored). */
+/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored).          */
 static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t row, ptrdiff_t j)
 {
     const odvgp__kernel *k = job->k;
@@ -2251,7 +2395,8 @@ static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk_back *c, 
             continue;
         }
         const odvgp__leaf *leaf = &k->leaf[node[1]];
-        odvgp_real scale = odvgp__leaf_scale(leaf, job->hyp), *dk = c->dk[node[1]], *G = job->G[leaf->group] + row * job->ld + j;
+        odvgp_real scale = odvgp__leaf_scale(leaf, job->hyp), *dk = c->dk[node[1]],
+                   *G = job->G[leaf->group] + row * job->ld + j;
         partial[leaf->var] += isa->dot(ODVGP__CHUNK, adjoint, c->forward.value[t]) / job->hyp[leaf->var];
         for (int i = 0; i < ODVGP__CHUNK; i++) {
             dk[i] *= adjoint[i] * scale;
@@ -2356,7 +2501,8 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
             for (ptrdiff_t d = 0; d < nd; d++) row[nd + d] = u[d] * u[d];
         row[q - 1] = 1;
     }
-    if (job->dX2 || leaf->ard) odvgp_gemm(job->blas, 1, 0, job->m, q, job->rows, 1, job->G[g], job->ld, job->R, q, 1, job->V[g], q);
+    if (job->dX2 || leaf->ard)
+        odvgp_gemm(job->blas, 1, 0, job->m, q, job->rows, 1, job->G[g], job->ld, job->R, q, 1, job->V[g], q);
     if (!job->dX1) return;
     odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, job->m, 1, job->G[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++)
@@ -2366,7 +2512,8 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
         }
 }
 
-/*  From V to dX2 and to the lengthscales of each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd + w_jd^2 V1_j). */
+/*  From V to dX2 and to the lengthscales of each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd +      */
+/*  w_jd^2 V1_j).                                                                                                         */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
@@ -2403,7 +2550,8 @@ static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
     for (job->first = 0; job->first < job->n; job->first += job->rows) {
         job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
         for (uint32_t g = 0; g < k->ngroup; g++)
-            odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows, job->centre, job->u[g], odvgp__group_dims(k, g), 1);
+            odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows, job->centre, job->u[g],
+                          odvgp__group_dims(k, g), 1);
         odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_adjoint_task, job);
         for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(job, g);
     }
@@ -2419,8 +2567,9 @@ static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *h
     odvgp_real last = 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        last = value[t] = node[0] == ODVGP__NODE_LEAF ? hyp[k->leaf[node[1]].var]
-                 : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]] : value[node[1]] * value[node[2]];
+        last = value[t] = node[0] == ODVGP__NODE_LEAF  ? hyp[k->leaf[node[1]].var]
+                          : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]]
+                                                       : value[node[1]] * value[node[2]];
     }
     return last;
 }
@@ -2432,28 +2581,31 @@ static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real 
     d[k->nnode - 1] = adjoint;
     for (uint32_t t = k->nnode; t-- > 0;) {
         const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF) { dhyp[k->leaf[node[1]].var] += d[t]; continue; }
+        if (node[0] == ODVGP__NODE_LEAF) {
+            dhyp[k->leaf[node[1]].var] += d[t];
+            continue;
+        }
         d[node[1]] = node[0] == ODVGP__NODE_SUM ? d[t] : d[t] * value[node[2]];
         d[node[2]] = node[0] == ODVGP__NODE_SUM ? d[t] : d[t] * value[node[1]];
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   what y says about f                                                                                    */
-/*      One row each: E_q[log p(y|f)] for q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)].      */
-/*      Gaussian, noise variance s: -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s).                    */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>likelihoods   what y says about f                                                                                   */
+/*      One row each: E_q[log p(y|f)] for q(f) = N(mean, var) with its derivatives, the moments of y, and log             */
+/*      E_q[p(y|f)]. Gaussian, noise variance s: -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s).  */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__likelihood {
     const char *name, *param; /* its parameter's slot */
     /* The sum over n points. Derivatives are stored in dmean, dvar, and added to *dparam; any may be NULL. */
-    double (*expect)(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, odvgp_real param, odvgp_real *dmean,
-                     odvgp_real *dvar, double *dparam);
+    double (*expect)(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, odvgp_real param,
+                     odvgp_real *dmean, odvgp_real *dvar, double *dparam);
     odvgp_real (*y_var)(odvgp_real mean, odvgp_real var, odvgp_real param);
     odvgp_real (*log_density)(odvgp_real y, odvgp_real mean, odvgp_real var, odvgp_real param);
 } odvgp__likelihood;
 
-static double odvgp__gaussian_expect(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, odvgp_real s,
-                                     odvgp_real *dmean, odvgp_real *dvar, double *dparam)
+static double odvgp__gaussian_expect(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var,
+                                     odvgp_real s, odvgp_real *dmean, odvgp_real *dvar, double *dparam)
 {
     double squares = 0, inverse = 1 / (double)s;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -2478,16 +2630,18 @@ static odvgp_real odvgp__gaussian_log_density(odvgp_real y, odvgp_real mean, odv
     return (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
 }
 
-static const odvgp__likelihood odvgp__likelihoods[] = { /* in the order of odvgp_likelihood */
+static const odvgp__likelihood odvgp__likelihoods[] = {
+    /* in the order of odvgp_likelihood */
     {"gaussian", "noise_variance", odvgp__gaussian_expect, odvgp__gaussian_y_var, odvgp__gaussian_log_density},
 };
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>predictor   the frozen model                                                                                         */
-/*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A = L^-1 K(Zb,x). */
-/*      A block without pointers: a head of 32-bit numbers, then reals whose places follow from the head. Nothing is written to it     */
-/*      after freezing. Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance.                      */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>predictor   the frozen model                                                                                        */
+/*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A  */
+/*      = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, then reals whose places follow from the       */
+/*      head. Nothing is written to it after freezing. Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for  */
+/*      the variance.                                                                                                     */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC 0x5056444fu /* "ODVP" */
 
 struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
@@ -2502,14 +2656,18 @@ typedef struct odvgp__view {
 
 static size_t odvgp__predictor_head(void) { return (sizeof(odvgp_predictor) + 63) & ~(size_t)63; }
 
-/*  Measured with base NULL; pieces are not padded, so that files are compact. Returns the number of reals, -1 if that overflows. */
+/*  Measured with base NULL; pieces are not padded, so that files are compact. Returns the number of reals, -1 if that    */
+/*  overflows.                                                                                                            */
 static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
     int meanfn = (int)p->mean_function;
     double total = 0;
     ptrdiff_t used = 0;
-    struct { odvgp_real **at; ptrdiff_t rows, cols; } piece[14];
+    struct {
+        odvgp_real **at;
+        ptrdiff_t rows, cols;
+    } piece[14];
     int n = 0;
 #define ODVGP__PIECE(field, r, c) (piece[n].at = &v->field, piece[n].rows = (r), piece[n].cols = (c), n++)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->kernel.nhyp);
@@ -2539,7 +2697,8 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
 static odvgp__view odvgp__view_of(const odvgp_predictor *p)
 {
     odvgp__view v;
-    odvgp__view_layout(p, (odvgp_real *)(uintptr_t)((uintptr_t)p + odvgp__predictor_head()), &v); /* read only, whatever the type says */
+    odvgp__view_layout(p, (odvgp_real *)(uintptr_t)((uintptr_t)p + odvgp__predictor_head()),
+                       &v); /* read only, whatever the type says */
     return v;
 }
 
@@ -2548,7 +2707,10 @@ static int odvgp__predictor_ok(const odvgp_predictor *p)
     return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->real_size == sizeof(odvgp_real);
 }
 
-ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p) { return odvgp__predictor_ok(p) ? (ptrdiff_t)p->kernel.D : 0; }
+ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p)
+{
+    return odvgp__predictor_ok(p) ? (ptrdiff_t)p->kernel.D : 0;
+}
 ODVGP_API ptrdiff_t odvgp_predictor_outputs(const odvgp_predictor *p) { return odvgp__predictor_ok(p) ? (ptrdiff_t)p->P : 0; }
 
 /*  Scratch of one turn of up to `rows` rows. */
@@ -2575,7 +2737,8 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_predictor *p, const 
     t->mean = odvgp__take(a, (ptrdiff_t)p->P, rows);
     t->var = odvgp__take(a, (ptrdiff_t)p->P, rows);
     t->square = odvgp__take(a, 1, rows);
-    odvgp__blas_layout(a, isa, NULL, rows == 1 ? 1 : ODVGP__MAX(M, rows), rows, rows == 1 ? 1 : M, &t->blas); /* vectors are not packed */
+    odvgp__blas_layout(a, isa, NULL, rows == 1 ? 1 : ODVGP__MAX(M, rows), rows, rows == 1 ? 1 : M,
+                       &t->blas); /* vectors are not packed */
     t->rest = *a;
     used = a->used; /* the kernel matrices' scratch is taken anew by each of them */
     odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, &job);
@@ -2639,8 +2802,8 @@ static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
         for (ptrdiff_t d = 0; d < D; d++) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
-                                     const odvgp_real *X2, ptrdiff_t m)
+static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
+                                     const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
     odvgp__kjob job;
     memset(&job, 0, sizeof job);
@@ -2655,7 +2818,8 @@ static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel
 }
 
 /*  out [P,n] = coefficients [P,m] K(X,Z)^T */
-static void odvgp__turn_kernel_vec(odvgp__turn *t, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m, const odvgp_real *coefficients, odvgp_real *out)
+static void odvgp__turn_kernel_vec(odvgp__turn *t, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m,
+                                   const odvgp_real *coefficients, odvgp_real *out)
 {
     odvgp__kjob job = odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->X, n, Z, m);
     job.a = coefficients;
@@ -2680,7 +2844,8 @@ static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n)
     for (ptrdiff_t q = 0; q < P && p->mean_function != ODVGP_MEANFN_ZERO; q++)
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = t->v.b[q];
-            for (ptrdiff_t d = 0; d < D && p->mean_function == ODVGP_MEANFN_LINEAR; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
+            for (ptrdiff_t d = 0; d < D && p->mean_function == ODVGP_MEANFN_LINEAR; d++)
+                sum += t->X[i * D + d] * t->v.A[d * P + q];
             t->mean[q * t->ld + i] += sum;
         }
 }
@@ -2728,8 +2893,8 @@ static odvgp_status odvgp__predict_check(const odvgp_predictor *p, const odvgp_r
     return odvgp__finite(X, n * (ptrdiff_t)p->kernel.D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var,
-                                     odvgp_real *var_y, void *scratch, size_t scratch_bytes)
+ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+                                     odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes)
 {
     odvgp__turn t;
     odvgp_status s = odvgp__predict_check(p, X, n, scratch);
@@ -2754,8 +2919,8 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real 
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
-                                          void *scratch, size_t scratch_bytes)
+ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
+                                          odvgp_real *logp, void *scratch, size_t scratch_bytes)
 {
     odvgp__turn t;
     odvgp_status s = odvgp__predict_check(p, X, n, scratch);
@@ -2782,8 +2947,8 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov,
-                                         void *scratch, size_t scratch_bytes)
+ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+                                         odvgp_real *cov, void *scratch, size_t scratch_bytes)
 {
     odvgp__turn t;
     odvgp_status s = odvgp__predict_check(p, X, n, scratch);
@@ -2813,12 +2978,15 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_r
     return ODVGP_OK;
 }
 
-/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T up to pivots below n eps times the largest, which count as 0.
-    L overwrites the lower triangle, in the order of perm. Needs no jitter. n^3/3 flops. */
+/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T up to pivots below n eps times the largest, which count
+    as 0. L overwrites the lower triangle, in the order of perm. Needs no jitter. n^3/3 flops. */
 static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
     odvgp_real largest = 0;
-    for (ptrdiff_t i = 0; i < n; i++) { perm[i] = i; largest = ODVGP__MAX(largest, C[i * n + i]); }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        perm[i] = i;
+        largest = ODVGP__MAX(largest, C[i * n + i]);
+    }
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t best = k;
         for (ptrdiff_t i = k + 1; i < n; i++)
@@ -2831,8 +2999,16 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
             ptrdiff_t keep = perm[k];
             perm[k] = perm[best];
             perm[best] = keep;
-            for (ptrdiff_t j = 0; j < n; j++) { odvgp_real x = C[k * n + j]; C[k * n + j] = C[best * n + j]; C[best * n + j] = x; }
-            for (ptrdiff_t i = k; i < n; i++) { odvgp_real x = C[i * n + k]; C[i * n + k] = C[i * n + best]; C[i * n + best] = x; }
+            for (ptrdiff_t j = 0; j < n; j++) {
+                odvgp_real x = C[k * n + j];
+                C[k * n + j] = C[best * n + j];
+                C[best * n + j] = x;
+            }
+            for (ptrdiff_t i = k; i < n; i++) {
+                odvgp_real x = C[i * n + k];
+                C[i * n + k] = C[i * n + best];
+                C[i * n + best] = x;
+            }
         }
         odvgp_real root = C[k * n + k] = ODVGP__SQRT(C[k * n + k]);
         for (ptrdiff_t i = k + 1; i < n; i++) C[i * n + k] /= root;
@@ -2841,8 +3017,8 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
-static void odvgp__sample_layout(odvgp__arena *a, const odvgp_predictor *p, ptrdiff_t n, odvgp_real **cov, odvgp_real **mean, odvgp_real **z,
-                                 ptrdiff_t **perm)
+static void odvgp__sample_layout(odvgp__arena *a, const odvgp_predictor *p, ptrdiff_t n, odvgp_real **cov, odvgp_real **mean,
+                                 odvgp_real **z, ptrdiff_t **perm)
 {
     ptrdiff_t P = (ptrdiff_t)p->P;
     *cov = odvgp__take(a, P * n, n);
@@ -2862,8 +3038,8 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n)
     return a.bad ? 0 : a.used + 64 + odvgp__turn_size(p, n);
 }
 
-ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples, uint64_t seed, odvgp_real *f,
-                                    void *scratch, size_t scratch_bytes)
+ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples,
+                                    uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
@@ -2893,11 +3069,11 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
     return ODVGP_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector and its slots                                                                          */
-/*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta) or e^theta;   */
-/*      their values are kept beside. All others are their own values.                                                      */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>params   the parameter vector and its slots                                                                         */
+/*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)   */
+/*      or e^theta; their values are kept beside. All others are their own values.                                        */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_SLOTS (2 * ODVGP_MAX_LEAVES + 8)
 
 static odvgp_real odvgp__to_positive(odvgp_positive kind, odvgp_real t)
@@ -2967,39 +3143,57 @@ static void odvgp__params_refresh(odvgp__params *p)
     for (ptrdiff_t i = 0; i < p->positive; i++) p->value[i] = odvgp__to_positive(p->kind, p->theta[i]);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>tape   matrix operations and their adjoints                                                                          */
-/*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile nodes on a     */
-/*      block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding into the d of its inputs.   */
-/*      needs_grad says whether a parameter that is wanted lies below; the rest is not differentiated. stamp says when a value was   */
-/*      made; a head node is made anew only if an input is younger. One row of the table per operation: name, forward, reverse.   */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>tape   matrix operations and their adjoints                                                                         */
+/*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile     */
+/*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding   */
+/*      into the d of its inputs. needs_grad says whether a parameter that is wanted lies below; the rest is not          */
+/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. One row   */
+/*      of the table per operation: name, forward, reverse.                                                               */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_TAPE 64
-#define ODVGP__MAX_IN 4
+#define ODVGP__MAX_IN   4
 
 enum { ODVGP__HEAD, ODVGP__TILE };
 enum { ODVGP__TILE_ROWS = 1, ODVGP__TILE_COLS = 2, ODVGP__SAMPLE_ROWS = 4, ODVGP__SAMPLE_COLS = 8 }; /* sizes that change */
-enum { /* flags of operations */
-    ODVGP__F_LOWER = 1,    /* KERNEL: lower triangle of a symmetric matrix; PRODUCT: the second factor is lower triangular */
-    ODVGP__F_RIGHT = 2,    /* SOLVE: from the right, B L^-T */
-    ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
-    ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
-    ODVGP__F_TA = 16, ODVGP__F_TB = 32, /* PRODUCT: transposed factors */
-    ODVGP__F_PLAIN = 64    /* SOLVE from the right: B L^-1 */
+enum {                                                                                               /* flags of operations */
+       ODVGP__F_LOWER = 1,    /* KERNEL: lower triangle of a symmetric matrix; PRODUCT: the second factor is lower triangular */
+       ODVGP__F_RIGHT = 2,    /* SOLVE: from the right, B L^-T */
+       ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
+       ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
+       ODVGP__F_TA = 16,
+       ODVGP__F_TB = 32,   /* PRODUCT: transposed factors */
+       ODVGP__F_PLAIN = 64 /* SOLVE from the right: B L^-1 */
 };
 
 typedef enum odvgp__op {
-    ODVGP__PARAM, ODVGP__INPUT, ODVGP__KERNEL, ODVGP__KERNEL_DIAG, ODVGP__KERNEL_VEC, ODVGP__CHOL, ODVGP__SOLVE, ODVGP__PRODUCT, ODVGP__SUM,
-    ODVGP__RESIDUAL, ODVGP__TRI_SQUARES, ODVGP__DIVIDE, ODVGP__GATHER_ROWS, ODVGP__GATHER_COLS, ODVGP__DOT, ODVGP__KL_COV, ODVGP__EXPECT,
-    ODVGP__NAT_STATS, ODVGP__OPS
+    ODVGP__PARAM,
+    ODVGP__INPUT,
+    ODVGP__KERNEL,
+    ODVGP__KERNEL_DIAG,
+    ODVGP__KERNEL_VEC,
+    ODVGP__CHOL,
+    ODVGP__SOLVE,
+    ODVGP__PRODUCT,
+    ODVGP__SUM,
+    ODVGP__RESIDUAL,
+    ODVGP__TRI_SQUARES,
+    ODVGP__DIVIDE,
+    ODVGP__GATHER_ROWS,
+    ODVGP__GATHER_COLS,
+    ODVGP__DOT,
+    ODVGP__KL_COV,
+    ODVGP__EXPECT,
+    ODVGP__NAT_STATS,
+    ODVGP__OPS
 } odvgp__op;
 
 typedef struct odvgp__node {
     odvgp__op op;
     int segment, needs_grad, dynamic, flags;
-    int slot, slots;                               /* of a PARAM: its first slot, and how many it spans */
-    int in[ODVGP__MAX_IN];                         /* -1: none */
-    odvgp_real coef[ODVGP__MAX_IN];                /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
+    int slot, slots;                /* of a PARAM: its first slot, and how many it spans */
+    int in[ODVGP__MAX_IN];          /* -1: none */
+    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
     odvgp_real *v, *d, *aux;
     uint64_t stamp;
@@ -3026,13 +3220,19 @@ typedef struct odvgp__tape {
     const ptrdiff_t *columns; /* sampled columns of gamma */
     ptrdiff_t ncolumns, all_columns;
     uint64_t clock, columns_stamp;
-    double expected;          /* sum of the EXPECT node over tiles */
-    odvgp_real expect_scale;  /* N/B */
+    double expected;         /* sum of the EXPECT node over tiles */
+    odvgp_real expect_scale; /* N/B */
     int want_stats;
 } odvgp__tape;
 
-static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i) { return nd->in[i] < 0 ? NULL : &t->node[nd->in[i]]; }
-static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i) { return nd->in[i] >= 0 && t->node[nd->in[i]].needs_grad; }
+static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
+{
+    return nd->in[i] < 0 ? NULL : &t->node[nd->in[i]];
+}
+static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i)
+{
+    return nd->in[i] >= 0 && t->node[nd->in[i]].needs_grad;
+}
 
 static void odvgp__resize(odvgp__tape *t, odvgp__node *nd)
 {
@@ -3049,7 +3249,7 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
-/* --- PARAM, INPUT: nothing to do; their values are set from outside, gradients of parameters land in the vector --- */
+/* --- PARAM, INPUT: nothing to do; their values are set from outside, gradients of parameters land in the vector ---     */
 
 static odvgp_status odvgp__leaf_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -3139,7 +3339,8 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
 
-/* --- CHOL(K): lower L of K + jitter I; its upper triangle is 0. A failure raises the jitter tenfold and tries again, up to the limit --- */
+/* --- CHOL(K): lower L of K + jitter I; its upper triangle is 0. A failure raises the jitter tenfold and tries again,    */
+/* up to the limit ---                                                                                                    */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
@@ -3170,7 +3371,8 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
     if (nearest == 0) return "repeated inducing points";
     if (coarse > 10 * sqrt(widest)) return "a lengthscale far larger than the spread of the inducing points";
     if (nearest < 1e-8 * widest) return "inducing points that nearly coincide";
-    return sizeof(odvgp_real) == 4 ? "float precision: use double, fewer points or more jitter" : "inducing points close to each other for this lengthscale";
+    return sizeof(odvgp_real) == 4 ? "float precision: use double, fewer points or more jitter"
+                                   : "inducing points close to each other for this lengthscale";
 }
 
 static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
@@ -3226,9 +3428,11 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
     ptrdiff_t M = L->rows;
     if (!(nd->flags & ODVGP__F_IN_PLACE))
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
-    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, !(nd->flags & ODVGP__F_PLAIN), nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
+    if (nd->flags & ODVGP__F_RIGHT)
+        odvgp_trsm(&t->blas, 1, !(nd->flags & ODVGP__F_PLAIN), nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
     else
-        for (ptrdiff_t r = 0; r < nd->rows; r += M) odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
+        for (ptrdiff_t r = 0; r < nd->rows; r += M)
+            odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
     return ODVGP_OK;
 }
 
@@ -3237,13 +3441,17 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     ptrdiff_t M = L->rows;
     odvgp__mm g;
-    if (nd->flags & ODVGP__F_RIGHT) odvgp_trsm(&t->blas, 1, (nd->flags & ODVGP__F_PLAIN) != 0, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
+    if (nd->flags & ODVGP__F_RIGHT)
+        odvgp_trsm(&t->blas, 1, (nd->flags & ODVGP__F_PLAIN) != 0, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
     else
-        for (ptrdiff_t r = 0; r < nd->rows; r += M) odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
+        for (ptrdiff_t r = 0; r < nd->rows; r += M)
+            odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
     for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += (nd->flags & ODVGP__F_RIGHT) ? nd->rows : M) {
         const odvgp_real *x = nd->flags & ODVGP__F_PLAIN ? nd->v : nd->d, *y = nd->flags & ODVGP__F_PLAIN ? nd->d : nd->v;
         if (nd->flags & ODVGP__F_RIGHT) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
-        else g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld, nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
+        else
+            g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld, nd->v + r * nd->ld, nd->ld, 1, L->d,
+                               L->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -3258,7 +3466,8 @@ static odvgp_status odvgp__product_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     int ta = (nd->flags & ODVGP__F_TA) != 0, tb = (nd->flags & ODVGP__F_TB) != 0;
-    odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v, A->ld, B->v, B->ld, 0, nd->v, nd->ld);
+    odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v, A->ld, B->v, B->ld, 0, nd->v,
+               nd->ld);
     return ODVGP_OK;
 }
 
@@ -3267,8 +3476,10 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     int ta = (nd->flags & ODVGP__F_TA) != 0, tb = (nd->flags & ODVGP__F_TB) != 0;
     odvgp_real c = nd->coef[0];
-    if (A->needs_grad && !ta) odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1, A->d, A->ld);
-    if (A->needs_grad && ta) odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1, A->d, A->ld);
+    if (A->needs_grad && !ta)
+        odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1, A->d, A->ld);
+    if (A->needs_grad && ta)
+        odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1, A->d, A->ld);
     if (!B->needs_grad) return;
     odvgp__mm g = tb ? odvgp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1, B->d, B->ld)
                      : odvgp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld, 1, B->d, B->ld);
@@ -3328,7 +3539,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
         for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
 }
 
-/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: T = Q_p^T A of the last p.
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: Q_p^T A of the last p.
        dA += 2 Q_p T diag(d_p), dQ_p += 2 lower(A diag(d_p) T^T) --- */
 
 static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
@@ -3473,14 +3684,15 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- EXPECT(mean, var, Y, parameter): the sum of E_q[log p(y|f)] over the tile; its scale N/B is in the adjoint --- */
+/* --- EXPECT(mean, var, Y, parameter): the sum of E_q[log p(y|f)] over the tile; its scale N/B is in the adjoint ---     */
 
 static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
     double sum = 0;
     for (ptrdiff_t p = 0; p < mean->rows; p++)
-        sum += t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], NULL, NULL, NULL);
+        sum += t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0],
+                                     NULL, NULL, NULL);
     nd->v[0] = (odvgp_real)sum;
     t->expected += sum;
     return ODVGP_OK;
@@ -3492,7 +3704,8 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
     double dpar = 0;
     for (ptrdiff_t p = 0; p < mean->rows; p++) { /* mean and var have no other consumers that run before: store, then scale */
         odvgp_real *dm = mean->d + p * mean->ld, *dv = var->d + p * var->ld;
-        t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], dm, dv, &dpar);
+        t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], dm, dv,
+                              &dpar);
         for (ptrdiff_t j = 0; j < mean->cols; j++) {
             dm[j] *= nd->d[0];
             dv[j] *= nd->d[0];
@@ -3501,8 +3714,8 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
     if (par->needs_grad) par->d[0] += (odvgp_real)(dpar * (double)nd->d[0]);
 }
 
-/* --- NAT_STATS(A, mean, var): no value. Its reverse collects A diag(g_v) A^T (lower, [P,M,M] in aux) and A g_m ([P,M] in v) over tiles;
-       adjoints are those of the loss, so g = -d --- */
+/* --- NAT_STATS(A, mean, var): no value. Its reverse collects A diag(g_v) A^T (lower, [P,M,M] in aux) and A g_m ([P,M] in v)
+       over tiles; adjoints are those of the loss, so g = -d --- */
 
 static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -3527,7 +3740,8 @@ typedef struct odvgp__op_row {
     void (*reverse)(odvgp__tape *t, odvgp__node *nd);
 } odvgp__op_row;
 
-static const odvgp__op_row odvgp__ops[ODVGP__OPS] = { /* in the order of odvgp__op */
+static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
+    /* in the order of odvgp__op */
     {"param", odvgp__leaf_forward, odvgp__leaf_reverse},
     {"input", odvgp__leaf_forward, odvgp__leaf_reverse},
     {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse},
@@ -3550,13 +3764,16 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = { /* in the order of odvgp__
 
 /* --- building: nodes take their memory from an arena, which may be one that only measures --- */
 
-static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int in0, int in1,
-                           int in2, int in3)
+static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols,
+                           int dynamic, int in0, int in1, int in2, int in3)
 {
     ODVGP_ASSERT(t->n < ODVGP__MAX_TAPE);
     odvgp__node *nd = &t->node[t->n];
     int in[ODVGP__MAX_IN];
-    in[0] = in0; in[1] = in1; in[2] = in2; in[3] = in3;
+    in[0] = in0;
+    in[1] = in1;
+    in[2] = in2;
+    in[3] = in3;
     memset(nd, 0, sizeof *nd);
     nd->op = op;
     nd->segment = segment;
@@ -3564,7 +3781,10 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     nd->slot = -1;
     nd->rows = rows;
     nd->cols = nd->ld = cols;
-    for (int i = 0; i < ODVGP__MAX_IN; i++) { nd->in[i] = in[i]; nd->coef[i] = 1; }
+    for (int i = 0; i < ODVGP__MAX_IN; i++) {
+        nd->in[i] = in[i];
+        nd->coef[i] = 1;
+    }
     if (op != ODVGP__PARAM) nd->v = odvgp__take(a, rows, cols);
     if (op != ODVGP__PARAM && op != ODVGP__INPUT && op != ODVGP__NAT_STATS) nd->d = odvgp__take(a, rows, cols);
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
@@ -3578,7 +3798,8 @@ static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B, int segment)
 {
     odvgp__arena none;
     odvgp__arena_init(&none, NULL, 0);
-    int i = odvgp__node_add(t, &none, ODVGP__SOLVE, segment, t->node[B].rows, t->node[B].cols, t->node[B].dynamic, L, B, -1, -1);
+    int i =
+        odvgp__node_add(t, &none, ODVGP__SOLVE, segment, t->node[B].rows, t->node[B].cols, t->node[B].dynamic, L, B, -1, -1);
     t->node[i].flags = ODVGP__F_IN_PLACE;
     t->node[i].v = t->node[B].v;
     t->node[i].d = t->node[B].d;
@@ -3633,14 +3854,19 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
-        uint64_t youngest = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED) ? t->columns_stamp : 0;
+        uint64_t youngest = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED)
+                                ? t->columns_stamp
+                                : 0;
         if (nd->segment != segment) continue;
         odvgp__resize(t, nd);
         for (int k = 0; k < ODVGP__MAX_IN; k++)
             if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
         if (segment == ODVGP__HEAD && nd->stamp > youngest) continue;
         odvgp_status s = odvgp__ops[nd->op].forward(t, nd);
-        if (s) { nd->stamp = 0; return s; }
+        if (s) {
+            nd->stamp = 0;
+            return s;
+        }
         if (nd->op != ODVGP__PARAM) nd->stamp = ++t->clock;
     }
     return ODVGP_OK;
@@ -3662,17 +3888,17 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>model   layout, bounds, gradients                                                                                    */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>model   the struct, the config, slots                                                                                 */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-#define ODVGP__MAX_KL 6
+#define ODVGP__MAX_KL      6
 
 /*  Numbers that change while training, besides the arrays; all of them go into the file. */
 typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
-    uint64_t nat_valid, good_valid;  /* (P, j) fit q; there is a last good parameter vector */
-    double step_scale;               /* all step sizes times this, below 1 after an undone step */
+    uint64_t nat_valid, good_valid;                      /* (P, j) fit q; there is a last good parameter vector */
+    double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
 } odvgp__state;
 
 struct odvgp_model {
@@ -3683,15 +3909,16 @@ struct odvgp_model {
     odvgp__tape tape;
     odvgp__state state;
     /* nodes; -1 where the member has none */
-    int hyp, lik, Z_beta, Z_gamma, a_slot, a, L, mu, root, white_mu, white_root, weights, gamma_residual, X, Y, A, stats, expect;
+    int hyp, lik, Z_beta, Z_gamma, a_slot, a, L, mu, root, white_mu, white_root, weights, gamma_residual, X, Y, A, stats,
+        expect;
     int kl[ODVGP__MAX_KL], kls;
     /* arrays */
-    odvgp_real *m1, *m2, *good;        /* Adam's moments [adam_count]; the last good theta */
+    odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp_real *nat_P, *nat_j, *nat_R, *nat_t; /* [P,M,M] lower, [P,M]; work [M,M], [2,M] */
-    odvgp_real *scales;                /* D of gamma [M_gamma] */
-    ptrdiff_t *columns;                /* [M_gamma] */
-    odvgp_allocator allocator;         /* of odvgp_model_create */
+    odvgp_real *scales;                        /* D of gamma [M_gamma] */
+    ptrdiff_t *columns;                        /* [M_gamma] */
+    odvgp_allocator allocator;                 /* of odvgp_model_create */
     void *allocation;
 };
 
@@ -3709,7 +3936,8 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.mean_part = M_gamma > 0 ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
     c.gamma_coords = ODVGP_GAMMA_SCALED;
     c.kernel = "matern52 + rbf";
-    c.jitter_rel = ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+    c.jitter_rel =
+        ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter_max = ODVGP__R(1e-2);
     c.natgrad = 1;
     c.natgrad_step.end = ODVGP__R(0.005);
@@ -3732,13 +3960,22 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
 {
     const ptrdiff_t most = (ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28);
-    const struct { const char *name; ptrdiff_t value, low; } size[] = {
-        {"N", c->N, 1}, {"D", c->D, 1}, {"P", c->P, 1}, {"M", c->M, 1}, {"M_gamma", c->M_gamma, 0}, {"batch", c->batch, 1},
-        {"tile", c->tile, 0}, {"gamma_batch", c->gamma_batch, 0}};
+    const struct {
+        const char *name;
+        ptrdiff_t value, low;
+    } size[] = {{"N", c->N, 1},
+                {"D", c->D, 1},
+                {"P", c->P, 1},
+                {"M", c->M, 1},
+                {"M_gamma", c->M_gamma, 0},
+                {"batch", c->batch, 1},
+                {"tile", c->tile, 0},
+                {"gamma_batch", c->gamma_batch, 0}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(size); i++) {
         if (size[i].value < size[i].low)
             return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is below its least value");
-        if (size[i].value > most) return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is too large");
+        if (size[i].value > most)
+            return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is too large");
     }
     if (c->D > INT_MAX || c->P > INT_MAX || c->M > INT_MAX || c->M_gamma > INT_MAX)
         return odvgp__fail(info, ODVGP_E_SIZE, "D, P, M or M_gamma", -1, 0, "is too large");
@@ -3749,30 +3986,33 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
     odvgp_status s = odvgp__check_sizes(c, info);
     if (s) return s;
-    const struct { const char *name; int ok; } rule[] = {
-        {"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_ORTH},
-        {"cov_part", c->cov_part == ODVGP_COV_DENSE},
-        {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
-        {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
-        {"gamma_kl", c->gamma_kl == ODVGP_GAMMA_KL_RESIDUAL || c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS},
-        {"likelihood", c->likelihood == ODVGP_GAUSSIAN},
-        {"mean_function", c->mean_function >= ODVGP_MEANFN_ZERO && c->mean_function <= ODVGP_MEANFN_LINEAR},
-        {"positive", c->positive == ODVGP_SOFTPLUS || c->positive == ODVGP_EXP},
-        {"q_init", c->q_init == ODVGP_Q_PRIOR || c->q_init == ODVGP_Q_IDENTITY},
-        {"update", c->update >= ODVGP_JOINT && c->update <= ODVGP_ADAM_FIRST},
-        {"natgrad", c->natgrad == 0 || c->natgrad == 1},
-        {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
-        {"jitter", c->jitter >= 0 && odvgp__finite(&c->jitter, 1)},
-        {"jitter_rel", c->jitter_rel >= 0 && c->jitter_rel <= 1},
-        {"jitter_max", c->jitter_max >= 0 && c->jitter_max <= 1},
-        {"natgrad_step", odvgp__schedule_ok(&c->natgrad_step, 1)},
-        {"lr", odvgp__schedule_ok(&c->lr, ODVGP__R(1e6))},
-        {"adam_beta1", c->adam_beta1 >= 0 && c->adam_beta1 < 1},
-        {"adam_beta2", c->adam_beta2 >= 0 && c->adam_beta2 < 1},
-        {"adam_eps", c->adam_eps >= 0 && odvgp__finite(&c->adam_eps, 1)}};
+    const struct {
+        const char *name;
+        int ok;
+    } rule[] = {{"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_ORTH},
+                {"cov_part", c->cov_part == ODVGP_COV_DENSE},
+                {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
+                {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
+                {"gamma_kl", c->gamma_kl == ODVGP_GAMMA_KL_RESIDUAL || c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS},
+                {"likelihood", c->likelihood == ODVGP_GAUSSIAN},
+                {"mean_function", c->mean_function >= ODVGP_MEANFN_ZERO && c->mean_function <= ODVGP_MEANFN_LINEAR},
+                {"positive", c->positive == ODVGP_SOFTPLUS || c->positive == ODVGP_EXP},
+                {"q_init", c->q_init == ODVGP_Q_PRIOR || c->q_init == ODVGP_Q_IDENTITY},
+                {"update", c->update >= ODVGP_JOINT && c->update <= ODVGP_ADAM_FIRST},
+                {"natgrad", c->natgrad == 0 || c->natgrad == 1},
+                {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
+                {"jitter", c->jitter >= 0 && odvgp__finite(&c->jitter, 1)},
+                {"jitter_rel", c->jitter_rel >= 0 && c->jitter_rel <= 1},
+                {"jitter_max", c->jitter_max >= 0 && c->jitter_max <= 1},
+                {"natgrad_step", odvgp__schedule_ok(&c->natgrad_step, 1)},
+                {"lr", odvgp__schedule_ok(&c->lr, ODVGP__R(1e6))},
+                {"adam_beta1", c->adam_beta1 >= 0 && c->adam_beta1 < 1},
+                {"adam_beta2", c->adam_beta2 >= 0 && c->adam_beta2 < 1},
+                {"adam_eps", c->adam_eps >= 0 && odvgp__finite(&c->adam_eps, 1)}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(rule); i++)
         if (!rule[i].ok) return odvgp__fail(info, ODVGP_E_ARG, rule[i].name, -1, 0, "is out of range in the config");
-    if (!odvgp__isa_find(c->isa)) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
+    if (!odvgp__isa_find(c->isa))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
     return ODVGP_OK;
 }
 
@@ -3835,12 +4075,14 @@ static int odvgp__param_node(odvgp_model *m, const char *name, int slots, ptrdif
     return i;
 }
 
-static int odvgp__head(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0, int i1, int i2, int i3)
+static int odvgp__head(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0,
+                       int i1, int i2, int i3)
 {
     return odvgp__node_add(&m->tape, a, op, ODVGP__HEAD, rows, cols, dynamic, i0, i1, i2, i3);
 }
 
-static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0, int i1, int i2, int i3)
+static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0,
+                       int i1, int i2, int i3)
 {
     return odvgp__node_add(&m->tape, a, op, ODVGP__TILE, rows, cols, dynamic, i0, i1, i2, i3);
 }
@@ -3867,22 +4109,26 @@ static void odvgp__build_beta(odvgp_model *m, odvgp__arena *a)
     m->white_root = m->root = odvgp__param_node(m, "q_sqrt", 1, P * M, M);
     if (c->param == ODVGP_WHITENED) return;
     if (c->param == ODVGP_PRIMAL)
-        m->white_mu = odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, m->L, m->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
+        m->white_mu =
+            odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, m->L, m->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
     else /* L^-1 Kb a_beta = L^T a_beta */
-        m->white_mu = odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, m->mu, m->L, -1, -1), ODVGP__F_LOWER, 1, 1);
+        m->white_mu =
+            odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, m->mu, m->L, -1, -1), ODVGP__F_LOWER, 1, 1);
     m->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, m->L, m->root, -1, -1);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts of the family                                                                */
-/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean, and its terms of the KL; then, with the   */
-/*      tile, further terms of the mean (at most one node, -1 for none). A covariance part adds its terms of the KL and, with the tile, */
-/*      the variance. A new member is a new row.                                                                           */
-/*        beta   mean = A^T q_mu                                      KL |q_mu|^2 / 2                                      */
-/*        orth   mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a      KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2      [ODVGP] eq. 11, A.3  */
-/*               c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is small where Kg a is not */
-/*        dense  var  = k - |A|^2 + |q_sqrt^T A|^2                    KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|           */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>parts   mean parts and covariance parts of the family                                                               */
+/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean, and its terms of the KL; then,    */
+/*      with the tile, further terms of the mean (at most one node, -1 for none). A covariance part adds its terms of     */
+/*      the KL and, with the tile, the variance. A new member is a new row.                                               */
+/*        beta   mean = A^T q_mu                                      KL |q_mu|^2 / 2                                     */
+/*        orth   mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a      KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2          */
+/*            [ODVGP] eq. 11, A.3                                                                                         */
+/*               c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is    */
+/*               small where Kg a is not                                                                                  */
+/*        dense  var  = k - |A|^2 + |q_sqrt^T A|^2                    KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|        */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 static void odvgp__beta_head(odvgp_model *m, odvgp__arena *a)
 {
     m->weights = m->white_mu;
@@ -3931,7 +4177,8 @@ static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
     int back = odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, cc, -1, -1); /* Kb^-1 Kbg a */
     odvgp__node_flags(t, back, ODVGP__F_RIGHT | ODVGP__F_PLAIN, 1, 1);
     int Kgb_back = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_beta, back);
-    int residual = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, Mg, ODVGP__SAMPLE_COLS, Kg_a, Kgb_back, -1, -1), 0, 1, -1);
+    int residual =
+        odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, Mg, ODVGP__SAMPLE_COLS, Kg_a, Kgb_back, -1, -1), 0, 1, -1);
     odvgp__kl_half_dot(m, a, as, residual, 1, ODVGP__F_SCALED);
 }
 
@@ -3961,9 +4208,14 @@ typedef struct odvgp__part {
     int (*tile)(odvgp_model *m, odvgp__arena *a);
 } odvgp__part;
 
-static const odvgp__part odvgp__mean_parts[] = {{"beta", odvgp__beta_head, odvgp__beta_tile}, {"orth", odvgp__orth_head, odvgp__orth_tile}};
+static const odvgp__part odvgp__mean_parts[] = {{"beta", odvgp__beta_head, odvgp__beta_tile},
+                                                {"orth", odvgp__orth_head, odvgp__orth_tile}};
 static const odvgp__part odvgp__cov_parts[] = {{"dense", odvgp__dense_head, odvgp__dense_tile}};
 
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>layout   the tape of a model, its block, parameters in and out                                                      */
+/*      One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot.  */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 /*  A^T weights, the part's own term, and the mean function, added up. */
 static int odvgp__build_mean(odvgp_model *m, odvgp__arena *a)
 {
@@ -4011,7 +4263,7 @@ static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return ODVGP__MIN(c->
 
 typedef struct odvgp__init_work {
     odvgp_real *distance, *centre, *centre_t, *median; /* centre_t [D, padded M]: centres by columns */
-    ptrdiff_t *row, *nearest, *count, *table; /* row: the sample; nearest: its centres; count: rows of a centre */
+    ptrdiff_t *row, *nearest, *count, *table;          /* row: the sample; nearest: its centres; count: rows of a centre */
     ptrdiff_t table_size;
 } odvgp__init_work;
 
@@ -4067,8 +4319,9 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = ODVGP__MAX(most, a->used);
 }
 
-/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched. */
-static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp, odvgp_info *info)
+/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched.         */
+static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
+                                        odvgp_info *info)
 {
     memset(m, 0, sizeof *m);
     m->cfg = *config;
@@ -4133,7 +4386,8 @@ static void odvgp__q_identity(odvgp_model *m)
     ptrdiff_t M = m->cfg.M;
     int a = odvgp__slot_index(&m->par, "a_gamma");
     if (a >= 0) odvgp__zero(m->par.theta + m->par.slot[a].offset, m->par.slot[a].count);
-    for (int i = m->par.slots - 2; i < m->par.slots; i++) odvgp__zero(m->par.theta + m->par.slot[i].offset, m->par.slot[i].count);
+    for (int i = m->par.slots - 2; i < m->par.slots; i++)
+        odvgp__zero(m->par.theta + m->par.slot[i].offset, m->par.slot[i].count);
     odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
     for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) root[r * M + r % M] = 1;
     m->state.good_valid = 0;
@@ -4146,7 +4400,8 @@ static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, vo
     odvgp_status s = odvgp__model_measure(built, &need, info);
     if (s) return s;
     if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
-    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small (see odvgp_model_size)");
+    if (bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small (see odvgp_model_size)");
     odvgp__arena_init(&a, block, bytes);
     memset(a.base, 0, need - 64); /* padding is computed on, and denormals would be slow */
     odvgp_model *m = (odvgp_model *)odvgp__take_bytes(&a, 1, sizeof *m);
@@ -4154,12 +4409,16 @@ static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, vo
     odvgp__model_layout(m, &a);
     m->magic = ODVGP__MODEL_MAGIC;
     m->state.step_scale = 1;
-    for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) { m->columns[i] = i; m->scales[i] = 1; }
+    for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) {
+        m->columns[i] = i;
+        m->scales[i] = 1;
+    }
     *out = m;
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
+                                        odvgp_info *info)
 {
     odvgp_model built, *m;
     double hyp[2 * ODVGP_MAX_LEAVES];
@@ -4215,11 +4474,13 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_r
 
 ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info)
 {
-    if (!odvgp__model_ok(m) || !name || (!values && count)) return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
+    if (!odvgp__model_ok(m) || !name || (!values && count))
+        return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
     int index = odvgp__slot_index(&m->par, name);
     if (index < 0) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
     const odvgp_slot *slot = &m->par.slot[index];
-    if (count != slot->count) return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
+    if (count != slot->count)
+        return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
     ptrdiff_t cols = slot->shape[2], bad = -1;
     for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
@@ -4264,7 +4525,12 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
     return t.used;
 }
 
-/* --- evaluation: head, tiles, and back --- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>bound   the evidence lower bound and its gradient                                                                   */
+/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP] eq. 4, [ODVGP] eq. 4              */
+/*      Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.          */
+/*      The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step.                      */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  Rows to look at: as they come, or through the permutation of an epoch. */
 typedef struct odvgp__rows {
@@ -4275,8 +4541,8 @@ typedef struct odvgp__rows {
 } odvgp__rows;
 
 typedef struct odvgp__wants_list {
-    int grad, stats;   /* gradients; statistics for a natural step */
-    int all;           /* gradients of all slots, not only of those that Adam moves */
+    int grad, stats; /* gradients; statistics for a natural step */
+    int all;         /* gradients of all slots, not only of those that Adam moves */
 } odvgp__wants_list;
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
@@ -4296,7 +4562,8 @@ static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, pt
             ptrdiff_t d = odvgp__first_nonfinite(x, D);
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
-        if (!odvgp__finite(y, P)) return odvgp__fail(info, ODVGP_E_NAN, "Y", row, (double)y[odvgp__first_nonfinite(y, P)], "a row is not finite");
+        if (!odvgp__finite(y, P))
+            return odvgp__fail(info, ODVGP_E_NAN, "Y", row, (double)y[odvgp__first_nonfinite(y, P)], "a row is not finite");
         odvgp__copy(X->v + i * D, x, D);
         for (ptrdiff_t p = 0; p < P; p++) Y->v[p * Y->ld + i] = y[p];
     }
@@ -4337,13 +4604,14 @@ static void odvgp__mask_grad(odvgp_model *m)
         const odvgp_slot *slot = &m->par.slot[s];
         if (!slot->lower) continue;
         ptrdiff_t M = slot->shape[2];
-        for (ptrdiff_t r = 0; r < slot->shape[0] * M; r++) odvgp__zero(m->par.grad + slot->offset + r * M + r % M + 1, M - r % M - 1);
+        for (ptrdiff_t r = 0; r < slot->shape[0] * M; r++)
+            odvgp__zero(m->par.grad + slot->offset + r * M + r % M + 1, M - r % M - 1);
     }
 }
 
 /*  The bound on the given rows; *data_error tells bad data from parameters that cannot be evaluated. */
-static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected, odvgp_real *kl,
-                                    int *data_error, odvgp_info *info)
+static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected,
+                                    odvgp_real *kl, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
@@ -4355,7 +4623,10 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     if (s) return s;
     odvgp__tape_zero(t, ODVGP__HEAD);
     for (ptrdiff_t at = 0; at < rows->n; at += m->cfg.tile) {
-        if ((s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info)) != ODVGP_OK) { *data_error = 1; return s; }
+        if ((s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info)) != ODVGP_OK) {
+            *data_error = 1;
+            return s;
+        }
         if ((s = odvgp__tape_forward(t, ODVGP__TILE)) != ODVGP_OK) return s;
         if (!want.grad && !want.stats) continue;
         odvgp__tape_zero(t, ODVGP__TILE);
@@ -4372,8 +4643,10 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     }
     *expected = (odvgp_real)(t->expected * (double)scale);
     *kl = divergence;
-    if (!(*expected - *expected == 0) || !(divergence - divergence == 0) || (want.grad && !odvgp__finite(m->par.grad, m->par.count)))
-        return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence), "the bound or its gradient is not finite");
+    if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
+        (want.grad && !odvgp__finite(m->par.grad, m->par.count)))
+        return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence),
+                           "the bound or its gradient is not finite");
     return ODVGP_OK;
 }
 
@@ -4404,15 +4677,17 @@ static odvgp__rows odvgp__rows_plain(const odvgp_real *X, const odvgp_real *Y, p
     return rows;
 }
 
-static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_info *info)
+static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
+                                      odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !X || !Y) return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
-    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.D, m->cfg.P)) return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
+    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.D, m->cfg.P))
+        return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl,
-                                    odvgp_real *grad, odvgp_info *info)
+static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
+                                    odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
     odvgp_real expected, divergence;
     int data_error;
@@ -4426,8 +4701,8 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl,
-                                  odvgp_real *grad, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
+                                  odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
@@ -4436,21 +4711,27 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odv
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
-ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx,
-                                          ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
+                                          const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
+                                          odvgp_real *grad, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
-    if (!elbo || !idx || count < 1 || count > m->cfg.M_gamma) return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
+    if (!elbo || !idx || count < 1 || count > m->cfg.M_gamma)
+        return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
     for (ptrdiff_t i = 0; i < count; i++)
-        if (idx[i] < 0 || idx[i] >= m->cfg.M_gamma) return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
+        if (idx[i] < 0 || idx[i] >= m->cfg.M_gamma)
+            return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
     m->tape.ncolumns = count;
     for (ptrdiff_t i = 0; i < count; i++) m->columns[i] = idx[i];
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
-/* --- freezing --- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>freeze   from a model to a predictor                                                                                */
+/*      alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2).                      */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 
 static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
 {
@@ -4478,12 +4759,18 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 
 static odvgp_status odvgp__scales_check(const odvgp_scales *s, ptrdiff_t D, ptrdiff_t P, odvgp_info *info)
 {
-    const struct { const char *name; const odvgp_real *x; ptrdiff_t n; int positive; } list[] = {
+    const struct {
+        const char *name;
+        const odvgp_real *x;
+        ptrdiff_t n;
+        int positive;
+    } list[] = {
         {"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1}, {"y_mean", s->y_mean, P, 0}, {"y_scale", s->y_scale, P, 1}};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(list); k++)
         for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
             if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
-                return odvgp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i], "must be finite, and a scale above 0");
+                return odvgp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i],
+                                   "must be finite, and a scale above 0");
     return ODVGP_OK;
 }
 
@@ -4506,7 +4793,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
     if (s) return s;
     odvgp__q_identity(m);
     odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
-    for (ptrdiff_t p = 0; p < m->cfg.P && prior; p++) odvgp__copy(root + p * m->cfg.M * m->cfg.M, m->tape.node[m->L].v, m->cfg.M * m->cfg.M);
+    for (ptrdiff_t p = 0; p < m->cfg.P && prior; p++)
+        odvgp__copy(root + p * m->cfg.M * m->cfg.M, m->tape.node[m->L].v, m->cfg.M * m->cfg.M);
     odvgp__touch_all(m);
     return ODVGP_OK;
 }
@@ -4528,7 +4816,7 @@ static odvgp__piece odvgp__piece_of(const odvgp_real *from, ptrdiff_t n, odvgp_r
     return piece;
 }
 
-/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run. */
+/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run.              */
 static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
 {
     const odvgp_config *c = &m->cfg;
@@ -4554,14 +4842,16 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     *piece++ = odvgp__piece_of(node[m->white_root].v, P * M * M, 0);
 }
 
-ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, const odvgp_predictor **predictor,
-                                    odvgp_info *info)
+ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes,
+                                    const odvgp_predictor **predictor, odvgp_info *info)
 {
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp__view v;
     odvgp__piece piece[ODVGP__PIECES];
-    if (!odvgp__model_ok(m) || !block || !predictor) return odvgp__fail(info, ODVGP_E_ARG, "model, block or predictor", -1, 0, "is NULL");
-    if (bytes < odvgp_predictor_size(m)) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)odvgp_predictor_size(m), "is too small");
+    if (!odvgp__model_ok(m) || !block || !predictor)
+        return odvgp__fail(info, ODVGP_E_ARG, "model, block or predictor", -1, 0, "is NULL");
+    if (bytes < odvgp_predictor_size(m))
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)odvgp_predictor_size(m), "is too small");
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
@@ -4576,13 +4866,16 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     return ODVGP_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps from two vectors                                                                    */
-/*      In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h = A g_m:     */
-/*        P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP] eqs. 15b, 15c   */
-/*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to step.         */
-/*      A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse per output.   */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>natgrad   natural gradient steps from two vectors                                                                   */
+/*      In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h =  */
+/*      A g_m:                                                                                                            */
+/*        P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP]   */
+/*            eqs. 15b, 15c                                                                                               */
+/*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to      */
+/*      step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse    */
+/*      per output.                                                                                                       */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  y = S x for the symmetric S in the lower triangle. */
 static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
@@ -4638,7 +4931,8 @@ static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own step. */
+/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own       */
+/*  step.                                                                                                                 */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     ptrdiff_t M = m->cfg.M;
@@ -4655,7 +4949,10 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
             m->tape.events.step_shortened++;
             s = odvgp__nat_try(m, p, step *= ODVGP__R(0.5));
         }
-        if (s) { worst = s; continue; }
+        if (s) {
+            worst = s;
+            continue;
+        }
         odvgp__symmetric_times(isa, M, G, m->tape.node[m->white_mu].v + p * M, Gmu);
         for (ptrdiff_t i = 0; i < M; i++) {
             j[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
@@ -4689,20 +4986,21 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
     return ODVGP_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>adam   Adam, schedules, the training step and its safeguards                                                         */
-/*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)   (TensorFlow's eps), */
-/*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected moments.     */
-/*      With scales D the coordinates are D x: the step is lr / D and eps is eps D.                                          */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>adam   Adam, schedules, the training step and its safeguards                                                        */
+/*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)       */
+/*          (TensorFlow's eps),                                                                                           */
+/*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected         */
+/*      moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D.                              */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
     int eps_inside;
     uint64_t t; /* steps, this one included */
 } odvgp__adam;
 
-static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g, const odvgp_real *scales, ptrdiff_t nscales,
-                               odvgp_real *m1, odvgp_real *m2)
+static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g, const odvgp_real *scales,
+                               ptrdiff_t nscales, odvgp_real *m1, odvgp_real *m2)
 {
     double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
     odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1), eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
@@ -4723,7 +5021,8 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return (odvgp_real)((double)s->start * pow((double)s->end / (double)s->start, f));
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance; columns in blocks, in the memory of A. */
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance; columns in blocks, in the memory    */
+/*  of A.                                                                                                                 */
 static void odvgp__renew_scales(odvgp_model *m)
 {
     odvgp__tape *t = &m->tape;
@@ -4731,7 +5030,8 @@ static void odvgp__renew_scales(odvgp_model *m)
     odvgp_real value[ODVGP__MAX_NODES], k = odvgp__kernel_diag(&m->kernel, t->node[m->hyp].v, value);
     for (ptrdiff_t j = 0; j < m->cfg.M_gamma; j += m->cfg.tile) {
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, m->cfg.M_gamma - j);
-        odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, t->node[m->Z_beta].v, m->cfg.M, Zg->v + j * m->cfg.D, cols);
+        odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, t->node[m->Z_beta].v, m->cfg.M,
+                                            Zg->v + j * m->cfg.D, cols);
         job.K = A->v;
         job.ldk = A->ld;
         odvgp__kernel_run(&job, t->scratch);
@@ -4752,15 +5052,20 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     adam.eps_inside = m->cfg.adam_eps_inside;
     adam.t = ++m->state.adam_steps;
     int scaled = m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && m->Z_gamma >= 0;
-    if (scaled && m->state.scales_age++ % 100 == 0) { odvgp__renew_scales(m); m->state.scales_age = 1; }
+    if (scaled && m->state.scales_age++ % 100 == 0) {
+        odvgp__renew_scales(m);
+        m->state.scales_age = 1;
+    }
     for (int s = 0; s < m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         ptrdiff_t o = slot->offset;
         if (!slot->trainable || slot->natgrad || !slot->count) continue;
         if (slot->positive)
-            for (ptrdiff_t i = o; i < o + slot->count; i++) m->par.grad[i] *= odvgp__positive_slope(m->par.kind, m->par.value[i]);
+            for (ptrdiff_t i = o; i < o + slot->count; i++)
+                m->par.grad[i] *= odvgp__positive_slope(m->par.kind, m->par.value[i]);
         int by_scales = scaled && m->tape.node[m->a_slot].slot == s;
-        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : NULL, m->cfg.M_gamma, m->m1 + o, m->m2 + o);
+        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : NULL, m->cfg.M_gamma,
+                           m->m1 + o, m->m2 + o);
         odvgp__touch(m, s);
     }
     odvgp__params_refresh(&m->par);
@@ -4795,9 +5100,9 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
     return m->cfg.natgrad && m->par.slot[m->par.slots - 2].trainable && m->par.slot[m->par.slots - 1].trainable;
 }
 
-/*  Evaluate for an update; if the parameters cannot be evaluated, go back to the last good ones and evaluate these. */
-static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected, odvgp_real *kl,
-                                           odvgp_info *info)
+/*  Evaluate for an update; if the parameters cannot be evaluated, go back to the last good ones and evaluate these.      */
+static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
+                                           odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
     int data_error;
     odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
@@ -4811,7 +5116,8 @@ static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *ro
 static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
     odvgp_real expected, kl, e2, k2, lr, tau;
-    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT, nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
+    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT,
+        nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
     odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0};
     odvgp__sample_columns(m);
     odvgp_status s = odvgp__evaluate_safely(m, rows, want, &expected, &kl, info);
@@ -4842,15 +5148,16 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report,
-                                        odvgp_info *info)
+ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
+                                        odvgp_report *report, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, Xb, Yb, n, info);
     odvgp__rows rows = odvgp__rows_plain(Xb, Yb, n);
     return s ? s : odvgp__step_rows(m, &rows, report, info);
 }
 
-ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
+                                  odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
@@ -4875,15 +5182,16 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
     return ODVGP_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>init   k-means, subsets, hyperparameters from the data                                                               */
-/*      beta: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with probability proportional to the squared    */
-/*      distance to the seeds so far, so that repeated rows are drawn once; then 10 of Lloyd's iterations at most on these rows; and, where */
-/*      there are more rows, mini-batches of those that the sample left out.                                                */
-/*      gamma: random rows, distinct ones while there are any. Cost O(sample M D).                                            */
-/*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several leaves (0.1 sqrt(D)  */
-/*      and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a single one.                 */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>init   k-means, subsets, hyperparameters from the data                                                              */
+/*      beta: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with probability proportional   */
+/*      to the squared distance to the seeds so far, so that repeated rows are drawn once; then 10 of Lloyd's iterations  */
+/*      at most on these rows; and, where there are more rows, mini-batches of those that the sample left out.            */
+/*      gamma: random rows, distinct ones while there are any. Cost O(sample M D).                                        */
+/*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several       */
+/*      leaves (0.1 sqrt(D) and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a    */
+/*      single one.                                                                                                       */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
     odvgp_real sum = 0;
@@ -4892,12 +5200,16 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
 }
 
 /*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
-static double odvgp__kmeans_lower(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
+static double odvgp__kmeans_lower(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k,
+                                  odvgp__init_work *w)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
         odvgp_real r2 = odvgp__row_distance(X + w->row[i] * m->cfg.D, Z + k * m->cfg.D, m->cfg.D);
-        if (k == 0 || r2 < w->distance[i]) { w->distance[i] = r2; w->nearest[i] = k; }
+        if (k == 0 || r2 < w->distance[i]) {
+            w->distance[i] = r2;
+            w->nearest[i] = k;
+        }
         sum += (double)w->distance[i];
     }
     return sum;
@@ -4937,13 +5249,17 @@ static void odvgp__kmeans_task(void *arg, int task)
         for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
             odvgp__row(&job->m->tape.blas)->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
             for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
-                if (best < 0 || r2[c] < least) { least = r2[c]; best = k + c; }
+                if (best < 0 || r2[c] < least) {
+                    least = r2[c];
+                    best = k + c;
+                }
         }
         job->w->nearest[i] = best;
     }
 }
 
-static void odvgp__kmeans_nearest(const odvgp_model *m, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, odvgp__init_work *w)
+static void odvgp__kmeans_nearest(const odvgp_model *m, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z,
+                                  odvgp__init_work *w)
 {
     odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
     ptrdiff_t D = m->cfg.D, M = m->cfg.M, ld = odvgp__padded(M);
@@ -4952,8 +5268,8 @@ static void odvgp__kmeans_nearest(const odvgp_model *m, const odvgp_real *X, ptr
     odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
-/*  All rows are in the sample: means of the rows nearest to each centre, as differences from the old centre, so that a centre with equal
-    rows only keeps their exact place; one without rows stays. */
+/*  All rows are in the sample: means of the rows nearest to each centre, as differences from the old centre, so that a centre
+    with equal rows only keeps their exact place; one without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t M = m->cfg.M, D = m->cfg.D;
@@ -4969,7 +5285,8 @@ static void odvgp__kmeans_lloyd(const odvgp_model *m, const odvgp_real *X, ptrdi
     odvgp__kmeans_nearest(m, X, rows, Z, w);
 }
 
-/*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts start with the sample's). */
+/*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts  */
+/*  start with the sample's).                                                                                             */
 static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t D = m->cfg.D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
@@ -5012,7 +5329,8 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
     return h;
 }
 
-/*  Random rows, each different from those taken before, until no rows are left; then any rows. A hash table of the rows taken. */
+/*  Random rows, each different from those taken before, until no rows are left; then any rows. A hash table of the rows  */
+/*  taken.                                                                                                                */
 static void odvgp__distinct_rows(odvgp_model *m, const odvgp_real *X, odvgp_real *Z, ptrdiff_t count, odvgp__init_work *w)
 {
     ptrdiff_t D = m->cfg.D, taken = 0;
@@ -5021,7 +5339,8 @@ static void odvgp__distinct_rows(odvgp_model *m, const odvgp_real *X, odvgp_real
         for (ptrdiff_t i = 0; i < m->cfg.N && taken < count; i++) {
             const odvgp_real *x = X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, m->cfg.N, i) * D;
             ptrdiff_t at = (ptrdiff_t)(odvgp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-            while (!again && w->table[at] >= 0 && odvgp__row_distance(Z + w->table[at] * D, x, D) != 0) at = (at + 1) & (w->table_size - 1);
+            while (!again && w->table[at] >= 0 && odvgp__row_distance(Z + w->table[at] * D, x, D) != 0)
+                at = (at + 1) & (w->table_size - 1);
             if (!again && w->table[at] >= 0) continue;
             if (!again) w->table[at] = taken;
             odvgp__copy(Z + taken++ * D, x, D);
@@ -5039,7 +5358,11 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
         while (i <= j) {
             while (x[i] < pivot) i++;
             while (x[j] > pivot) j--;
-            if (i <= j) { odvgp_real t = x[i]; x[i++] = x[j]; x[j--] = t; }
+            if (i <= j) {
+                odvgp_real t = x[i];
+                x[i++] = x[j];
+                x[j--] = t;
+            }
         }
         if (k <= j) high = j;
         else if (k >= i) low = i;
@@ -5048,7 +5371,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
     return x[k];
 }
 
-/*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from distinct pairs only. */
+/*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from         */
+/*  distinct pairs only.                                                                                                  */
 static double odvgp__median_distance(odvgp_model *m, const odvgp_real *X, const odvgp__leaf *leaf, odvgp_real *work)
 {
     ptrdiff_t D = m->cfg.D, N = m->cfg.N, count = 0;
@@ -5099,8 +5423,10 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     ptrdiff_t D = m->cfg.D, P = m->cfg.P, bad;
-    if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0) return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-    if ((bad = odvgp__first_nonfinite(Y, m->cfg.N * P)) >= 0) return odvgp__fail(info, ODVGP_E_NAN, "Y", bad / P, (double)Y[bad], "a row is not finite");
+    if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
+        return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+    if ((bad = odvgp__first_nonfinite(Y, m->cfg.N * P)) >= 0)
+        return odvgp__fail(info, ODVGP_E_NAN, "Y", bad / P, (double)Y[bad], "a row is not finite");
     odvgp__arena a = m->tape.scratch;
     odvgp__init_scratch(&a, &m->cfg, &w);
     ODVGP_ASSERT(!a.bad);
@@ -5111,12 +5437,13 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     return odvgp_init_q(m, info);
 }
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>io   model files                                                                                                     */
-/*      magic, version, sizes | config, kernel, slots' flags, state | reals: theta, values, moments, (P, j), scales, last good |         */
-/*      predictor | the caller's bytes | checksum of all that. Little-endian whatever the machine; reals in the precision of the build.   */
-/*      One walk over the same fields writes, measures and reads, so that the three cannot disagree.                          */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>io   model files                                                                                                    */
+/*      magic, version, sizes | config, kernel, slots' flags, state | reals: theta, values, moments, (P, j), scales,      */
+/*      last good | predictor | the caller's bytes | checksum of all that. Little-endian whatever the machine; reals in   */
+/*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
+/*      disagree.                                                                                                         */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION 1
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
@@ -5129,7 +5456,10 @@ typedef struct odvgp__file {
 /*  One little-endian number of `bytes` bytes. */
 static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
 {
-    if (f->size - f->used < (size_t)bytes) { f->bad = 1; return 0; }
+    if (f->size - f->used < (size_t)bytes) {
+        f->bad = 1;
+        return 0;
+    }
     if (f->mode == ODVGP__FILE_WRITE)
         for (int i = 0; i < bytes; i++) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
     if (f->mode == ODVGP__FILE_READ) {
@@ -5176,8 +5506,14 @@ static void odvgp__file_int(odvgp__file *f, int *v)
 /*  n reals of 4 or 8 bytes each. */
 static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
-    if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) { f->bad = 1; return; }
-    if (f->mode == ODVGP__FILE_MEASURE) { f->used += (size_t)n * (size_t)bytes; return; }
+    if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
+        f->bad = 1;
+        return;
+    }
+    if (f->mode == ODVGP__FILE_MEASURE) {
+        f->used += (size_t)n * (size_t)bytes;
+        return;
+    }
     for (ptrdiff_t i = 0; i < n; i++) {
         float single = (float)x[i];
         double wide = (double)x[i];
@@ -5206,9 +5542,11 @@ static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
     ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch};
-    odvgp_real *reals[] = {&c->noise_variance, &c->jitter, &c->jitter_rel, &c->jitter_max, &c->adam_beta1, &c->adam_beta2, &c->adam_eps};
-    int kind[] = {(int)c->mean_part, (int)c->cov_part, (int)c->param, (int)c->gamma_coords, (int)c->likelihood, (int)c->mean_function,
-                  (int)c->positive, (int)c->q_init, (int)c->update, c->natgrad, c->adam_eps_inside, (int)c->gamma_kl};
+    odvgp_real *reals[] = {&c->noise_variance, &c->jitter,     &c->jitter_rel, &c->jitter_max,
+                           &c->adam_beta1,     &c->adam_beta2, &c->adam_eps};
+    int kind[] = {(int)c->mean_part,     (int)c->cov_part, (int)c->param,  (int)c->gamma_coords, (int)c->likelihood,
+                  (int)c->mean_function, (int)c->positive, (int)c->q_init, (int)c->update,       c->natgrad,
+                  c->adam_eps_inside,    (int)c->gamma_kl};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
@@ -5243,22 +5581,28 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
 static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
 {
     uint32_t nhyp = 0;
-    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1 || k->ngroup < 1 || k->ngroup > k->nleaf) return 0;
+    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1 || k->ngroup < 1 ||
+        k->ngroup > k->nleaf)
+        return 0;
     for (uint32_t i = 0; i < k->nleaf; i++) {
         const odvgp__leaf *leaf = &k->leaf[i];
         uint32_t dims = leaf->nranges ? 0 : k->D;
-        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES || leaf->group >= k->ngroup || k->group_leaf[leaf->group] > i) return 0;
+        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES || leaf->group >= k->ngroup ||
+            k->group_leaf[leaf->group] > i)
+            return 0;
         for (uint32_t r = 0; r < leaf->nranges; r++) {
             if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
             dims += leaf->range[r][1] - leaf->range[r][0];
         }
-        if (leaf->ndims != dims || leaf->nls != (leaf->ard ? dims : 1) || leaf->ls != nhyp || leaf->var != nhyp + leaf->nls) return 0;
+        if (leaf->ndims != dims || leaf->nls != (leaf->ard ? dims : 1) || leaf->ls != nhyp || leaf->var != nhyp + leaf->nls)
+            return 0;
         nhyp = leaf->var + 1;
         if (k->leaf[k->group_leaf[leaf->group]].ndims != dims) return 0;
     }
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF ? node[1] >= k->nleaf : node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t) return 0;
+        if (node[0] == ODVGP__NODE_LEAF ? node[1] >= k->nleaf : node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t)
+            return 0;
     }
     return k->nhyp == nhyp;
 }
@@ -5274,8 +5618,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 {
     odvgp__state *s = &m->state;
     odvgp_events *e = &m->tape.events;
-    uint64_t *counts[] = {&s->steps, &s->adam_steps, &s->clean_steps, &s->scales_age, &s->nat_valid, &s->good_valid,
-                          &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone};
+    uint64_t *counts[] = {&s->steps,      &s->adam_steps,    &s->clean_steps,    &s->scales_age,       &s->nat_valid,
+                          &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->step_scale);
     odvgp__file_double(f, &e->jitter);
@@ -5283,9 +5627,14 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_int(f, &m->tape.jitter.clean);
     for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
     ptrdiff_t M = m->cfg.M, P = m->cfg.P;
-    struct { odvgp_real *x; ptrdiff_t n; } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
-        {m->m1, m->adam_count}, {m->m2, m->adam_count}, {m->nat_P, P * M * M}, {m->nat_j, P * M}, {m->scales, m->cfg.M_gamma}};
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++) odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
+    struct {
+        odvgp_real *x;
+        ptrdiff_t n;
+    } arrays[] = {
+        {m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count}, {m->m1, m->adam_count},
+        {m->m2, m->adam_count},       {m->nat_P, P * M * M},           {m->nat_j, P * M},       {m->scales, m->cfg.M_gamma}};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
+        odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
 }
 
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
@@ -5294,7 +5643,7 @@ static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
     uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
     for (size_t i = 0; i < n; i++) {
         uint64_t *x = &lane[i / 8 % 4];
-        *x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8)))) ;
+        *x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8))));
         if (i % 8 == 7 || i + 1 == n) *x = odvgp__mix(*x + UINT64_C(0x9e3779b97f4a7c15));
     }
     for (int k = 0; k < 4; k++) h = odvgp__mix(h ^ lane[k]);
@@ -5306,7 +5655,7 @@ typedef struct odvgp__file_head {
     uint32_t version, real_size;
 } odvgp__file_head;
 #define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
-#define ODVGP__FILE_HEAD 40
+#define ODVGP__FILE_HEAD  40
 
 static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
 {
@@ -5370,10 +5719,11 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
         }
 }
 
-ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file, size_t bytes,
-                                  odvgp_info *info)
+ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file,
+                                  size_t bytes, odvgp_info *info)
 {
-    if (!odvgp__model_ok(m) || !file || (user_bytes && !user)) return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
+    if (!odvgp__model_ok(m) || !file || (user_bytes && !user))
+        return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
     size_t need = odvgp_save_size(m, user_bytes);
     if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
@@ -5398,37 +5748,44 @@ static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
     memset(h, 0, sizeof *h);
     odvgp__file_head_walk(&f, h);
-    if (f.bad || h->magic != ODVGP__FILE_MAGIC) return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
+    if (f.bad || h->magic != ODVGP__FILE_MAGIC)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
     if (h->version != ODVGP__FILE_VERSION)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version, "written by another version of the library");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
+                           "written by another version of the library");
     if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
         ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes, "truncated, or longer than it should be");
     f.used = bytes - 8;
     if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
-    if (h->real_size != 4 && h->real_size != 8) return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
+    if (h->real_size != 4 && h->real_size != 8)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
     return ODVGP_OK;
 }
 
 /*  Config and kernel of a file into a model that is not placed yet; f stands at the state afterwards. */
-static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m,
-                                      size_t *bytes, odvgp_info *info)
+static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa,
+                                      odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
     odvgp_model raw;
     memset(&raw, 0, sizeof raw);
     if (h->real_size != sizeof(odvgp_real))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size, "training goes on in the precision of the file only");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
+                           "training goes on in the precision of the file only");
     f->used = ODVGP__FILE_HEAD;
     odvgp__file_model_head(f, &raw);
     if (threads) raw.cfg.threads = *threads;
     raw.cfg.isa = isa;
-    odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.cfg, info);
+    odvgp_status s =
+        f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.cfg, info);
     if (s || (s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
-    if (!odvgp__kernel_ok(&m->kernel, m->cfg.D)) return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+    if (!odvgp__kernel_ok(&m->kernel, m->cfg.D))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
-    return odvgp__file_sizes(m, 0).state_bytes == h->state_bytes ? ODVGP_OK
-                                                                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
+    return odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
+               ? ODVGP_OK
+               : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
 }
 
 static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, odvgp_predictor *p, odvgp_info *info)
@@ -5437,18 +5794,20 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
     odvgp__file_words(f, p, sizeof *p);
     ptrdiff_t reals = -1;
-    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->P >= 1 && p->M >= 1 && p->P <= INT_MAX && p->M <= INT_MAX && p->M_gamma <= INT_MAX &&
-        p->kernel.D >= 1 && p->kernel.D <= INT_MAX && p->mean_function <= ODVGP_MEANFN_LINEAR && p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) &&
-        odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
+    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->P >= 1 && p->M >= 1 && p->P <= INT_MAX && p->M <= INT_MAX &&
+        p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX && p->mean_function <= ODVGP_MEANFN_LINEAR &&
+        p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) && odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
         reals = odvgp__view_layout(p, NULL, &v);
-    if (reals < 0 || p->reals != (uint64_t)reals || h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size || p->real_size != h->real_size)
+    if (reals < 0 || p->reals != (uint64_t)reals || h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size ||
+        p->real_size != h->real_size)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
     p->real_size = sizeof(odvgp_real);
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, size_t *model_bytes,
-                                       size_t *predictor_bytes, const void **user, size_t *user_bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
+                                       size_t *model_bytes, size_t *predictor_bytes, const void **user, size_t *user_bytes,
+                                       odvgp_info *info)
 {
     odvgp__file_head h;
     odvgp_model m;
@@ -5464,8 +5823,8 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
-                                  odvgp_model **model, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
+                                  size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
     odvgp__file_head h;
     odvgp_model built, *m;
@@ -5480,7 +5839,10 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     if ((s = odvgp__model_place(&m, &built, block, block_bytes, info)) != ODVGP_OK) return s;
     f.used = at;
     odvgp__file_model_state(&f, m);
-    if (f.bad) { m->magic = 0; return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL); }
+    if (f.bad) {
+        m->magic = 0;
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL);
+    }
     uint64_t nat_valid = m->state.nat_valid;
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i); /* values are in the file: they are not made anew */
     m->state.nat_valid = nat_valid;
@@ -5488,8 +5850,8 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void *block, size_t block_bytes, const odvgp_predictor **predictor,
-                                            odvgp_info *info)
+ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void *block, size_t block_bytes,
+                                            const odvgp_predictor **predictor, odvgp_info *info)
 {
     odvgp__file_head h;
     odvgp_predictor head;
@@ -5503,7 +5865,8 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     memset(p, 0, odvgp__predictor_head());
     memcpy(p, &head, sizeof head);
-    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)head.reals, (int)h.real_size);
+    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)head.reals,
+                      (int)h.real_size);
     *predictor = p;
     return ODVGP_OK;
 }
@@ -5519,7 +5882,10 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
     if (!file) return ODVGP_E_IO;
     int bad = fwrite(block, 1, bytes, file) != bytes;
     bad |= fclose(file) != 0;
-    if (bad || rename(beside, path)) { (void)remove(beside); return ODVGP_E_IO; }
+    if (bad || rename(beside, path)) {
+        (void)remove(beside);
+        return ODVGP_E_IO;
+    }
     return ODVGP_OK;
 }
 
@@ -5530,7 +5896,10 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
     if (!file) return ODVGP_E_IO;
     long length = -1;
     if (!fseek(file, 0, SEEK_END)) length = ftell(file);
-    if (length < 0 || fseek(file, 0, SEEK_SET)) { (void)fclose(file); return ODVGP_E_IO; }
+    if (length < 0 || fseek(file, 0, SEEK_SET)) {
+        (void)fclose(file);
+        return ODVGP_E_IO;
+    }
     *bytes = (size_t)length;
     int small = block && capacity < *bytes, bad = block && !small && fread(block, 1, *bytes, file) != *bytes;
     (void)fclose(file);
@@ -5538,9 +5907,9 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 }
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>easy   the allocating layer                                                                                          */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>easy   the allocating layer                                                                                         */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
 {
@@ -5564,8 +5933,8 @@ static odvgp_allocator odvgp__allocator(const odvgp_allocator *given)
     return a;
 }
 
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X, const odvgp_real *Y,
-                                          const odvgp_allocator *allocator)
+ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
+                                          const odvgp_real *Y, const odvgp_allocator *allocator)
 {
     size_t bytes;
     odvgp_model *m;
@@ -5578,7 +5947,10 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
     if (!block) return ODVGP_E_MEMORY;
     s = odvgp_model_init(&m, config, block, bytes, NULL);
     if (!s) s = odvgp_init_data(m, X, Y, NULL);
-    if (s) { a.release(a.user, block); return s; }
+    if (s) {
+        a.release(a.user, block);
+        return s;
+    }
     m->allocator = a;
     m->allocation = block;
     *model = m;
@@ -5594,7 +5966,8 @@ ODVGP_API void odvgp_model_free(odvgp_model *m)
     a.release(a.user, block);
 }
 
-ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var,
+                                          odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     if (n == 0) return ODVGP_OK;
@@ -5684,9 +6057,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_potrf
 #endif
 
-/* ----------------------------------------------------------------------------------------------------------------------- */
-/*  >>licence                                                                                                              */
-/* ----------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>licence                                                                                                             */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 /*
 MIT
 */
