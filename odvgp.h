@@ -511,7 +511,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 
 /*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T),   j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
-    with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD] eq. 10; [ODVGP] eqs. 15b, 15c). With a
+    with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP] eqs. 15b, 15c). With a
     Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step. Returns
     as odvgp_elbo; E_ARG if tau is out of range */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
@@ -1186,7 +1186,7 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
         r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
 }
 
-/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL (RW table 4.1). At r = 0 Matern 1/2 has no   */
+/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no   */
 /*  derivative: 0.                                                                                                        */
 ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, const odvgp_real *ODVGP__RESTRICT d2,
                                       odvgp_real *ODVGP__RESTRICT k, odvgp_real *ODVGP__RESTRICT dk)
@@ -1823,7 +1823,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further  */
 /*      step                                                                                                              */
 /*      trtri          L <- L^-1       n^3/3                                                                              */
-/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL] section 3.3): 2 n^3/3                                 */
+/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                 */
 /*      All by halves, as in trsm; only lower triangles are read and written.                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
@@ -1912,7 +1912,7 @@ static void odvgp__trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptr
     odvgp__trtri(blas, n - h, L22, ldl);
 }
 
-/*  Unblocked, [CHOL] algorithm 5: column by column from the last. */
+/*  Unblocked, [CHOL]: column by column from the last. */
 static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
 {
     for (ptrdiff_t j = n - 1; j >= 0; j--) {
@@ -4527,7 +4527,7 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>bound   the evidence lower bound and its gradient                                                                   */
-/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP] eq. 4, [ODVGP] eq. 4              */
+/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4              */
 /*      Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.          */
 /*      The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step.                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */

@@ -392,7 +392,7 @@ TEST(gradients_are_those_of_the_bound) {
                             CHECK(got == 0);
                             continue;
                         }
-                        want = slope(&a, t->name, i, columns, count, BY_PRECISION(1e-3, 0.02));
+                        want = slope(&a, t->name, i, columns, count, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1)); /* in proportion to 1/noise */
                         off = fabs(got - want);
                         if (!(off <= worst)) {
                             worst = off;
@@ -1403,7 +1403,7 @@ TEST(samples_have_the_predicted_moments) {
 TEST(predict_once_is_freeze_and_predict) {
     odvgp_config c = config(30, 2, 2, 5, 6);
     made a;
-    odvgp_real m0[60], v0[60], m1[60], v1[60];
+    odvgp_real m0[60], v0[60], m1[60] = {0}, v1[60] = {0};
     test_seed = 253;
     a = make(&c, kernels[0]);
     predict(&a, a.X, 30, m0, v0, NULL);
