@@ -207,7 +207,8 @@ typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_pa
 
 /*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma).
         PLAIN        in a itself
-        SCALED       in b = D a with D held constant and renewed every 100 steps: a's step is lr / D   (default)
+        SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
+                     that lr counts prior standard deviations at the point itself                  (default)
         DIFFERENTIATED  the slot holds b, and D moves with kernel and inducing inputs (the published code) */
 typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
 
@@ -241,7 +242,7 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float.               */
+/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float. */
 #ifdef ODVGP_FLOAT
 #define odvgp_real              odvgpf_real
 #define odvgp_schedule          odvgpf_schedule
@@ -342,7 +343,7 @@ typedef struct odvgp_schedule {
     ptrdiff_t steps;
 } odvgp_schedule;
 
-/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
+/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody. */
 typedef struct odvgp_config {
     /* sizes */
     ptrdiff_t N;           /* data rows, >= 1; scales the likelihood to the whole set */
@@ -366,8 +367,8 @@ typedef struct odvgp_config {
        Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
-    odvgp_positive positive;   /* how positive numbers are unbounded for Adam: log(1 + e^t), or e^t */
-    odvgp_q_init q_init;       /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
+    odvgp_positive positive; /* how Adam sees positive numbers: EXP e^t, steps are relative (default); SOFTPLUS log(1 + e^t) */
+    odvgp_q_init q_init;     /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
     /* numerics */
     odvgp_real jitter;     /* absolute, >= 0. Default 0 */
     odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
@@ -412,7 +413,7 @@ typedef struct odvgp_slot {
     int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale.   */
+/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale. */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
     const odvgp_real *y_mean, *y_scale; /* [P] */
@@ -530,7 +531,7 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odv
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values, ptrdiff_t count,
                                  odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*".            */
+/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*". */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -570,7 +571,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real 
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
                                          odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P].        */
+/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P]. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
@@ -621,7 +622,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 /*  >>api_low   dense linear algebra on row-major matrices                                                                */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
-/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing.             */
+/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing. */
 typedef struct odvgp_blas {
     const void *row; /* the instruction set's row */
     odvgp_threads threads;
@@ -633,23 +634,23 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
                                        size_t bytes);
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "avx2", "avx512" */
 
-/*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0   */
-/*  ignores C.                                                                                                            */
+/*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0
+    ignores C. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
                           odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k] or NULL; ta = 1 takes A^T. C [n,n]. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
                           ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias   */
-/*  B.                                                                                                                    */
+/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias
+    B. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
                           ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; B [m,n]. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
                           ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row     */
-/*  and value.                                                                                                            */
+/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row
+    and value. */
 ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
 
 #ifdef __cplusplus
@@ -808,8 +809,8 @@ static void odvgp__put_real(odvgp__text *t, double v)
     }
 }
 
-/*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if   */
-/*  they are given.                                                                                                       */
+/*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if
+    they are given. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row, double value,
                                 const char *sentence)
 {
@@ -907,8 +908,8 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 
 #ifdef ODVGP_USE_PTHREADS
 #include <pthread.h>
-/*  Workers wait on a condition; each job hands out task numbers under one mutex. Tasks are few and large, so this is     */
-/*  enough.                                                                                                               */
+/*  Workers wait on a condition; each job hands out task numbers under one mutex. Tasks are few and large, so this is
+    enough. */
 struct odvgp_pool {
     pthread_mutex_t mutex;
     pthread_cond_t wake, finished;
@@ -1071,7 +1072,7 @@ static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
 }
 
-/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent).  */
+/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent). */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     double u = odvgp__uniform(seed, stream, 2 * counter), v = odvgp__uniform(seed, stream, 2 * counter + 1);
@@ -1169,8 +1170,8 @@ ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
     return p * s1 * s2;
 }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0       */
-/*  where points coincide.                                                                                                */
+/*  r2[j] = sum_d (x_d - z_dj)^2, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
+    where points coincide. */
 ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
 {
     odvgp_real sum[ODVGP__CHUNK];
@@ -1186,8 +1187,8 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
         r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
 }
 
-/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no   */
-/*  derivative: 0.                                                                                                        */
+/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no
+    derivative: 0. */
 ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, const odvgp_real *ODVGP__RESTRICT d2,
                                       odvgp_real *ODVGP__RESTRICT k, odvgp_real *ODVGP__RESTRICT dk)
 {
@@ -1431,8 +1432,8 @@ typedef struct odvgp__mm {
     int c_part;         /* LOWER: only j <= i of C is computed and touched */
 } odvgp__mm;
 
-/*  Block sizes for problems up to m x n x k, and the packing area that goes with them. Smaller problems need smaller     */
-/*  areas.                                                                                                                */
+/*  Block sizes for problems up to m x n x k, and the packing area that goes with them. Smaller problems need smaller
+    areas. */
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     blas->row = isa;
@@ -1481,8 +1482,8 @@ static const odvgp__isa *odvgp__row(const odvgp_blas *blas) { return (const odvg
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__row(blas)->name; }
 
-/*  Columns of a block [width of `unit`, k] one after the other, zeros beyond the edge: to[p * unit + i] = factor w[p]    */
-/*  from[i * rs + p * cs].                                                                                                */
+/*  Columns of a block [width of `unit`, k] one after the other, zeros beyond the edge: to[p * unit + i] = factor w[p]
+    from[i * rs + p * cs]. */
 static void odvgp__pack(ptrdiff_t rows, ptrdiff_t k, int unit, odvgp_real factor, const odvgp_real *w, const odvgp_real *from,
                         ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
@@ -1500,8 +1501,8 @@ static void odvgp__pack(ptrdiff_t rows, ptrdiff_t k, int unit, odvgp_real factor
     }
 }
 
-/*  A packed block times a packed panel, into C from row i0 and column j0; tiles that stick out or cross the diagonal go  */
-/*  through a buffer.                                                                                                     */
+/*  A packed block times a packed panel, into C from row i0 and column j0; tiles that stick out or cross the diagonal go
+    through a buffer. */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc,
                          ptrdiff_t kc, const odvgp_real *pa, const odvgp_real *pb)
 {
@@ -1574,8 +1575,8 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Without packing: vectors added where they are contiguous, dot products where rows of A and columns of B are, else     */
-/*  plainly.                                                                                                              */
+/*  Without packing: vectors added where they are contiguous, dot products where rows of A and columns of B are, else
+    plainly. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -1929,8 +1930,8 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
     }
 }
 
-/*  G holds dL in its lower triangle and receives the derivative with respect to the lower triangle of A: dloss =         */
-/*  sum_{i>=j} G_ij dA_ij.                                                                                                */
+/*  G holds dL in its lower triangle and receives the derivative with respect to the lower triangle of A: dloss =
+    sum_{i>=j} G_ij dA_ij. */
 static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
                                  ptrdiff_t ldg)
 {
@@ -2374,7 +2375,7 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
     return c->value[k->nnode - 1];
 }
 
-/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored).          */
+/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored). */
 static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t row, ptrdiff_t j)
 {
     const odvgp__kernel *k = job->k;
@@ -2512,8 +2513,8 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
         }
 }
 
-/*  From V to dX2 and to the lengthscales of each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd +      */
-/*  w_jd^2 V1_j).                                                                                                         */
+/*  From V to dX2 and to the lengthscales of each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd +
+    w_jd^2 V1_j). */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
@@ -2656,8 +2657,8 @@ typedef struct odvgp__view {
 
 static size_t odvgp__predictor_head(void) { return (sizeof(odvgp_predictor) + 63) & ~(size_t)63; }
 
-/*  Measured with base NULL; pieces are not padded, so that files are compact. Returns the number of reals, -1 if that    */
-/*  overflows.                                                                                                            */
+/*  Measured with base NULL; pieces are not padded, so that files are compact. Returns the number of reals, -1 if that
+    overflows. */
 static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
@@ -3390,13 +3391,13 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
         }
         t->events.jitter = (double)(base + jitter->raised);
         if (!odvgp_potrf(&t->blas, nd->rows, nd->v, nd->ld, &bad)) return ODVGP_OK;
-        odvgp_real total = base + jitter->raised;
-        total = ODVGP__MAX(10 * total, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
+        odvgp_real now = base + jitter->raised,
+                   total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
         t->events.matrix = "Kb";
         t->events.pivot = bad.row;
         t->events.pivot_value = bad.value;
         t->events.cause = odvgp__jitter_cause(t, K, bad.row);
-        if (!(total <= jitter->limit * mean)) {
+        if (!(total <= jitter->limit * mean) || !(total > now)) { /* a kernel that is 0 all over is not helped either */
             jitter->raised = before;
             return odvgp__fail(t->info, ODVGP_E_NOT_PD, "Kb", bad.row, bad.value, t->events.cause);
         }
@@ -3898,6 +3899,7 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
     uint64_t nat_valid, good_valid;                      /* (P, j) fit q; there is a last good parameter vector */
+    double good_elbo;                                    /* what the last good parameters gave, on their rows */
     double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
 } odvgp__state;
 
@@ -4319,7 +4321,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = ODVGP__MAX(most, a->used);
 }
 
-/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched.         */
+/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched. */
 static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
                                         odvgp_info *info)
 {
@@ -4650,6 +4652,41 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     return ODVGP_OK;
 }
 
+/*  To the last parameters that could be evaluated, with half the step sizes and without Adam's memory of where that led.
+    The caller's own values are never taken back. */
+static int odvgp__go_back(odvgp_model *m)
+{
+    if (!m->state.good_valid) return 0;
+    odvgp__copy(m->par.theta, m->good, m->par.count);
+    odvgp__touch_all(m);
+    odvgp__zero(m->m1, m->adam_count);
+    odvgp__zero(m->m2, m->adam_count);
+    m->state.adam_steps = 0;
+    m->state.step_scale *= 0.5;
+    m->state.clean_steps = 0;
+    m->tape.events.step_undone++;
+    m->state.good_valid = 0; /* until they have been evaluated again */
+    return 1;
+}
+
+/*  Evaluate; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate these. While
+    stepping, a bound that has fallen past all sense (by a thousand times its size) is not believed, either. */
+static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, int stepping,
+                                           odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
+{
+    double least = m->state.good_elbo - 1e3 * (fabs(m->state.good_elbo) + (double)m->cfg.N);
+    int data_error, absurd = 0;
+    odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+    if (!s) absurd = stepping && m->state.good_valid && (double)*expected - (double)*kl < least;
+    if (((s && !data_error) || absurd) && odvgp__go_back(m))
+        s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+    if (s) return s;
+    odvgp__copy(m->good, m->par.theta, m->par.count);
+    m->state.good_valid = 1;
+    if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
+    return ODVGP_OK;
+}
+
 static void odvgp__all_columns(odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) m->columns[i] = i;
@@ -4690,10 +4727,9 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
                                     odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
     odvgp_real expected, divergence;
-    int data_error;
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1};
-    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
+    odvgp_status s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &divergence, info);
     if (s) return s;
     *elbo = expected - divergence;
     if (kl) *kl = divergence;
@@ -4774,14 +4810,29 @@ static odvgp_status odvgp__scales_check(const odvgp_scales *s, ptrdiff_t D, ptrd
     return ODVGP_OK;
 }
 
-/*  Everything that depends on parameters alone, made anew where it is out of date. */
-static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
+static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list nothing = {0, 0, 0};
-    odvgp__all_columns(m);
+    const odvgp__node *node = m->tape.node;
     m->tape.info = info;
     odvgp__mark_params(m, &nothing);
-    return odvgp__tape_forward(&m->tape, ODVGP__HEAD);
+    odvgp_status s = odvgp__tape_forward(&m->tape, ODVGP__HEAD);
+    if (s) return s;
+    ptrdiff_t P = m->cfg.P, M = m->cfg.M;
+    int finite = odvgp__finite(node[m->L].v, M * M) && odvgp__finite(node[m->weights].v, P * M) &&
+                 odvgp__finite(m->par.theta, m->par.count);
+    if (finite && odvgp__finite(node[m->white_root].v, P * M * M) &&
+        (m->a < 0 || odvgp__finite(node[m->a].v, P * m->cfg.M_gamma)))
+        return ODVGP_OK;
+    return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
+}
+
+/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as an evaluation. */
+static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
+{
+    odvgp__all_columns(m);
+    odvgp_status s = odvgp__run_head_once(m, info);
+    return s && odvgp__go_back(m) ? odvgp__run_head_once(m, info) : s;
 }
 
 /*  Whitened, q_sqrt = I is the prior; else it is L. */
@@ -4816,7 +4867,7 @@ static odvgp__piece odvgp__piece_of(const odvgp_real *from, ptrdiff_t n, odvgp_r
     return piece;
 }
 
-/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run.              */
+/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run. */
 static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
 {
     const odvgp_config *c = &m->cfg;
@@ -4931,8 +4982,8 @@ static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own       */
-/*  step.                                                                                                                 */
+/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own
+    step. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     ptrdiff_t M = m->cfg.M;
@@ -4973,14 +5024,13 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
                                           odvgp_real *elbo, odvgp_info *info)
 {
     odvgp_real expected, kl;
-    int data_error;
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
     if (!(tau > 0 && tau <= 1)) return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
     odvgp__all_columns(m);
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {0, 1, 0};
-    if ((s = odvgp__evaluate(m, &rows, want, &expected, &kl, &data_error, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
     if (odvgp__nat_step(m, tau)) return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
     if (elbo) *elbo = expected - kl;
     return ODVGP_OK;
@@ -5009,7 +5059,8 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
         odvgp_real d = scales ? scales[i % nscales] : 1;
         m1[i] = b1 * m1[i] + (1 - b1) * g[i];
         m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
-        x[i] -= rate / d * (m1[i] / (ODVGP__SQRT(m2[i]) + eps * d));
+        odvgp_real size = ODVGP__SQRT(m2[i]) + eps * d;
+        if (size > 0) x[i] -= rate / d * (m1[i] / size); /* 0 where nothing has moved yet and eps is 0 */
     }
 }
 
@@ -5021,8 +5072,8 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return (odvgp_real)((double)s->start * pow((double)s->end / (double)s->start, f));
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance; columns in blocks, in the memory    */
-/*  of A.                                                                                                                 */
+/*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance k, so that the learning
+    rate counts prior standard deviations whatever the units of y. Columns in blocks, in the memory of A. */
 static void odvgp__renew_scales(odvgp_model *m)
 {
     odvgp__tape *t = &m->tape;
@@ -5037,7 +5088,8 @@ static void odvgp__renew_scales(odvgp_model *m)
         odvgp__kernel_run(&job, t->scratch);
         odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
         odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
-        for (ptrdiff_t i = j; i < j + cols; i++) m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-2) * k);
+        for (ptrdiff_t i = j; i < j + cols; i++)
+            m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-2) * k) / ODVGP__SQRT(k);
     }
     m->state.scales_age = 0;
 }
@@ -5071,18 +5123,6 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     odvgp__params_refresh(&m->par);
 }
 
-/*  The last parameters that could be evaluated, and half the step sizes. */
-static odvgp_status odvgp__go_back(odvgp_model *m)
-{
-    if (!m->state.good_valid) return ODVGP_E_NOT_PD;
-    odvgp__copy(m->par.theta, m->good, m->par.count);
-    odvgp__touch_all(m);
-    m->state.step_scale *= 0.5;
-    m->state.clean_steps = 0;
-    m->tape.events.step_undone++;
-    return ODVGP_OK;
-}
-
 /*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
 static void odvgp__recover(odvgp_model *m)
 {
@@ -5100,17 +5140,12 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
     return m->cfg.natgrad && m->par.slot[m->par.slots - 2].trainable && m->par.slot[m->par.slots - 1].trainable;
 }
 
-/*  Evaluate for an update; if the parameters cannot be evaluated, go back to the last good ones and evaluate these.      */
-static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
-                                           odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
+/*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
+static int odvgp__theta_ok(const odvgp_model *m)
 {
-    int data_error;
-    odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
-    if (s && !data_error && !odvgp__go_back(m)) s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
-    if (s) return s;
-    odvgp__copy(m->good, m->par.theta, m->par.count);
-    m->state.good_valid = 1;
-    return ODVGP_OK;
+    for (ptrdiff_t i = 0; i < m->par.positive; i++)
+        if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
+    return odvgp__finite(m->par.theta, m->par.count);
 }
 
 static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
@@ -5120,7 +5155,7 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
         nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
     odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0};
     odvgp__sample_columns(m);
-    odvgp_status s = odvgp__evaluate_safely(m, rows, want, &expected, &kl, info);
+    odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
     tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
@@ -5129,11 +5164,12 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     if (split) {
         want.grad = !want.grad;
         want.stats = !want.stats;
-        if (!odvgp__evaluate_safely(m, rows, want, &e2, &k2, info)) {
+        if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
             if (want.stats) odvgp__nat_step(m, tau);
             else odvgp__adam_step(m, lr);
         }
     }
+    if (!odvgp__theta_ok(m)) odvgp__go_back(m);
     m->state.steps++;
     odvgp__recover(m);
     if (!report) return ODVGP_OK;
@@ -5285,8 +5321,8 @@ static void odvgp__kmeans_lloyd(const odvgp_model *m, const odvgp_real *X, ptrdi
     odvgp__kmeans_nearest(m, X, rows, Z, w);
 }
 
-/*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts  */
-/*  start with the sample's).                                                                                             */
+/*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts
+    start with the sample's). */
 static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t D = m->cfg.D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
@@ -5329,8 +5365,8 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
     return h;
 }
 
-/*  Random rows, each different from those taken before, until no rows are left; then any rows. A hash table of the rows  */
-/*  taken.                                                                                                                */
+/*  Random rows, each different from those taken before, until no rows are left; then any rows. A hash table of the rows
+    taken. */
 static void odvgp__distinct_rows(odvgp_model *m, const odvgp_real *X, odvgp_real *Z, ptrdiff_t count, odvgp__init_work *w)
 {
     ptrdiff_t D = m->cfg.D, taken = 0;
@@ -5371,8 +5407,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
     return x[k];
 }
 
-/*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from         */
-/*  distinct pairs only.                                                                                                  */
+/*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from
+    distinct pairs only. */
 static double odvgp__median_distance(odvgp_model *m, const odvgp_real *X, const odvgp__leaf *leaf, odvgp_real *work)
 {
     ptrdiff_t D = m->cfg.D, N = m->cfg.N, count = 0;
@@ -5621,6 +5657,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     uint64_t *counts[] = {&s->steps,      &s->adam_steps,    &s->clean_steps,    &s->scales_age,       &s->nat_valid,
                           &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+    odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
     odvgp__file_double(f, &e->jitter);
     odvgp__file_real(f, &m->tape.jitter.raised);

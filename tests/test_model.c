@@ -1083,7 +1083,7 @@ TEST(adam_moves_in_its_coordinates) {
                 for (j = 0; j < 6; j++) {
                     wide d = prior;
                     for (i = 0; i < 4; i++) d -= C[i * 6 + j] * C[i * 6 + j];
-                    D[j] = (odvgp_real)(d > prior / 100 ? d : prior / 100);
+                    D[j] = (odvgp_real)((d > prior / 100 ? d : prior / 100) / sqrt(prior));
                 }
                 free(zg), free(zb), free(b), free(g), free(K), free(L), free(C);
             }

@@ -1,0 +1,122 @@
+# odvgp.h is one header: there is nothing to build in order to use it. This file builds the command-line tool, the demo and the
+# tests. GNU make. `make help` lists the targets; CC, CXX, CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given.
+
+CC       ?= cc
+CXX      ?= c++
+CFLAGS   ?= -O2
+GCC      ?= gcc
+GXX      ?= g++
+CLANG    ?= clang
+CLANGXX  ?= clang++
+TIDY     ?= clang-tidy
+CPPCHECK ?= cppcheck
+
+WARN     := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+INCLUDE  := -I. -Iexamples
+LIBS     := -lm -pthread
+THREADS  := -DODVGP_USE_PTHREADS
+B        := build
+# Each test program is one C file; these two lists say which run in which precision.
+TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
+FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(TESTS))
+EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
+
+MAKEFLAGS += --no-print-directory
+ifeq (,$(filter -j%,$(MAKEFLAGS)))
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+endif
+
+.PHONY: all demo test test-all asan ubsan valgrind tidy standards symbols bench examples cover size clean help
+.DELETE_ON_ERROR:
+
+all: $(B)/odvgp ## the command-line tool, build/odvgp
+
+# One program from one source file, with the headers it included remembered for the next time.
+compile = @mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(INCLUDE) $(1) -MMD -MP -MF $@.d $< -o $@ $(LIBS)
+
+$(B)/odvgp: examples/odvgp.c
+	$(call compile,$(THREADS))
+$(B)/demo: examples/demo.c
+	$(call compile,$(THREADS))
+$(B)/bench: bench/bench.c
+	$(call compile,$(THREADS))
+
+demo: $(B)/demo ## learn a real data set in four ways, about a minute, with pictures in build/
+	@$(B)/demo --out $(B)
+
+# ---- tests ----
+
+$(B)/test_%: tests/test_%.c
+	$(call compile,)
+$(B)/f32/test_%: tests/test_%.c
+	$(call compile,-DODVGP_FLOAT)
+
+ASAN  := -O1 -g -fno-omit-frame-pointer -fsanitize=address
+UBSAN := -O1 -g -fsanitize=undefined,float-divide-by-zero -fno-sanitize-recover=all
+$(B)/asan/test_%: tests/test_%.c
+	$(call compile,$(ASAN))
+$(B)/asan/f32/test_%: tests/test_%.c
+	$(call compile,$(ASAN) -DODVGP_FLOAT)
+$(B)/asan/odvgp: examples/odvgp.c
+	$(call compile,$(ASAN) $(THREADS))
+$(B)/ubsan/test_%: tests/test_%.c
+	$(call compile,$(UBSAN))
+$(B)/ubsan/f32/test_%: tests/test_%.c
+	$(call compile,$(UBSAN) -DODVGP_FLOAT)
+$(B)/ubsan/odvgp: examples/odvgp.c
+	$(call compile,$(UBSAN) $(THREADS))
+
+# The programs of one folder, and the commands that run them: test_oracle reads its cases, the tool is driven by a script.
+programs = $(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%) $(1)/odvgp
+commands = $(foreach p,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%),"$(p)$(if $(findstring oracle,$(p)), tests/oracle)") \
+           $(if $(wildcard tests/tool.sh),"sh tests/tool.sh $(1)/odvgp")
+
+test: $(call programs,$(B)) ## all tests, under a minute; needs only a C compiler
+	@sh tests/run.sh $(call commands,$(B))
+
+asan: $(call programs,$(B)/asan) ## the tests under the address sanitizer
+	@sh tests/run.sh $(call commands,$(B)/asan)
+
+ubsan: $(call programs,$(B)/ubsan) ## the tests under the undefined behaviour sanitizer
+	@sh tests/run.sh $(call commands,$(B)/ubsan)
+
+valgrind: $(B)/test_linalg ## one test under valgrind
+	@ODVGP_TEST_ISA=avx2 valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/test_linalg
+
+test-all: ## everything that can be checked here: tests, sanitizers, standards, symbols, examples, lint
+	@for t in test standards symbols examples asan ubsan tidy; do echo "== $$t"; $(MAKE) $$t || exit 1; done
+
+standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together
+	@GCC="$(GCC)" GXX="$(GXX)" CLANG="$(CLANG)" CLANGXX="$(CLANGXX)" WARN="$(WARN) -Werror" sh tests/standards.sh $(B)/standards
+
+symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
+	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols
+
+examples: ## the numbered examples: compile, run, compare with the output that their first comment promises
+	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES)
+
+TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c))
+tidy: ## clang-tidy and cppcheck
+	@sh tests/tidy.sh "$(TIDY)" "$(CPPCHECK)" $(TIDY_FILES)
+
+# ---- measuring ----
+
+bench: $(B)/bench ## time per training step, and of the linear algebra
+	@$(B)/bench
+
+$(B)/cover/test_%: tests/test_%.c
+	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)
+
+cover: $(TESTS:%=$(B)/cover/%) ## lines of odvgp.h that the tests reach (gcc, gcov)
+	@sh tests/cover.sh $(B)/cover $(TESTS)
+
+size: ## code size of the header under some options
+	@CC="$(CC)" sh tests/size.sh $(B)/size
+
+clean: ## remove build/
+	@rm -rf $(B)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+-include $(wildcard $(B)/*.d $(B)/*/*.d $(B)/*/*/*.d)

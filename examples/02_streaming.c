@@ -1,0 +1,98 @@
+/*  Streaming: rows arrive a few at a time and are forgotten after one step; the process drifts, and the model follows.
+
+        cc -O2 -I. examples/02_streaming.c -o build/02_streaming -lm && build/02_streaming
+
+    Output:
+        batch   error   had it stopped at batch 100
+            1    0.04
+           10    0.02
+          100    0.01   0.01
+          500    0.01   0.55
+         1000    0.01   1.12
+         1500    0.01   1.41
+        1500 steps, 194 KB of memory however many rows come
+*/
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BATCH = 50, BETA = 20, GAMMA = 40, WINDOW = 2000, GRID = 101 };
+
+static double uniform(void)
+{
+    static unsigned state = 7;
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) / 16777216.0;
+}
+
+/*  What the sensor would read without noise. It moves to the right by one unit in 500 batches. */
+static double process(double x, int t) { return sin(x - t / 500.0) + 0.3 * x; }
+
+static void receive(int t, double *X, double *y, int n)
+{
+    for (int i = 0; i < n; i++) {
+        X[i] = 6 * uniform();
+        y[i] = process(X[i], t) + 0.2 * (uniform() + uniform() + uniform() - 1.5);
+    }
+}
+
+/*  RMS difference between the predictor's mean and the process of now, on [0, 6]. */
+static double error_now(const odvgp_predictor *p, int t)
+{
+    static double scratch[8192]; /* odvgp_predict_scratch says how many bytes are needed */
+    double x[GRID], mean[GRID], square = 0;
+    for (int i = 0; i < GRID; i++) x[i] = 6.0 * i / (GRID - 1);
+    if (odvgp_predict(p, x, GRID, mean, NULL, NULL, scratch, sizeof scratch)) return -1;
+    for (int i = 0; i < GRID; i++) square += (mean[i] - process(x[i], t)) * (mean[i] - process(x[i], t));
+    return sqrt(square / GRID);
+}
+
+int main(void)
+{
+    /* N is how many rows the bound speaks for: here not all that will ever come, but those that should count at any time. A large
+       N remembers long and smooths well, a small one follows a drift faster. */
+    odvgp_config cfg = odvgp_config_defaults(WINDOW, 1, 1, BETA, GAMMA);
+    cfg.kernel = "rbf(1, variance=1)";
+    cfg.batch = BATCH;
+    cfg.natgrad_step.end = 0.05; /* each batch replaces a twentieth of what is believed */
+    cfg.lr.end = 0.002;
+
+    /* Nothing is known yet, so the inducing points are set by hand, and q(u) starts at the prior that they have then. */
+    odvgp_model *model = NULL;
+    odvgp_info info;
+    size_t bytes;
+    odvgp_status status = odvgp_model_size(&cfg, &bytes, &info);
+    void *block = status ? NULL : malloc(bytes);
+    if (!block) return 1;
+    double Zb[BETA], Zg[GAMMA];
+    for (int i = 0; i < BETA; i++) Zb[i] = 6.0 * i / (BETA - 1);
+    for (int i = 0; i < GAMMA; i++) Zg[i] = 6.0 * (i + 0.5) / GAMMA;
+    status = odvgp_model_init(&model, &cfg, block, bytes, &info);
+    if (!status) status = odvgp_set(model, "Z_beta", Zb, BETA, &info);
+    if (!status) status = odvgp_set(model, "Z_gamma", Zg, GAMMA, &info);
+    if (!status) status = odvgp_init_q(model, &info);
+
+    size_t frozen_bytes = odvgp_predictor_size(model);
+    unsigned char *now = (unsigned char *)malloc(2 * frozen_bytes), *early = now + frozen_bytes;
+    const odvgp_predictor *p, *p100 = NULL;
+    if (!now) return 1;
+    printf("batch   error   had it stopped at batch 100\n");
+    for (int t = 1; t <= 1500 && !status; t++) {
+        double X[BATCH], y[BATCH];
+        receive(t, X, y, BATCH);
+        status = odvgp_step_batch(model, X, y, BATCH, NULL, &info); /* the rows are not needed any more */
+        if (status || (t != 1 && t != 10 && t != 100 && t % 500)) continue;
+        status = odvgp_freeze(model, NULL, now, frozen_bytes, &p, &info);
+        if (!status && t == 100) status = odvgp_freeze(model, NULL, early, frozen_bytes, &p100, &info);
+        if (status) break;
+        printf("%5d    %.2f", t, error_now(p, t));
+        if (p100) printf("   %.2f", error_now(p100, t));
+        printf("\n");
+    }
+    if (status) fprintf(stderr, "%s\n", info.text);
+    else printf("%td steps, %.0f KB of memory however many rows come\n", odvgp_steps_done(model), (double)bytes / 1000);
+    free(now);
+    free(block); /* the model lives in it and needs no release */
+    return status != ODVGP_OK;
+}

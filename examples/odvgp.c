@@ -1,0 +1,2443 @@
+/*  odvgp.c - the command-line tool of odvgp.h: trains sparse Gaussian processes on CSV files and predicts with them.
+
+        cc -O2 -I. -DODVGP_USE_PTHREADS examples/odvgp.c -o build/odvgp -lm -pthread
+        build/odvgp train --data train.csv --model out.odvgp --test-fraction 0.1
+        build/odvgp predict --model out.odvgp --data new.csv --out pred.csv
+        build/odvgp info --model out.odvgp
+
+    Results go to stdout, progress and notes to stderr. Exit codes: 0 done (also when Ctrl-C ended the training and the model
+    was saved), 1 something failed on the way (memory, disk, a matrix), 2 bad input: one line that names the option, or file,
+    line and column. Nothing is written before all input has been checked, and no file is left half-written; the trace alone
+    grows row by row, so that it can be watched.
+
+    What happens to data: text columns become one input per level (or one ordered input, --ordinal), columns are standardised by
+    the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows. */
+#define _POSIX_C_SOURCE 200809L
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "plot.h"
+#include "table.h"
+#include <ctype.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__GNUC__)
+#define PRINTF_LIKE(text, rest) __attribute__((format(printf, text, rest)))
+#define NO_RETURN               __attribute__((noreturn))
+#else
+#define PRINTF_LIKE(text, rest)
+#define NO_RETURN
+#endif
+
+/*  The only global: set by SIGINT and SIGTERM, read after each training step. */
+static volatile sig_atomic_t stop_signal;
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Errors, memory, bytes                                                                                                  */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+enum { FAILED = 1, BAD_INPUT = 2 };
+
+/*  One line on stderr, whatever names and cells hold, and the end of the program. */
+NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
+{
+    char text[1000];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    for (char *s = text; *s; s++)
+        if (iscntrl((unsigned char)*s)) *s = ' ';
+    fprintf(stderr, "odvgp: %s\n", text);
+    exit(code);
+}
+
+static void *take(size_t count, size_t size)
+{
+    void *block = calloc(count ? count : 1, size ? size : 1);
+    if (!block) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
+    return block;
+}
+
+static double *take_doubles(ptrdiff_t rows, ptrdiff_t columns)
+{
+    if (columns > 0 && rows > PTRDIFF_MAX / 8 / columns) die(FAILED, "out of memory (%td x %td numbers)", rows, columns);
+    return take((size_t)(rows * columns), sizeof(double));
+}
+
+static char *copy_text(const char *text)
+{
+    size_t size = text ? strlen(text) + 1 : 0;
+    return text ? memcpy(take(size, 1), text, size) : NULL;
+}
+
+/*  A growing block of bytes: model file blobs, CSV and JSON are made in one and written at once. */
+typedef struct bytes {
+    char *at;
+    size_t used, room;
+} bytes;
+
+static void bytes_add(bytes *b, const void *from, size_t n)
+{
+    if (b->room - b->used < n + 1) {
+        b->room = b->room + b->room / 2 + n + 256;
+        b->at = realloc(b->at, b->room);
+        if (!b->at) die(FAILED, "out of memory (%zu bytes)", b->room);
+    }
+    if (n && from) memcpy(b->at + b->used, from, n);
+    b->used += n;
+    b->at[b->used] = 0;
+}
+
+PRINTF_LIKE(2, 3) static void bytes_print(bytes *b, const char *format, ...)
+{
+    char text[400];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (n < 0) return;
+    if ((size_t)n < sizeof text) {
+        bytes_add(b, text, (size_t)n);
+        return;
+    }
+    char *longer = take((size_t)n + 1, 1);
+    va_start(list, format);
+    vsnprintf(longer, (size_t)n + 1, format, list);
+    va_end(list);
+    bytes_add(b, longer, (size_t)n);
+    free(longer);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Files                                                                                                                  */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  /dev/null and pipes are written in place, never replaced. */
+static int is_device(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
+/*  Ends the program now rather than after an hour of training, and before data are written over. */
+static void check_writable(const char *option, const char *path, const char *data)
+{
+    struct stat s, d;
+    int there = stat(path, &s) == 0;
+    if (there && S_ISDIR(s.st_mode)) die(BAD_INPUT, "--%s %s: is a directory", option, path);
+    if (there && S_ISREG(s.st_mode) && stat(data, &d) == 0 && s.st_dev == d.st_dev && s.st_ino == d.st_ino)
+        die(BAD_INPUT, "--%s %s: is the data file", option, path);
+    if (is_device(path)) return;
+    bytes beside = {NULL, 0, 0};
+    bytes_print(&beside, "%s.tmp", path);
+    FILE *f = fopen(beside.at, "wb");
+    if (!f) die(BAD_INPUT, "--%s %s: cannot be written: %s", option, path, strerror(errno));
+    fclose(f);
+    remove(beside.at);
+    free(beside.at);
+}
+
+static void write_file(const char *path, const void *block, size_t n)
+{
+    int bad;
+    if (is_device(path)) {
+        FILE *f = fopen(path, "wb");
+        bad = !f || fwrite(block, 1, n, f) != n;
+        if (f && fclose(f)) bad = 1;
+    } else bad = odvgp_file_write(path, block, n) != ODVGP_OK;
+    if (bad) die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static void write_stdout(const bytes *b)
+{
+    if (fwrite(b->at, 1, b->used, stdout) != b->used || fflush(stdout)) die(FAILED, "standard output cannot be written");
+}
+
+static void *read_file(const char *path, size_t *n)
+{
+    struct stat s;
+    if (stat(path, &s)) die(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!S_ISREG(s.st_mode)) die(BAD_INPUT, "%s: is not a file", path);
+    if (odvgp_file_read(path, NULL, 0, n)) die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    void *block = take(*n, 1);
+    if (odvgp_file_read(path, block, *n, n)) die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    return block;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Options                                                                                                                */
+/*      One list makes the enum, the parser, the help and what a model file remembers. All values are texts until they are */
+/*      used. Those marked KEPT make the model what it is: its file keeps them, and --resume takes them from there.        */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+enum { TRAIN = 1, PREDICT = 2, INFO = 4, KEPT = 8 };
+
+/* clang-format off */
+/*    id, name, argument, default, commands and KEPT, help */
+#define OPTIONS(X)                                                                                                              \
+    X(DATA, "data", "FILE", NULL, TRAIN | PREDICT, "CSV file, or - for standard input")                                         \
+    X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, "model file; train writes it (default: the data's name.odvgp)")     \
+    X(OUT, "out", "FILE", NULL, PREDICT, "where predictions go; without it to standard output")                                 \
+    X(TARGET, "target", "LIST", "last", TRAIN | KEPT, "column(s) to predict: last, or names, indices and ranges A-B")           \
+    X(FEATURES, "features", "LIST", NULL, TRAIN | KEPT, "input columns (default: all others)")                                  \
+    X(IGNORE, "ignore", "LIST", NULL, TRAIN | KEPT, "columns to leave out")                                                     \
+    X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, TRAIN | KEPT, "levels of a text column in order (may be repeated)")               \
+    X(MISSING, "missing", "error|drop", "error", TRAIN | PREDICT | KEPT, "rows with empty cells, NA, nan or ?")                 \
+    X(HEADER, "header", "auto|yes|no", "auto", TRAIN | PREDICT, "is the first line names?")                                     \
+    X(SEP, "sep", "auto|CHAR", "auto", TRAIN | PREDICT, "separator: comma, semicolon, tab, space, or the character itself")     \
+    X(TEST, "test", "FILE", NULL, TRAIN, "test rows in a file of their own")                                                    \
+    X(TEST_FRACTION, "test-fraction", "F", "0", TRAIN | KEPT, "share of rows, drawn by --seed, kept out for testing")           \
+    X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, TRAIN, "test rows have a 1 in this column of a file without header")         \
+    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", TRAIN | KEPT, "of the targets given f")                                 \
+    X(BASIS, "basis", "coupled|orth", "orth", TRAIN | KEPT, "beta points alone, or gamma points for the mean beside them")      \
+    X(BETA, "beta", "M", NULL, TRAIN | KEPT, "inducing points of mean and covariance (default: min(300, n/2))")                 \
+    X(GAMMA, "gamma", "M", NULL, TRAIN | KEPT, "further ones of the mean (default: min(700, n - beta))")                        \
+    X(KERNEL, "kernel", "EXPR", "matern52 + rbf", TRAIN | KEPT, "sums, products of name(lengthscale, variance, ard, dims=0:7)") \
+    X(NOISE, "noise", "V", NULL, TRAIN | KEPT, "noise variance at the start, of standardised targets (default: 0.1)")           \
+    X(MEAN, "mean", "zero|constant|linear", "zero", TRAIN | KEPT, "mean function")                                              \
+    X(PARAM, "param", "whitened|primal|a_beta", "whitened", TRAIN | KEPT, "parameters of q(u)")                                 \
+    X(WHITEN, "whiten", "on|off", NULL, TRAIN, "off is --param primal")                                                         \
+    X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", TRAIN | KEPT, "how Adam moves gamma's weights")    \
+    X(POSITIVE, "positive", "softplus|exp", "softplus", TRAIN | KEPT, "how Adam sees positive numbers")                         \
+    X(Q_INIT, "q-init", "prior|identity", "prior", TRAIN | KEPT, "where q(u) starts")                                           \
+    X(ITERS, "iters", "N", "20000", TRAIN, "training steps in all, those of a resumed model included")                          \
+    X(MINUTES, "minutes", "T", NULL, TRAIN, "end after this time")                                                              \
+    X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                    \
+    X(BATCH, "batch", "B", "1024", TRAIN | KEPT, "rows of a minibatch")                                                         \
+    X(GAMMA_BATCH, "gamma-batch", "B", "64", TRAIN | KEPT, "gamma points sampled for the KL of a step; 0: all")                 \
+    X(LR, "lr", "R", "0.001", TRAIN | KEPT, "Adam's learning rate")                                                             \
+    X(NATGRAD, "natgrad", "on|off", "on", TRAIN | KEPT, "natural gradients for q(u), or Adam for everything")                   \
+    X(NATGRAD_STEP, "natgrad-step", "R", "0.005", TRAIN | KEPT, "natural step size")                                            \
+    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, TRAIN | KEPT, "grow it from START; linear or loglinear")    \
+    X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", TRAIN | KEPT, "both at once, or one after the other")        \
+    X(FREEZE, "freeze", "LIST", NULL, TRAIN | KEPT, "parameters that stay: noise_variance, Z_beta, kernel.*, ...")              \
+    X(JITTER, "jitter", "V", "0", TRAIN | KEPT, "added to the diagonal of Kb")                                                  \
+    X(JITTER_REL, "jitter-rel", "V", "1e-6", TRAIN | KEPT, "the same, times its mean diagonal")                                 \
+    X(SEED, "seed", "N", "0", TRAIN | KEPT, "of everything random")                                                             \
+    X(RESUME, "resume", "MODEL", NULL, TRAIN, "go on with this model, on the same data")                                        \
+    X(THREADS, "threads", "N", "0", TRAIN | PREDICT, "0: as many as the machine has cores")                                     \
+    X(ISA, "isa", "auto|c|avx2|avx512", "auto", TRAIN, "instructions")                                                          \
+    X(TRACE, "trace", "FILE", NULL, TRAIN, "CSV file that gets a row per evaluation")                                           \
+    X(PLOT, "plot", "FILE", NULL, TRAIN, "SVG picture of the training curves")                                                  \
+    X(JSON, "json", NULL, NULL, TRAIN | PREDICT | INFO, "print one JSON object")                                                \
+    X(QUIET, "quiet", NULL, NULL, TRAIN | PREDICT, "print no progress and no notes")
+/* clang-format on */
+#define OPTION_ID(id, name, argument, preset, where, help) OPT_##id,
+enum { OPTIONS(OPTION_ID) OPTION_COUNT };
+
+typedef struct option {
+    const char *name, *argument, *preset; /* argument NULL: a flag */
+    int where;                            /* the commands that take it, and KEPT */
+    const char *help;
+} option;
+
+#define OPTION_ROW(id, name, argument, preset, where, help) {name, argument, preset, where, help},
+static const option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
+
+static const struct {
+    int first;
+    const char *title;
+} option_groups[] = {
+    {OPT_DATA, "Data"}, {OPT_TEST, "Test part"}, {OPT_LIKELIHOOD, "Model"}, {OPT_ITERS, "Training"}, {OPT_TRACE, "Output"}};
+
+typedef struct options {
+    const char *value[OPTION_COUNT]; /* NULL: not given and no default */
+    int given[OPTION_COUNT];
+    char *owned[OPTION_COUNT]; /* values that are not defaults */
+} options;
+
+static int command_by_name(const char *name)
+{
+    return strcmp(name, "train") == 0 ? TRAIN : strcmp(name, "predict") == 0 ? PREDICT : strcmp(name, "info") == 0 ? INFO : 0;
+}
+
+static void print_usage(FILE *f)
+{
+    fputs("odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n\n"
+          "  odvgp train   --data train.csv --model out.odvgp [options]\n"
+          "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
+          "  odvgp info    --model out.odvgp [--json]\n"
+          "  odvgp help    [train|predict|info]\n"
+          "  odvgp --version\n",
+          f);
+}
+
+static void print_help(int command)
+{
+    static const char *const about[] = {
+        "odvgp train: learns the last column of a CSV file (or --target) from the others and writes a model file.\n"
+        "Columns are names from the header, or indices from 0; a name goes before an index. Ctrl-C saves the model so far.\n"
+        "Inputs and targets are standardised; lengthscales, noise and bounds are in these units. The test part is evaluated\n"
+        "fifty times in --iters steps, less often where that would take more than a twentieth of the time.\n",
+        "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in the units of the targets.\n"
+        "Columns are found by name if both files have headers, else by position (with or without the target). If the target "
+        "is\n"
+        "there, metrics are printed too. With --missing drop, rows with missing inputs get NA.\n",
+        "odvgp info: what a model file holds.\n"};
+    fputs(about[command == TRAIN ? 0 : command == PREDICT ? 1 : 2], stdout);
+    size_t group = 0;
+    const char *title = NULL;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const option *o = &option_list[i];
+        if (group < sizeof option_groups / sizeof *option_groups && option_groups[group].first == i)
+            title = option_groups[group++].title;
+        if (!(o->where & command)) continue;
+        if (title) printf("\n%s\n", title);
+        title = NULL;
+        char left[80];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("  %-42s %s", left, o->help);
+        printf(o->preset ? " [%s]\n" : "\n", o->preset);
+    }
+}
+
+/*  Repeated --ordinal options are joined by line ends; of others the last one counts. */
+static void option_set(options *o, int id, const char *value)
+{
+    bytes text = {NULL, 0, 0};
+    if (id == OPT_ORDINAL && o->given[id]) bytes_print(&text, "%s\n", o->value[id]);
+    bytes_print(&text, "%s", value);
+    free(o->owned[id]);
+    o->value[id] = o->owned[id] = text.at;
+    o->given[id] = 1;
+}
+
+static void options_free(options *o)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
+}
+
+static void options_parse(options *o, int command, int argc, char **argv)
+{
+    memset(o, 0, sizeof *o);
+    for (int i = 0; i < OPTION_COUNT; i++) o->value[i] = option_list[i].preset;
+    for (int i = 0; i < argc; i++) {
+        const char *name = argv[i] + 2, *value = NULL;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(command);
+            exit(0);
+        }
+        if (strncmp(argv[i], "--", 2) != 0 || !*name)
+            die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
+        size_t length = strcspn(name, "=");
+        if (name[length]) value = name + length + 1;
+        int id = 0;
+        while (id < OPTION_COUNT &&
+               (strlen(option_list[id].name) != length || strncmp(option_list[id].name, name, length) != 0))
+            id++;
+        if (id == OPTION_COUNT) die(BAD_INPUT, "unknown option --%.*s; see odvgp help", (int)length, name);
+        if (!(option_list[id].where & command)) die(BAD_INPUT, "--%s is not an option of this command", option_list[id].name);
+        if (!option_list[id].argument) {
+            if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
+            value = "";
+        } else if (!value) {
+            if (++i == argc) die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name, option_list[id].argument);
+            value = argv[i];
+        }
+        option_set(o, id, value);
+    }
+}
+
+static long long option_integer(const options *o, int id, long long least, long long most)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(o->value[id], &end, 10);
+    if (end == o->value[id] || *end || errno || v < least || v > most)
+        die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name, o->value[id], least, most);
+    return v;
+}
+
+static double option_real(const options *o, int id, double least, double most, const char *range)
+{
+    double v = NAN;
+    const char *end = table__number(o->value[id], &v);
+    if (!end || *end || !(v >= least && v <= most))
+        die(BAD_INPUT, "--%s %s: must be a number %s", option_list[id].name, o->value[id], range);
+    return v;
+}
+
+static double option_positive(const options *o, int id) { return option_real(o, id, DBL_MIN, DBL_MAX, "above 0"); }
+
+/*  The position of the value among the words of the list "a|b|c". */
+static int option_choice(const options *o, int id, const char *words)
+{
+    const char *value = o->value[id];
+    size_t length = strlen(value);
+    int position = 0;
+    for (const char *s = words;; position++) {
+        size_t n = strcspn(s, "|");
+        if (n == length && strncmp(s, value, n) == 0) return position;
+        if (!s[n]) break;
+        s += n + 1;
+    }
+    die(BAD_INPUT, "--%s %s: must be one of %s", option_list[id].name, value, words);
+}
+
+/*  The same, with words that other versions of the tool have. */
+static int option_choice_so_far(const options *o, int id, const char *words, const char *later)
+{
+    size_t length = strlen(o->value[id]);
+    for (const char *s = later; s; s = strchr(s, '|') ? strchr(s, '|') + 1 : NULL)
+        if (strcspn(s, "|") == length && strncmp(s, o->value[id], length) == 0)
+            die(BAD_INPUT, "--%s %s: not in this version, which has %s", option_list[id].name, o->value[id], words);
+    return option_choice(o, id, words);
+}
+
+static const char *option_needed(const options *o, int id)
+{
+    if (!o->value[id]) die(BAD_INPUT, "--%s is needed: %s", option_list[id].name, option_list[id].help);
+    return o->value[id];
+}
+
+static char option_separator(const options *o)
+{
+    static const struct {
+        const char *name;
+        char character;
+    } names[] = {{"auto", 0},   {"comma", ','}, {",", ','},    {"semicolon", ';'}, {";", ';'},
+                 {"tab", '\t'}, {"\t", '\t'},   {"\\t", '\t'}, {"space", ' '},     {" ", ' '}};
+    const char *value = o->value[OPT_SEP];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i].name) == 0) return names[i].character;
+    if (value[0] && !value[1] && ispunct((unsigned char)value[0]) && !strchr("\"+-.", value[0])) return value[0];
+    die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Schema: what the tool itself keeps in a model file                                                                     */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  A column of the training file that is an input or a target. */
+typedef struct field {
+    char *name; /* NULL without a header */
+    int column; /* in the training file */
+    int repeat; /* how many columns before it have its name */
+    int ordinal;
+    int level_count; /* 0: numbers; else text, one input per level, or one in all if ordinal */
+    char **levels;
+} field;
+
+typedef struct schema {
+    char *dataset, *target_text; /* names to show */
+    int columns;                 /* of the training file */
+    int input_count, target_count;
+    field *inputs, *targets;
+    ptrdiff_t D; /* inputs, levels counted */
+    double *x_mean, *x_scale, *y_mean, *y_scale;
+    ptrdiff_t n_train;
+    uint64_t checksum; /* of the training part, before it is standardised */
+    char *settings;    /* KEPT options, "name=value" each with a zero behind it, then an empty one */
+} schema;
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static uint64_t hash_bytes(const void *at, size_t n)
+{
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < n; i++) h = mix(h ^ ((const unsigned char *)at)[i]);
+    return h;
+}
+
+static uint64_t hash_doubles(uint64_t h, const double *x, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double positive_zero = x[i] + 0.0;
+        uint64_t bits;
+        memcpy(&bits, &positive_zero, sizeof bits);
+        h = mix((h + UINT64_C(0x9e3779b97f4a7c15)) ^ bits);
+    }
+    return h;
+}
+
+/*  Writing and reading go over the same fields by the same function, so that they cannot disagree. Little-endian. */
+typedef struct archive {
+    bytes out;               /* writing */
+    const unsigned char *in; /* reading: NULL when writing */
+    size_t left;
+    int bad;
+} archive;
+
+static void walk_u64(archive *a, uint64_t *v)
+{
+    unsigned char raw[8];
+    if (a->in) {
+        if (a->left < sizeof raw) {
+            a->bad = 1;
+            *v = 0;
+            return;
+        }
+        *v = 0;
+        for (int i = 0; i < 8; i++) *v |= (uint64_t)a->in[i] << (8 * i);
+        a->in += sizeof raw;
+        a->left -= sizeof raw;
+    } else {
+        for (int i = 0; i < 8; i++) raw[i] = (unsigned char)(*v >> (8 * i));
+        bytes_add(&a->out, raw, sizeof raw);
+    }
+}
+
+/*  A whole number from 0 to most. */
+static ptrdiff_t walk_count(archive *a, ptrdiff_t v, ptrdiff_t most)
+{
+    uint64_t u = (uint64_t)v;
+    walk_u64(a, &u);
+    if (u > (uint64_t)most) a->bad = 1;
+    return a->bad ? 0 : (ptrdiff_t)u;
+}
+
+static void walk_int(archive *a, int *v) { *v = (int)walk_count(a, *v, INT_MAX); }
+
+static void walk_doubles(archive *a, double **x, ptrdiff_t n)
+{
+    if (a->in && (size_t)n > a->left / 8) a->bad = 1;
+    if (a->bad) return;
+    if (a->in) *x = take_doubles(n, 1);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, *x + i, sizeof bits);
+        walk_u64(a, &bits);
+        memcpy(*x + i, &bits, sizeof bits);
+    }
+}
+
+/*  `size` bytes with their length before them; NULL is told apart from nothing. */
+static void walk_block(archive *a, char **block, size_t size)
+{
+    uint64_t length = *block ? size + 1 : 0;
+    walk_u64(a, &length);
+    if (a->in && length > (uint64_t)a->left + 1) a->bad = 1;
+    if (a->bad || !length) return;
+    size = (size_t)length - 1;
+    if (a->in) {
+        *block = take(size + 2, 1); /* settings end with two zeros whatever the file says */
+        memcpy(*block, a->in, size);
+        a->in += size;
+        a->left -= size;
+    } else bytes_add(&a->out, *block, size);
+}
+
+static void walk_text(archive *a, char **text) { walk_block(a, text, *text ? strlen(*text) : 0); }
+
+static void walk_fields(archive *a, field **fields, int *count)
+{
+    walk_int(a, count);
+    if (a->in && (size_t)*count > a->left) a->bad = 1;
+    if (a->bad) return;
+    if (a->in) *fields = take((size_t)*count, sizeof **fields);
+    for (int i = 0; i < *count && !a->bad; i++) {
+        field *f = *fields + i;
+        walk_text(a, &f->name);
+        walk_int(a, &f->column);
+        walk_int(a, &f->repeat);
+        walk_int(a, &f->ordinal);
+        walk_int(a, &f->level_count);
+        if (a->in && (size_t)f->level_count > a->left) a->bad = 1;
+        if (a->bad) return;
+        if (a->in) f->levels = take((size_t)f->level_count, sizeof *f->levels);
+        for (int k = 0; k < f->level_count && !a->bad; k++) {
+            walk_text(a, &f->levels[k]);
+            if (!f->levels[k]) a->bad = 1;
+        }
+    }
+}
+
+static size_t settings_size(const char *settings)
+{
+    const char *s = settings;
+    while (*s) s += strlen(s) + 1;
+    return (size_t)(s - settings) + 1;
+}
+
+static const char schema_magic[8] = {'o', 'd', 'v', 'g', 'p', 'c', 's', 'v'};
+enum { SCHEMA_VERSION = 1 };
+
+static void walk_schema(archive *a, schema *s)
+{
+    walk_text(a, &s->dataset);
+    walk_text(a, &s->target_text);
+    walk_int(a, &s->columns);
+    walk_fields(a, &s->inputs, &s->input_count);
+    walk_fields(a, &s->targets, &s->target_count);
+    s->D = walk_count(a, s->D, PTRDIFF_MAX);
+    walk_doubles(a, &s->x_mean, s->D);
+    walk_doubles(a, &s->x_scale, s->D);
+    walk_doubles(a, &s->y_mean, s->target_count);
+    walk_doubles(a, &s->y_scale, s->target_count);
+    s->n_train = walk_count(a, s->n_train, PTRDIFF_MAX);
+    walk_u64(a, &s->checksum);
+    walk_block(a, &s->settings, s->settings ? settings_size(s->settings) : 0);
+}
+
+/*  Magic, version, fields, checksum of all that. */
+static bytes schema_write(schema *s)
+{
+    archive a;
+    memset(&a, 0, sizeof a);
+    uint64_t version = SCHEMA_VERSION;
+    bytes_add(&a.out, schema_magic, sizeof schema_magic);
+    walk_u64(&a, &version);
+    walk_schema(&a, s);
+    uint64_t sum = hash_bytes(a.out.at, a.out.used);
+    walk_u64(&a, &sum);
+    return a.out;
+}
+
+static ptrdiff_t field_inputs(const field *f) { return f->level_count && !f->ordinal ? f->level_count : 1; }
+
+static void schema_read(schema *s, const char *path, const void *block, size_t size)
+{
+    archive a;
+    memset(&a, 0, sizeof a);
+    memset(s, 0, sizeof *s);
+    a.in = block;
+    a.left = size;
+    if (size < sizeof schema_magic + 16 || memcmp(block, schema_magic, sizeof schema_magic) != 0)
+        die(BAD_INPUT, "%s: this model was not written by the tool: it says nothing about columns", path);
+    a.in += sizeof schema_magic;
+    a.left -= sizeof schema_magic;
+    uint64_t version, sum = 0;
+    walk_u64(&a, &version);
+    if (version != SCHEMA_VERSION) die(BAD_INPUT, "%s: written by another version of the tool", path);
+    walk_schema(&a, s);
+    walk_u64(&a, &sum);
+    ptrdiff_t D = 0;
+    for (int i = 0; i < s->input_count && !a.bad; i++) {
+        D += field_inputs(&s->inputs[i]);
+        if (s->inputs[i].column >= s->columns) a.bad = 1;
+    }
+    for (int i = 0; i < s->target_count && !a.bad; i++)
+        if (s->targets[i].column >= s->columns) a.bad = 1;
+    if (a.bad || a.left || sum != hash_bytes(block, size - 8) || D != s->D || !s->dataset || !s->target_text || !s->settings)
+        die(BAD_INPUT, "%s: damaged: what it says about columns does not fit together", path);
+}
+
+static void fields_free(field *fields, int count)
+{
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < fields[i].level_count; k++) free(fields[i].levels[k]);
+        free(fields[i].levels);
+        free(fields[i].name);
+    }
+    free(fields);
+}
+
+static void schema_free(schema *s)
+{
+    fields_free(s->inputs, s->input_count);
+    fields_free(s->targets, s->target_count);
+    free(s->x_mean);
+    free(s->x_scale);
+    free(s->y_mean);
+    free(s->y_scale);
+    free(s->dataset);
+    free(s->target_text);
+    free(s->settings);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- settings: the options that a model keeps ---- */
+
+static char *settings_make(const options *o)
+{
+    bytes b = {NULL, 0, 0};
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if ((option_list[i].where & KEPT) && o->value[i]) {
+            bytes_print(&b, "%s=%s", option_list[i].name, o->value[i]);
+            bytes_add(&b, "", 1);
+        }
+    bytes_add(&b, "", 1);
+    return b.at;
+}
+
+static const char *settings_find(const char *settings, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = settings; *s; s += strlen(s) + 1)
+        if (strncmp(s, name, n) == 0 && s[n] == '=') return s + n + 1;
+    return NULL;
+}
+
+/*  Equal as texts, or as numbers: 1e-3 is 0.001. */
+static int same_value(const char *a, const char *b)
+{
+    double x, y;
+    if (!a || !b) return a == b;
+    const char *end_a = table__number(a, &x), *end_b = table__number(b, &y);
+    return strcmp(a, b) == 0 || (end_a && end_b && !*end_a && !*end_b && x >= y && x <= y);
+}
+
+/*  A resumed training goes on with the model's own settings; one that is given again must be the same. */
+static void settings_apply(options *o, const char *settings)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!(option_list[i].where & KEPT)) continue;
+        const char *name = option_list[i].name, *kept = settings_find(settings, name);
+        if (o->given[i] && !same_value(o->value[i], kept))
+            die(BAD_INPUT, "--%s %s: the model was made with %s, and --resume keeps that", name, o->value[i],
+                kept ? kept : "none");
+        free(o->owned[i]);
+        o->value[i] = o->owned[i] = copy_text(kept);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  From tables to inputs and targets                                                                                      */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Rows as the library wants them. */
+typedef struct part {
+    ptrdiff_t n;
+    double *X, *Y; /* [n,D], [n,P]; Y may be NULL */
+} part;
+
+static void part_free(part *p)
+{
+    free(p->X);
+    free(p->Y);
+    memset(p, 0, sizeof *p);
+}
+
+/*  "column 3 (depth)" for messages. */
+static const char *column_text(char *text, size_t size, int column, const char *name)
+{
+    if (name) snprintf(text, size, "column %d (%s)", column, name);
+    else snprintf(text, size, "column %d", column);
+    return text;
+}
+#define COLUMN_TEXT(column, name) column_text((char[120]){""}, 120, column, name)
+
+static const char *path_text(const char *path) { return strcmp(path, "-") ? path : "standard input"; }
+
+/*  A list of columns. */
+typedef struct selection {
+    int *column, count;
+} selection;
+
+static void select_column(selection *s, int column)
+{
+    s->column = realloc(s->column, ((size_t)s->count + 1) * sizeof *s->column);
+    if (!s->column) die(FAILED, "out of memory");
+    s->column[s->count++] = column;
+}
+
+/*  A whole number at s, -1 if there is none or it is absurd. */
+static int parse_index(const char **s)
+{
+    int v = 0;
+    const char *start = *s;
+    for (; isdigit((unsigned char)**s) && v < 100000000; ++*s) v = v * 10 + (**s - '0');
+    return *s == start ? -1 : v;
+}
+
+/*  One item of a list: a name, an index, a range of indices, or "last". */
+static void select_item(selection *s, const table *t, int id, const char *item)
+{
+    const char *p = item;
+    int from = table_find(t, item, 0), to = from;
+    if (from < 0 && strcmp(item, "last") == 0) from = to = t->columns - 1;
+    if (from < 0) {
+        from = to = parse_index(&p);
+        if (from >= 0 && *p == '-') {
+            p++;
+            to = parse_index(&p);
+        }
+        if (from < 0 || to < 0 || *p) die(BAD_INPUT, "--%s: there is no column '%s'", option_list[id].name, item);
+        if (to < from) die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
+        if (to >= t->columns)
+            die(BAD_INPUT, "--%s %s: the last column is %d, counted from 0", option_list[id].name, item, t->columns - 1);
+    }
+    for (; from <= to; from++) {
+        for (int k = 0; k < s->count; k++)
+            if (s->column[k] == from)
+                die(BAD_INPUT, "--%s: %s is named twice", option_list[id].name, COLUMN_TEXT(from, t->column[from].name));
+        select_column(s, from);
+    }
+}
+
+static selection select_list(const table *t, const options *o, int id)
+{
+    selection s = {NULL, 0};
+    if (!o->value[id]) return s;
+    if (table_find(t, o->value[id], 0) >= 0) { /* a name may hold commas */
+        select_item(&s, t, id, o->value[id]);
+        return s;
+    }
+    char *list = copy_text(o->value[id]), *item = list;
+    while (item) {
+        char *comma = strchr(item, ',');
+        if (comma) *comma = 0;
+        select_item(&s, t, id, item);
+        item = comma ? comma + 1 : NULL;
+    }
+    free(list);
+    return s;
+}
+
+static int selected(const selection *s, int column)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->column[i] == column) return 1;
+    return 0;
+}
+
+/*  The levels that --ordinal gives to a column, "a,b,c", or NULL. */
+static const char *ordinal_levels(const options *o, int column, const char *name)
+{
+    for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) {
+        size_t length = strcspn(s, "=\n");
+        const char *p = s;
+        if (name && strlen(name) == length && strncmp(s, name, length) == 0) return s + length + 1;
+        if (parse_index(&p) == column && p == s + length) return s + length + 1;
+    }
+    return NULL;
+}
+
+static void check_ordinals(const options *o, const table *t)
+{
+    for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) {
+        int length = (int)strcspn(s, "=\n"), column = 0;
+        if (s[length] != '=' || !s[length + 1] || s[length + 1] == '\n')
+            die(BAD_INPUT, "--ordinal %.*s: must look like NAME=a,b,c", length, s);
+        while (column < t->columns && ordinal_levels(o, column, t->column[column].name) != s + length + 1) column++;
+        if (column == t->columns) die(BAD_INPUT, "--ordinal: there is no column '%.*s'", length, s);
+    }
+}
+
+static int ordinal_is_text(const void *user, int columns, int column, const char *name)
+{
+    (void)columns;
+    return ordinal_levels(user, column, name) != NULL;
+}
+
+static void add_level(field *f, const char *text, size_t length)
+{
+    f->levels = realloc(f->levels, ((size_t)f->level_count + 1) * sizeof *f->levels);
+    if (!f->levels) die(FAILED, "out of memory");
+    char *copy = take(length + 1, 1);
+    memcpy(copy, text, length);
+    f->levels[f->level_count++] = copy;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/*  One-hot inputs beyond this many are an identifier, not a category. */
+enum { MOST_LEVELS = 1000 };
+
+static void field_levels(field *f, const table *t, const options *o)
+{
+    const table_column *c = &t->column[f->column];
+    const char *s = ordinal_levels(o, f->column, c->name);
+    if (s) {
+        f->ordinal = 1;
+        for (;; s++) {
+            size_t n = strcspn(s, ",\n");
+            add_level(f, s, n);
+            s += n;
+            if (*s != ',') return;
+        }
+    }
+    if (c->level_count > MOST_LEVELS)
+        die(BAD_INPUT, "%s: %s has %d different texts; leave it out with --ignore", path_text(o->value[OPT_DATA]),
+            COLUMN_TEXT(f->column, c->name), c->level_count);
+    for (int k = 0; k < c->level_count; k++) add_level(f, c->levels[k], strlen(c->levels[k]));
+    if (f->levels) qsort(f->levels, (size_t)f->level_count, sizeof *f->levels, by_text);
+}
+
+static field *fields_make(const selection *s, const table *t, const options *o)
+{
+    field *fields = take((size_t)s->count, sizeof *fields);
+    for (int i = 0; i < s->count; i++) {
+        field *f = &fields[i];
+        const table_column *c = &t->column[s->column[i]];
+        f->column = s->column[i];
+        f->name = copy_text(c->name);
+        for (int k = c->name ? table_find(t, c->name, 0) : f->column; k < f->column; k = table_find(t, c->name, k + 1))
+            f->repeat++;
+        if (c->text) field_levels(f, t, o);
+    }
+    return fields;
+}
+
+/*  data/bike.csv -> bike */
+static char *dataset_name(const char *path)
+{
+    if (strcmp(path, "-") == 0) return copy_text("stdin");
+    const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path, *dot = strrchr(start, '.');
+    size_t n = dot && dot > start ? (size_t)(dot - start) : strlen(start);
+    bytes name = {NULL, 0, 0};
+    bytes_add(&name, start, n);
+    return name.at;
+}
+
+/*  Which columns are inputs and which are targets. */
+static void schema_columns(schema *s, const table *t, const options *o)
+{
+    selection targets = select_list(t, o, OPT_TARGET), ignored = select_list(t, o, OPT_IGNORE),
+              inputs = select_list(t, o, OPT_FEATURES);
+    if (!o->value[OPT_FEATURES])
+        for (int i = 0; i < t->columns; i++)
+            if (!selected(&targets, i) && !selected(&ignored, i)) select_column(&inputs, i);
+    const char *path = path_text(o->value[OPT_DATA]);
+    for (int i = 0; i < inputs.count; i++)
+        if (selected(&targets, inputs.column[i]) || selected(&ignored, inputs.column[i]))
+            die(BAD_INPUT, "--features: %s is a target or ignored",
+                COLUMN_TEXT(inputs.column[i], t->column[inputs.column[i]].name));
+    for (int i = 0; i < targets.count; i++) {
+        const table_column *c = &t->column[targets.column[i]];
+        if (selected(&ignored, targets.column[i]))
+            die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
+        if (c->text)
+            die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers", path, c->level_lines[0],
+                COLUMN_TEXT(targets.column[i], c->name), c->levels[0]);
+    }
+    if (!inputs.count) die(BAD_INPUT, "%s: no input column beside the target", path);
+    s->dataset = dataset_name(o->value[OPT_DATA]);
+    s->columns = t->columns;
+    s->inputs = fields_make(&inputs, t, o);
+    s->input_count = inputs.count;
+    s->targets = fields_make(&targets, t, o);
+    s->target_count = targets.count;
+    for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
+    bytes text = {NULL, 0, 0};
+    for (int i = 0; i < s->target_count; i++) {
+        if (s->targets[i].name) bytes_print(&text, "%s%s", i ? ", " : "", s->targets[i].name);
+        else bytes_print(&text, "%s%d", i ? ", " : "column ", s->targets[i].column);
+    }
+    s->target_text = text.at;
+    free(targets.column);
+    free(ignored.column);
+    free(inputs.column);
+}
+
+/*  How the columns of a table serve a schema. */
+typedef struct binding {
+    int *input;  /* [input_count] columns */
+    int *target; /* [target_count] columns; NULL: not there */
+    int **code;  /* [input_count]: for text, from the column's levels to the field's */
+} binding;
+
+static int position_of(const schema *s, const table *t, const field *f, int nth_input)
+{
+    if (t->header && f->name) {
+        int column = table_find(t, f->name, 0);
+        for (int k = 0; k < f->repeat && column >= 0; k++) column = table_find(t, f->name, column + 1);
+        return column;
+    }
+    if (t->columns == s->columns) return f->column;
+    return t->columns == s->input_count ? nth_input : -1;
+}
+
+static void bind_text(binding *b, const field *f, int i, const table *t, const char *path)
+{
+    const table_column *c = &t->column[b->input[i]];
+    b->code[i] = take((size_t)c->level_count, sizeof **b->code);
+    for (int k = 0; k < c->level_count; k++) {
+        int level = 0;
+        while (level < f->level_count && strcmp(f->levels[level], c->levels[k]) != 0) level++;
+        if (level == f->level_count)
+            die(BAD_INPUT, "%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path), c->level_lines[k],
+                COLUMN_TEXT(b->input[i], c->name), c->levels[k], f->level_count);
+        b->code[i][k] = level;
+    }
+}
+
+/*  Numbers where the schema has numbers, text where it has text. */
+static void check_kind(const table *t, int column, const field *f, const char *path)
+{
+    char error[400];
+    const table_column *c = &t->column[column];
+    if (table_check(t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
+    if (c->text && !f->level_count)
+        die(BAD_INPUT, "%s: line %ld, %s: '%s' is not a number", path_text(path), c->level_lines[0],
+            COLUMN_TEXT(column, c->name), c->levels[0]);
+}
+
+static binding bind_columns(const schema *s, const table *t, const char *path)
+{
+    binding b;
+    b.input = take((size_t)s->input_count, sizeof *b.input);
+    b.target = take((size_t)s->target_count, sizeof *b.target);
+    b.code = take((size_t)s->input_count, sizeof *b.code);
+    for (int i = 0; i < s->input_count; i++) {
+        const field *f = &s->inputs[i];
+        b.input[i] = position_of(s, t, f, i);
+        if (b.input[i] < 0 && t->header && f->name)
+            die(BAD_INPUT, "%s: line 1: there is no column '%s'", path_text(path), f->name);
+        if (b.input[i] < 0)
+            die(BAD_INPUT, "%s: line 1: %d columns where the model knows %d inputs in a file of %d columns", path_text(path),
+                t->columns, s->input_count, s->columns);
+        check_kind(t, b.input[i], f, path);
+        if (f->level_count) bind_text(&b, f, i, t, path);
+    }
+    for (int i = 0; i < s->target_count && b.target; i++) {
+        b.target[i] = position_of(s, t, &s->targets[i], -1);
+        if (b.target[i] >= 0) check_kind(t, b.target[i], &s->targets[i], path);
+        else {
+            free(b.target);
+            b.target = NULL;
+        }
+    }
+    return b;
+}
+
+static void binding_free(binding *b, const schema *s)
+{
+    for (int i = 0; i < s->input_count; i++) free(b->code[i]);
+    free(b->code);
+    free(b->input);
+    free(b->target);
+}
+
+/*  Is a text column expected here? Numbers that serve as levels are then read as text. */
+static int schema_is_text(const void *user, int columns, int column, const char *name)
+{
+    const schema *s = user;
+    for (int i = 0; i < s->input_count; i++) {
+        const field *f = &s->inputs[i];
+        int here = name && f->name ? strcmp(name, f->name) == 0 : columns == s->columns ? f->column == column : i == column;
+        if (here && f->level_count) return 1;
+    }
+    return 0;
+}
+
+/*  A list of row numbers. */
+typedef struct rows {
+    ptrdiff_t n, *row;
+} rows;
+
+static void refuse_missing(const table *t, int column, const char *path, const char *advice)
+{
+    const table_column *c = &t->column[column];
+    if (c->missing)
+        die(BAD_INPUT, "%s: line %ld, %s: the value is missing%s", path_text(path), c->missing_line,
+            COLUMN_TEXT(column, c->name), advice);
+}
+
+static int row_complete(const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
+{
+    const double *cell = t->values + row * t->columns;
+    for (int i = 0; i < s->input_count; i++)
+        if (isnan(cell[b->input[i]])) return 0;
+    for (int i = 0; i < s->target_count && targets_too && b->target; i++)
+        if (isnan(cell[b->target[i]])) return 0;
+    return 1;
+}
+
+/*  The rows in which nothing is missing; if something is, that is an error unless drop says otherwise. */
+static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path, int drop, int targets_too)
+{
+    const char *advice = "; --missing drop leaves such rows out";
+    for (int i = 0; i < s->input_count && !drop; i++) refuse_missing(t, b->input[i], path, advice);
+    for (int i = 0; i < s->target_count && !drop && targets_too && b->target; i++)
+        refuse_missing(t, b->target[i], path, advice);
+    rows r = {0, take((size_t)t->rows, sizeof *r.row)};
+    for (ptrdiff_t i = 0; i < t->rows; i++)
+        if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;
+    return r;
+}
+
+static part encode(const schema *s, const table *t, const binding *b, const rows *r)
+{
+    part p = {r->n, take_doubles(r->n, s->D), b->target ? take_doubles(r->n, s->target_count) : NULL};
+    for (ptrdiff_t k = 0; k < r->n; k++) {
+        const double *cell = t->values + r->row[k] * t->columns;
+        double *x = p.X + k * s->D;
+        for (int i = 0; i < s->input_count; i++) {
+            const field *f = &s->inputs[i];
+            double v = cell[b->input[i]];
+            if (!f->level_count) *x++ = v;
+            else if (f->ordinal) *x++ = b->code[i][(int)v];
+            else {
+                x[b->code[i][(int)v]] = 1; /* the others are 0 already */
+                x += f->level_count;
+            }
+        }
+        for (int i = 0; i < s->target_count && b->target; i++) p.Y[k * s->target_count + i] = cell[b->target[i]];
+    }
+    return p;
+}
+
+static void read_table(table *t, const char *path, const options *o, int (*is_text)(const void *, int, int, const char *),
+                       const void *user)
+{
+    char error[400];
+    table_options how = {0, option_separator(o), is_text, user};
+    static const int header[] = {0, 1, -1};
+    how.header = header[option_choice(o, OPT_HEADER, "auto|yes|no")];
+    if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+}
+
+/* ---- standardisation ---- */
+
+/*  Mean and population standard deviation of a column, in two passes over values brought to [-1, 1], so that neither 1e300 nor
+    1e-300 nor a large offset costs digits. A column that is constant but for rounding keeps its unit. */
+static void column_scale(const double *x, ptrdiff_t n, ptrdiff_t stride, double *mean, double *scale)
+{
+    double lo = x[0], hi = x[0], sum = 0, squares = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        lo = fmin(lo, x[i * stride]);
+        hi = fmax(hi, x[i * stride]);
+    }
+    double half = hi / 2 - lo / 2, middle = lo + half;
+    *mean = lo;
+    *scale = 1;
+    if (!(half > 0)) return;
+    for (ptrdiff_t i = 0; i < n; i++) sum += (x[i * stride] - middle) / half;
+    sum /= (double)n;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double z = (x[i * stride] - middle) / half - sum;
+        squares += z * z;
+    }
+    double deviation = half * sqrt(squares / (double)n);
+    *mean = middle + half * sum;
+    if (deviation > 1e-14 * fabs(*mean)) *scale = deviation;
+}
+
+static void standardise(double *x, ptrdiff_t n, ptrdiff_t columns, const double *mean, const double *scale)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t k = 0; k < columns; k++) x[i * columns + k] = (x[i * columns + k] - mean[k]) / scale[k];
+}
+
+/*  A range of more than the largest double cannot be standardised. */
+static void check_finite(const part *p, const schema *s, const char *path)
+{
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < p->n * s->D; i++) sum += p->X[i] * 0;
+    for (ptrdiff_t i = 0; i < p->n * s->target_count; i++) sum += p->Y[i] * 0;
+    if (isnan(sum)) die(BAD_INPUT, "%s: a column has numbers too far apart to be standardised", path_text(path));
+}
+
+static void schema_scales(schema *s, const part *train)
+{
+    s->x_mean = take_doubles(s->D, 1);
+    s->x_scale = take_doubles(s->D, 1);
+    s->y_mean = take_doubles(s->target_count, 1);
+    s->y_scale = take_doubles(s->target_count, 1);
+    for (ptrdiff_t k = 0; k < s->D; k++) column_scale(train->X + k, train->n, s->D, &s->x_mean[k], &s->x_scale[k]);
+    for (int k = 0; k < s->target_count; k++)
+        column_scale(train->Y + k, train->n, s->target_count, &s->y_mean[k], &s->y_scale[k]);
+}
+
+static odvgp_scales scales_of(const schema *s)
+{
+    odvgp_scales scales = {s->x_mean, s->x_scale, s->y_mean, s->y_scale};
+    return scales;
+}
+
+/*  Rows of X that differ. */
+static ptrdiff_t count_distinct(const double *X, ptrdiff_t n, ptrdiff_t D)
+{
+    size_t room = 16, mask;
+    while (room < 2 * (size_t)n) room *= 2;
+    mask = room - 1;
+    ptrdiff_t *slot = take(room, sizeof *slot), count = 0; /* row + 1, 0: free */
+    for (ptrdiff_t i = 0; i < n; i++) {
+        size_t at = (size_t)hash_doubles(0, X + i * D, D) & mask;
+        for (; slot[at]; at = (at + 1) & mask) {
+            const double *a = X + i * D, *b = X + (slot[at] - 1) * D;
+            ptrdiff_t k = 0;
+            while (k < D && a[k] >= b[k] && a[k] <= b[k]) k++;
+            if (k == D) break;
+        }
+        if (slot[at]) continue;
+        slot[at] = i + 1;
+        count++;
+    }
+    free(slot);
+    return count;
+}
+
+/* ---- the test part ---- */
+
+/*  Element i of a permutation of [0, n): a Feistel network on the next power of four, walked until it falls below n. */
+static ptrdiff_t permute(uint64_t seed, ptrdiff_t n, ptrdiff_t i)
+{
+    int half = 1;
+    while (((uint64_t)1 << (2 * half)) < (uint64_t)n) half++;
+    uint64_t key = mix(seed + UINT64_C(0x5851f42d4c957f2d)), mask = ((uint64_t)1 << half) - 1, x = (uint64_t)i;
+    do {
+        uint64_t left = x >> half, right = x & mask;
+        for (uint64_t round = 0; round < 6; round++) {
+            uint64_t next = left ^ (mix(key + right * 8 + round) & mask);
+            left = right;
+            right = next;
+        }
+        x = left << half | right;
+    } while (x >= (uint64_t)n);
+    return (ptrdiff_t)x;
+}
+
+/*  FILE:COLUMN into a flag per data row. */
+static char *read_mask(const char *argument, ptrdiff_t data_rows)
+{
+    char *path = copy_text(argument), *colon = strrchr(path, ':'), error[400];
+    const char *digits = colon ? colon + 1 : NULL;
+    int column = digits ? parse_index(&digits) : -1;
+    if (column < 0 || *digits)
+        die(BAD_INPUT, "--test-mask %s: must be FILE:COLUMN, with the column's index counted from 0", argument);
+    *colon = 0;
+    table t = {0};
+    table_options how = {-1, 0, NULL, NULL};
+    if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+    if (column >= t.columns) die(BAD_INPUT, "--test-mask %s: the last column is %d, counted from 0", argument, t.columns - 1);
+    if (t.rows != data_rows) die(BAD_INPUT, "--test-mask %s: %td rows for the %td of the data", argument, t.rows, data_rows);
+    if (table_check(&t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
+    refuse_missing(&t, column, path, "");
+    if (t.column[column].text) die(BAD_INPUT, "%s: line 1, column %d: must be 0 or 1", path, column);
+    char *mask = take((size_t)t.rows, 1);
+    for (ptrdiff_t i = 0; i < t.rows; i++) {
+        double v = t.values[i * t.columns + column];
+        if (v != 0 && v != 1) die(BAD_INPUT, "%s: line %td, column %d: must be 0 or 1", path, i + 1, column);
+        mask[i] = v == 1;
+    }
+    table_free(&t);
+    free(path);
+    return mask;
+}
+
+/*  Cuts the rows in two as the options say: training rows, test rows. */
+static void split_rows(const options *o, const rows *all, ptrdiff_t data_rows, rows part_rows[2])
+{
+    double fraction = option_real(o, OPT_TEST_FRACTION, 0, 1 - DBL_EPSILON, "from 0 to below 1");
+    char *mask = o->value[OPT_TEST_MASK] ? read_mask(o->value[OPT_TEST_MASK], data_rows) : NULL;
+    uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+    ptrdiff_t tested = (ptrdiff_t)(fraction * (double)all->n + 0.5);
+    if (fraction > 0 && !tested) tested = 1;
+    for (int k = 0; k < 2; k++) {
+        part_rows[k].row = take((size_t)all->n, sizeof *part_rows[k].row);
+        part_rows[k].n = 0;
+    }
+    for (ptrdiff_t i = 0; i < all->n; i++) {
+        rows *to = &part_rows[mask ? mask[all->row[i]] : permute(seed, all->n, i) < tested];
+        to->row[to->n++] = all->row[i];
+    }
+    free(mask);
+    if (!part_rows[0].n) die(BAD_INPUT, "--%s: no row is left to train on", mask ? "test-mask" : "test-fraction");
+}
+
+/*  Rows of a file of their own, with targets. */
+static part read_test_file(const schema *s, const options *o, const char *path, int drop)
+{
+    table t = {0};
+    read_table(&t, path, o, schema_is_text, s);
+    binding b = bind_columns(s, &t, path);
+    if (!b.target) die(BAD_INPUT, "%s: line 1: there is no target (%s)", path_text(path), s->target_text);
+    rows all = complete_rows(s, &t, &b, path, drop, 1);
+    part p = encode(s, &t, &b, &all);
+    free(all.row);
+    binding_free(&b, s);
+    table_free(&t);
+    return p;
+}
+
+/*  Everything about the data of a training: schema, training and test part, both standardised. */
+typedef struct dataset {
+    schema s;
+    part train, test;
+    ptrdiff_t dropped;
+} dataset;
+
+static void dataset_read(dataset *d, const options *o)
+{
+    const char *path = option_needed(o, OPT_DATA);
+    if (o->given[OPT_TEST] + (option_real(o, OPT_TEST_FRACTION, 0, 1 - DBL_EPSILON, "from 0 to below 1") > 0) +
+            o->given[OPT_TEST_MASK] >
+        1)
+        die(BAD_INPUT, "--test, --test-fraction and --test-mask exclude each other");
+    int drop = option_choice(o, OPT_MISSING, "error|drop");
+    table t = {0};
+    memset(d, 0, sizeof *d);
+    read_table(&t, path, o, ordinal_is_text, o);
+    check_ordinals(o, &t);
+    schema *s = &d->s;
+    schema_columns(s, &t, o);
+    binding b = bind_columns(s, &t, path);
+    rows all = complete_rows(s, &t, &b, path, drop, 1), cut[2];
+    if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
+    d->dropped = t.rows - all.n;
+    split_rows(o, &all, t.rows, cut);
+    d->train = encode(s, &t, &b, &cut[0]);
+    d->test = encode(s, &t, &b, &cut[1]);
+    free(all.row);
+    free(cut[0].row);
+    free(cut[1].row);
+    binding_free(&b, s);
+    table_free(&t);
+    if (o->value[OPT_TEST]) {
+        part_free(&d->test);
+        d->test = read_test_file(s, o, o->value[OPT_TEST], drop);
+    }
+    s->n_train = d->train.n;
+    s->checksum =
+        hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D), d->train.Y, d->train.n * s->target_count);
+    schema_scales(s, &d->train);
+    for (int k = 0; k < 2; k++) {
+        part *p = k ? &d->test : &d->train;
+        standardise(p->X, p->n, s->D, s->x_mean, s->x_scale);
+        standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale);
+        check_finite(p, s, k && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
+    }
+}
+
+static void dataset_free(dataset *d)
+{
+    schema_free(&d->s);
+    part_free(&d->train);
+    part_free(&d->test);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Threads and predictions                                                                                                */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+typedef struct workers {
+    odvgp_threads threads;
+#ifdef ODVGP_USE_PTHREADS
+    odvgp_pool *pool;
+    void *block;
+#endif
+} workers;
+
+static void workers_start(workers *w, const options *o)
+{
+    int count = (int)option_integer(o, OPT_THREADS, 0, 256);
+    memset(w, 0, sizeof *w);
+#ifdef ODVGP_USE_PTHREADS
+    if (!count) {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        count = online < 1 ? 1 : online > 256 ? 256 : (int)online;
+    }
+    if (count == 1) return;
+    size_t size = odvgp_pool_size(count);
+    w->block = take(size, 1);
+    if (odvgp_pool_start(&w->pool, count, w->block, size, &w->threads))
+        die(FAILED, "--threads %d: the threads cannot be started", count);
+#else
+    if (count > 1) die(BAD_INPUT, "--threads %d: this program was built without threads", count);
+#endif
+}
+
+static void workers_stop(workers *w)
+{
+#ifdef ODVGP_USE_PTHREADS
+    odvgp_pool_stop(w->pool);
+    free(w->block);
+#endif
+    memset(w, 0, sizeof *w);
+}
+
+/*  Mean, variance of f and variance of y of all rows, [n,P] each, made in blocks of rows that the threads share out. */
+typedef struct forecast {
+    double *mean, *var_f, *var_y;
+} forecast;
+
+static forecast forecast_make(ptrdiff_t n, ptrdiff_t P)
+{
+    forecast f = {take_doubles(n, P), take_doubles(n, P), take_doubles(n, P)};
+    return f;
+}
+
+static void forecast_free(forecast *f)
+{
+    free(f->mean);
+    free(f->var_f);
+    free(f->var_y);
+}
+
+enum { FORECAST_ROWS = 256 };
+
+typedef struct forecast_job {
+    const odvgp_predictor *predictor;
+    const double *X;
+    ptrdiff_t n, D, P;
+    const forecast *to;
+    int tasks;
+    unsigned char *scratch; /* [tasks][scratch_size] */
+    size_t scratch_size;
+    odvgp_status *status; /* [tasks] */
+} forecast_job;
+
+static void forecast_task(void *arg, int task)
+{
+    const forecast_job *job = arg;
+    ptrdiff_t P = job->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
+    size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
+    unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
+    double *local = (double *)(void *)scratch; /* three tables [P][rows] */
+    for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
+        ptrdiff_t from = k * FORECAST_ROWS, m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
+        odvgp_status s = odvgp_predict(job->predictor, job->X + from * job->D, m, local, local + P * m, local + 2 * P * m,
+                                       scratch + table_size, job->scratch_size - table_size);
+        if (s) {
+            job->status[task] = s;
+            return;
+        }
+        for (ptrdiff_t p = 0; p < P; p++)
+            for (ptrdiff_t i = 0; i < m; i++) {
+                job->to->mean[(from + i) * P + p] = local[p * m + i];
+                job->to->var_f[(from + i) * P + p] = local[(P + p) * m + i];
+                job->to->var_y[(from + i) * P + p] = local[(2 * P + p) * m + i];
+            }
+    }
+}
+
+static void forecast_run(const forecast *f, const odvgp_predictor *predictor, const workers *w, const double *X, ptrdiff_t n)
+{
+    forecast_job job;
+    memset(&job, 0, sizeof job);
+    job.predictor = predictor;
+    job.X = X;
+    job.n = n;
+    job.D = odvgp_predictor_inputs(predictor);
+    job.P = odvgp_predictor_outputs(predictor);
+    job.to = f;
+    job.tasks = 1;
+    if (w->threads.run && w->threads.count > 1) job.tasks = w->threads.count;
+    size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) + odvgp_predict_scratch(predictor, FORECAST_ROWS);
+    job.scratch_size = (need + 63) / 64 * 64;
+    job.scratch = take((size_t)job.tasks, job.scratch_size);
+    job.status = take((size_t)job.tasks, sizeof *job.status);
+    if (job.tasks > 1) w->threads.run(w->threads.user, job.tasks, forecast_task, &job);
+    else forecast_task(&job, 0);
+    for (int i = 0; i < job.tasks; i++)
+        if (job.status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job.status[i]));
+    free(job.status);
+    free(job.scratch);
+}
+
+/*  Of standardised targets and, with _raw, in their own units; several targets are averaged. NAN: not available. */
+typedef struct metrics {
+    double rmse, mae, loglik, rmse_raw, mae_raw, loglik_raw;
+    ptrdiff_t n; /* rows with a target */
+} metrics;
+
+static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+
+/*  Everything standardised; targets that are NaN do not count. */
+static metrics metrics_of(const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)
+{
+    metrics m = {0, 0, 0, 0, 0, 0, 0};
+    for (int p = 0; p < P; p++) {
+        double squares = 0, sizes = 0, logs = 0;
+        ptrdiff_t count = 0;
+        for (ptrdiff_t i = p; i < n * P; i += P) {
+            double e = Y[i] - f->mean[i], v = f->var_y[i];
+            if (isnan(Y[i])) continue;
+            squares += e * e;
+            sizes += fabs(e);
+            logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
+            count++;
+        }
+        if (!count) return no_metrics;
+        double rmse = sqrt(squares / (double)count), mae = sizes / (double)count, loglik = logs / (double)count;
+        m.rmse += rmse / P;
+        m.mae += mae / P;
+        m.loglik += loglik / P;
+        m.rmse_raw += rmse * y_scale[p] / P;
+        m.mae_raw += mae * y_scale[p] / P;
+        m.loglik_raw += (loglik - log(y_scale[p])) / P;
+        m.n = count;
+    }
+    return m;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  JSON                                                                                                                   */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static void json_key(bytes *b, const char *key) { bytes_print(b, "%s\"%s\": ", b->used > 1 ? ", " : "", key); }
+
+static void json_number(bytes *b, const char *key, double v)
+{
+    json_key(b, key);
+    if (isfinite(v)) bytes_print(b, "%.10g", v);
+    else bytes_print(b, "null");
+}
+
+static void json_count(bytes *b, const char *key, int64_t v)
+{
+    json_key(b, key);
+    bytes_print(b, "%lld", (long long)v);
+}
+
+static void json_flag(bytes *b, const char *key, int v)
+{
+    json_key(b, key);
+    bytes_print(b, v ? "true" : "false");
+}
+
+/*  Length of the UTF-8 character at s, 0 if there is none. */
+static int utf8_length(const unsigned char *s)
+{
+    int n = 0;
+    if (s[0] < 0x80) n = 1;
+    else if (s[0] >= 0xC2 && s[0] < 0xE0) n = 2;
+    else if (s[0] >= 0xE0 && s[0] < 0xF0) n = 3;
+    else if (s[0] >= 0xF0 && s[0] < 0xF5) n = 4;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return n;
+}
+
+/*  Bytes that are not UTF-8 are taken for Latin-1, so that the object stays valid. */
+static void json_string(bytes *b, const char *text)
+{
+    bytes_add(b, "\"", 1);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (*s == '"' || *s == '\\') bytes_print(b, "\\%c", *s);
+        else if (*s < 32 || !n) bytes_print(b, "\\u%04x", *s);
+        else bytes_add(b, s, (size_t)n);
+        s += n ? n : 1;
+    }
+    bytes_add(b, "\"", 1);
+}
+
+static void json_text(bytes *b, const char *key, const char *text)
+{
+    json_key(b, key);
+    json_string(b, text);
+}
+
+static void json_metrics(bytes *b, const metrics *m)
+{
+    json_number(b, "rmse", m->rmse);
+    json_number(b, "mae", m->mae);
+    json_number(b, "loglik", m->loglik);
+    json_number(b, "rmse_raw", m->rmse_raw);
+    json_number(b, "mae_raw", m->mae_raw);
+    json_number(b, "loglik_raw", m->loglik_raw);
+}
+
+static void json_events(bytes *b, const odvgp_events *e)
+{
+    json_number(b, "jitter", e->jitter);
+    json_count(b, "jitter_raised", (int64_t)e->jitter_raised);
+    json_count(b, "step_shortened", (int64_t)e->step_shortened);
+    json_count(b, "variance_clamped", (int64_t)e->variance_clamped);
+    json_count(b, "step_undone", (int64_t)e->step_undone);
+}
+
+/*  Writes what was collected as the one object on stdout. */
+static void json_finish(bytes *b)
+{
+    bytes_print(b, "}\n");
+    write_stdout(b);
+    free(b->at);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Models                                                                                                                 */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static const char *basis_text(const odvgp_config *c) { return c->mean_part == ODVGP_MEAN_ORTH ? "orth" : "coupled"; }
+
+static double noise_of(const odvgp_model *model)
+{
+    odvgp_real v = 0;
+    return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
+}
+
+static char *kernel_text(const odvgp_model *model)
+{
+    size_t size = odvgp_kernel_text(model, NULL, 0) + 1;
+    char *text = take(size, 1);
+    odvgp_kernel_text(model, text, size);
+    return text;
+}
+
+/*  A status of making or loading a model, as an exit. */
+NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
+{
+    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
+    die(ours ? FAILED : BAD_INPUT, "%s: %s", where, info->text[0] ? info->text : odvgp_status_text(status));
+}
+
+static odvgp_schedule natgrad_schedule(const options *o)
+{
+    odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0};
+    s.end = s.start = option_real(o, OPT_NATGRAD_STEP, DBL_MIN, 1, "above 0, at most 1");
+    const char *text = o->value[OPT_NATGRAD_WARMUP], *p = text;
+    if (!text) return s;
+    double start = NAN;
+    s.steps = parse_index(&p);
+    const char *end = s.steps > 0 && *p == ':' ? table__number(p + 1, &start) : NULL;
+    int linear = end && strcmp(end, ":linear") == 0, loglinear = end && (!*end || strcmp(end, ":loglinear") == 0);
+    if (!(linear || loglinear) || !(start > 0 && start <= 1))
+        die(BAD_INPUT, "--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], with a START above 0, at most 1", text);
+    s.start = start;
+    s.kind = linear ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
+    return s;
+}
+
+/*  --whiten is another way to say --param. */
+static void merge_whiten(options *o)
+{
+    if (!o->value[OPT_WHITEN]) return;
+    int off = option_choice(o, OPT_WHITEN, "on|off");
+    int agrees = off ? strcmp(o->value[OPT_PARAM], "whitened") != 0 : strcmp(o->value[OPT_PARAM], "whitened") == 0;
+    if (o->given[OPT_PARAM] && !agrees)
+        die(BAD_INPUT, "--whiten %s: contradicts --param %s", o->value[OPT_WHITEN], o->value[OPT_PARAM]);
+    if (!o->given[OPT_PARAM]) option_set(o, OPT_PARAM, off ? "primal" : "whitened");
+}
+
+/*  The config that the options ask for, sizes aside. */
+static odvgp_config config_of(const options *o, const dataset *d)
+{
+    option_choice_so_far(o, OPT_LIKELIHOOD, "gaussian", "bernoulli|robustmax|softmax|student-t|poisson");
+    int orth = option_choice_so_far(o, OPT_BASIS, "coupled|orth", "hybrid|decoupled|solve|diagonal");
+    odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
+    c.mean_part = orth ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
+    c.kernel = o->value[OPT_KERNEL];
+    if (o->value[OPT_NOISE]) c.noise_variance = option_positive(o, OPT_NOISE);
+    c.mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN, "zero|constant|linear");
+    c.param = (odvgp_param)option_choice(o, OPT_PARAM, "whitened|primal|a_beta");
+    c.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS, "plain|scaled|differentiated");
+    c.positive = (odvgp_positive)option_choice(o, OPT_POSITIVE, "softplus|exp");
+    c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT, "prior|identity");
+    c.update = (odvgp_update)option_choice(o, OPT_UPDATE, "joint|natgrad-first|adam-first");
+    c.natgrad = option_choice(o, OPT_NATGRAD, "on|off") == 0;
+    c.natgrad_step = natgrad_schedule(o);
+    c.lr.kind = ODVGP_CONSTANT;
+    c.lr.start = c.lr.end = option_positive(o, OPT_LR);
+    c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
+    c.jitter_rel = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
+    c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+    return c;
+}
+
+/*  A size that was not given becomes one of the model's settings. */
+static void option_settle(options *o, int id, ptrdiff_t v)
+{
+    char text[24];
+    if (o->value[id]) return;
+    snprintf(text, sizeof text, "%td", v);
+    o->value[id] = o->owned[id] = copy_text(text);
+}
+
+/*  A size that was asked for must be there; a default shrinks to the data. */
+static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset, ptrdiff_t distinct)
+{
+    if (!o->value[id]) return preset;
+    ptrdiff_t v = (ptrdiff_t)option_integer(o, id, least, INT_MAX);
+    if (v > distinct) die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name, v, distinct);
+    return v;
+}
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
+/*  Sizes as the options and the data have them; what is worth telling goes into the notes. */
+static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
+{
+    ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
+    int orth = c->mean_part == ODVGP_MEAN_ORTH;
+    c->M = inducing_size(o, OPT_BETA, 1, smaller(300, larger(1, distinct / 2)), distinct);
+    c->M_gamma = orth ? inducing_size(o, OPT_GAMMA, 0, smaller(700, distinct - c->M), distinct) : 0;
+    ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
+              gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
+    c->batch = smaller(batch, n);
+    c->gamma_batch = smaller(gamma_batch, c->M_gamma);
+    int shrunk = (!o->value[OPT_BETA] && c->M < 300) || (orth && !o->value[OPT_GAMMA] && c->M_gamma < 700);
+    if (!orth && o->given[OPT_GAMMA]) bytes_print(notes, "note: the coupled basis has no gamma points; --gamma is not used\n");
+    if (shrunk) bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M, c->M_gamma);
+    if (o->given[OPT_BATCH] && batch > n) bytes_print(notes, "note: the batch is all %td rows\n", n);
+    if (orth && !c->M_gamma) c->mean_part = ODVGP_MEAN_BETA; /* the same model */
+    option_settle(o, OPT_BETA, c->M);
+    option_settle(o, OPT_GAMMA, c->M_gamma);
+}
+
+static void freeze_slots(odvgp_model *model, const char *names)
+{
+    char *list = copy_text(names), *item = list;
+    while (item) {
+        char *comma = strchr(item, ',');
+        if (comma) *comma = 0;
+        if (odvgp_set_trainable(model, item, 0)) {
+            bytes all = {NULL, 0, 0};
+            for (int i = 0; i < odvgp_slot_count(model); i++) bytes_print(&all, " %s", odvgp_slot_at(model, i)->name);
+            die(BAD_INPUT, "--freeze: there is no parameter '%s'; this model has%s", item, all.at);
+        }
+        item = comma ? comma + 1 : NULL;
+    }
+    free(list);
+}
+
+static odvgp_isa isa_of(const options *o) { return (odvgp_isa)option_choice(o, OPT_ISA, "auto|c|avx2|avx512"); }
+
+/*  A new model, started from the data. */
+static odvgp_model *model_make(options *o, const dataset *d, const workers *w, void **block, bytes *notes)
+{
+    size_t size;
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    odvgp_model *model;
+    odvgp_config c = config_of(o, d);
+    config_sizes(&c, o, d, notes);
+    c.threads = w->threads;
+    c.isa = isa_of(o);
+    odvgp_status s = odvgp_model_size(&c, &size, &info);
+    if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? "options" : "model");
+    *block = take(size, 1);
+    if ((s = odvgp_model_init(&model, &c, *block, size, &info)) != ODVGP_OK) die_of(s, &info, "model");
+    if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
+    if ((s = odvgp_init_data(model, d->train.X, d->train.Y, &info)) != ODVGP_OK) die_of(s, &info, "model");
+    return model;
+}
+
+/*  A model file and what the tool itself put into it. */
+typedef struct model_file {
+    const char *path;
+    void *content;
+    size_t size;
+    const void *user; /* inside content */
+    size_t user_size, predictor_size;
+    schema s;
+} model_file;
+
+static void model_file_read(model_file *f, const char *path)
+{
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    memset(f, 0, sizeof *f);
+    f->path = path;
+    f->content = read_file(path, &f->size);
+    odvgp_status s =
+        odvgp_load_size(f->content, f->size, NULL, ODVGP_ISA_AUTO, NULL, &f->predictor_size, &f->user, &f->user_size, &info);
+    if (s) die_of(s, &info, path);
+    schema_read(&f->s, path, f->user, f->user_size);
+}
+
+static void model_file_free(model_file *f)
+{
+    free(f->content);
+    schema_free(&f->s);
+}
+
+static odvgp_model *model_load(const model_file *f, const workers *w, odvgp_isa isa, void **block)
+{
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    odvgp_model *model;
+    size_t size = 0;
+    odvgp_status s = odvgp_load_size(f->content, f->size, &w->threads, isa, &size, NULL, NULL, NULL, &info);
+    if (s) die_of(s, &info, f->path);
+    *block = take(size, 1);
+    if ((s = odvgp_load(f->content, f->size, &w->threads, isa, *block, size, &model, &info)) != ODVGP_OK)
+        die_of(s, &info, f->path);
+    return model;
+}
+
+/*  --resume on other data would be another model. */
+static void check_same_data(const model_file *f, const dataset *d)
+{
+    const schema *a = &f->s, *b = &d->s;
+    if (a->n_train != b->n_train || a->D != b->D || a->target_count != b->target_count)
+        die(BAD_INPUT, "--resume %s: trained on %td rows of %td inputs and %d target(s), the data have %td, %td and %d",
+            f->path, a->n_train, a->D, a->target_count, b->n_train, b->D, b->target_count);
+    if (a->checksum != b->checksum) die(BAD_INPUT, "--resume %s: the training rows are not those of the model", f->path);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Training                                                                                                               */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+typedef enum stop_reason { RUNNING, ALL_STEPS, TIME_OVER, INTERRUPTED, NO_PROGRESS, STEP_FAILED } stop_reason;
+static const char *const stop_words[] = {"", "iters", "minutes", "signal", "patience", "error"};
+
+/*  One row of the trace. */
+typedef struct evaluation {
+    double step, seconds, elbo, noise; /* elbo: mean of the minibatch estimates since the last row */
+    metrics test;
+} evaluation;
+
+typedef struct training {
+    const options *o;
+    const dataset *d;
+    const workers *w;
+    odvgp_model *model;
+    ptrdiff_t iters, patience, first_step, step;
+    /* clock */
+    double begin, start, limit;            /* of the program's work, of the first step; seconds allowed since begin */
+    double step_seconds, evaluate_seconds; /* spent so far */
+    /* the bound */
+    double elbo_sum, elbo_mean; /* since the last evaluation; a running mean for the bar */
+    ptrdiff_t elbo_count;
+    odvgp_events events;
+    uint64_t events_told; /* how many of them stderr has seen */
+    /* evaluations */
+    void *predictor_block;
+    size_t predictor_size;
+    forecast forecast;
+    evaluation *history;
+    int history_count, history_room;
+    ptrdiff_t evaluate_every;
+    double best;
+    int worse; /* evaluations since the best one */
+    FILE *trace;
+    /* progress */
+    int quiet, terminal;
+    double drawn; /* when the bar was last drawn */
+} training;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop_signal = 1;
+}
+
+/*  The first Ctrl-C ends the training in good order, a second one the program. */
+static void catch_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static const char *duration(double seconds, char *text, size_t size)
+{
+    if (seconds < 99.5) snprintf(text, size, "%.0f s", seconds);
+    else if (seconds < 5400) snprintf(text, size, "%.0f min", seconds / 60);
+    else snprintf(text, size, "%.1f h", seconds / 3600);
+    return text;
+}
+
+static void print_bar(training *t)
+{
+    char left[32], bar[21], test[80] = "";
+    double elapsed = now() - t->begin, done = (double)(t->step - t->first_step), total = (double)(t->iters - t->first_step);
+    double rest = done > 0 ? (now() - t->start) / done * (total - done) : 0;
+    if (t->limit > 0) rest = fmin(rest, fmax(0, t->limit - elapsed));
+    int filled = (int)(20 * fmax(done / total, t->limit > 0 ? fmin(1, elapsed / t->limit) : 0));
+    for (int i = 0; i < 20; i++) bar[i] = i < filled ? '#' : '.';
+    bar[20] = 0;
+    if (t->history_count && t->d->test.n) {
+        const metrics *m = &t->history[t->history_count - 1].test;
+        snprintf(test, sizeof test, "  rmse %.4f  loglik %.4f", m->rmse, m->loglik);
+    }
+    fprintf(stderr, "\r[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", bar, t->step, t->iters,
+            1e3 * t->step_seconds / fmax(1, done), duration(rest, left, sizeof left), t->elbo_mean / (double)t->d->train.n,
+            test);
+    fflush(stderr);
+    t->drawn = now();
+}
+
+static void clear_bar(const training *t)
+{
+    if (t->terminal && !t->quiet) fputs("\r\033[K", stderr);
+}
+
+/*  Raised jitter and undone steps are told once for each evaluation before which they occurred. */
+static void print_events(training *t)
+{
+    const odvgp_events *e = &t->events;
+    uint64_t count = e->jitter_raised + e->step_undone;
+    if (count == t->events_told || t->quiet) return;
+    t->events_told = count;
+    clear_bar(t);
+    fprintf(stderr, "note: by step %td: jitter raised %llu time(s), now %.3g; %llu step(s) undone", t->step,
+            (unsigned long long)e->jitter_raised, e->jitter, (unsigned long long)e->step_undone);
+    if (e->matrix) fprintf(stderr, "; last at pivot %td of %s: %s", e->pivot, e->matrix, e->cause ? e->cause : "cause unknown");
+    fputc('\n', stderr);
+}
+
+static void print_line(const training *t, const evaluation *v)
+{
+    fprintf(stderr, "step %td/%td  %.1f s  elbo/n %.5g", t->step, t->iters, v->seconds, v->elbo / (double)t->d->train.n);
+    if (v->test.n) fprintf(stderr, "  rmse %.5g  loglik %.5g", v->test.rmse, v->test.loglik);
+    fprintf(stderr, "  noise %.4g\n", v->noise);
+}
+
+/* ---- trace ---- */
+
+/*  A resumed training adds its rows to the trace of the first one. */
+static void trace_open(training *t)
+{
+    const char *path = t->o->value[OPT_TRACE];
+    if (!path) return;
+    t->trace = fopen(path, t->o->value[OPT_RESUME] ? "ab" : "wb");
+    if (!t->trace) die(BAD_INPUT, "--trace %s: cannot be written: %s", path, strerror(errno));
+    if (fseek(t->trace, 0, SEEK_END) || ftell(t->trace) <= 0)
+        fputs("step,seconds,elbo,test_rmse,test_loglik,noise_variance,jitter,jitter_raised,step_shortened,variance_clamped,"
+              "step_undone\n",
+              t->trace);
+}
+
+static void trace_row(training *t, const evaluation *v)
+{
+    if (!t->trace) return;
+    const odvgp_events *e = &t->events;
+    fprintf(t->trace, "%.0f,%.6f,", v->step, v->seconds);
+    if (isfinite(v->elbo)) fprintf(t->trace, "%.12g", v->elbo);
+    if (v->test.n) fprintf(t->trace, ",%.9g,%.9g", v->test.rmse, v->test.loglik);
+    else fputs(",,", t->trace);
+    fprintf(t->trace, ",%.9g,%.9g,%llu,%llu,%llu,%llu\n", v->noise, e->jitter, (unsigned long long)e->jitter_raised,
+            (unsigned long long)e->step_shortened, (unsigned long long)e->variance_clamped, (unsigned long long)e->step_undone);
+    if (fflush(t->trace)) die(FAILED, "--trace %s: cannot be written: %s", t->o->value[OPT_TRACE], strerror(errno));
+}
+
+/* ---- evaluation ---- */
+
+static metrics evaluate_test(training *t)
+{
+    const part *test = &t->d->test;
+    const odvgp_predictor *predictor = NULL;
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &predictor, &info);
+    if (s) return no_metrics; /* the next step takes care of such parameters */
+    forecast_run(&t->forecast, predictor, t->w, test->X, test->n);
+    return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
+}
+
+static void evaluate(training *t)
+{
+    double before = now();
+    evaluation v;
+    v.test = t->d->test.n ? evaluate_test(t) : no_metrics;
+    v.step = (double)t->step;
+    v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
+    v.noise = noise_of(t->model);
+    v.seconds = now() - t->start;
+    t->evaluate_seconds += now() - before;
+    t->elbo_sum = 0;
+    t->elbo_count = 0;
+    if (t->history_count == t->history_room) {
+        t->history_room = 2 * t->history_room + 64;
+        t->history = realloc(t->history, (size_t)t->history_room * sizeof *t->history);
+        if (!t->history) die(FAILED, "out of memory");
+    }
+    t->history[t->history_count++] = v;
+    double score = v.test.n ? v.test.loglik : v.elbo;
+    if (score > t->best) {
+        t->best = score;
+        t->worse = 0;
+    } else t->worse++;
+    trace_row(t, &v);
+    print_events(t);
+    if (!t->quiet && !t->terminal) print_line(t, &v);
+}
+
+/*  At every multiple of iters/50, but not while evaluations have taken more than a twentieth of the time. */
+static int evaluation_due(const training *t)
+{
+    if (t->step % t->evaluate_every != 0) return 0;
+    return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
+}
+
+static stop_reason train_step(training *t)
+{
+    odvgp_report report;
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    double before = now();
+    odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
+    t->step_seconds += now() - before;
+    if (s) {
+        clear_bar(t);
+        fprintf(stderr, "odvgp: step %td: %s\n", t->step + 1, info.text[0] ? info.text : odvgp_status_text(s));
+        return STEP_FAILED;
+    }
+    t->step = report.step;
+    t->events = report.events;
+    t->elbo_sum += report.elbo;
+    t->elbo_count++;
+    double done = (double)(t->step - t->first_step);
+    t->elbo_mean += (report.elbo - t->elbo_mean) / fmin(done, 50);
+    return RUNNING;
+}
+
+static stop_reason train_loop(training *t)
+{
+    stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
+    while (reason == RUNNING) {
+        if (stop_signal) return INTERRUPTED;
+        if (t->limit > 0 && now() - t->begin >= t->limit) return TIME_OVER;
+        reason = train_step(t);
+        if (reason != RUNNING) return reason;
+        if (t->step >= t->iters) return ALL_STEPS;
+        if (evaluation_due(t)) {
+            evaluate(t);
+            if (t->patience && t->worse >= t->patience) return NO_PROGRESS;
+        }
+        if (t->terminal && !t->quiet && now() - t->drawn > 0.1) print_bar(t);
+    }
+    return reason;
+}
+
+/*  What the options say, before data are read: mistakes in them should not cost time. */
+static void training_options(training *t, const options *o)
+{
+    memset(t, 0, sizeof *t);
+    t->begin = now();
+    t->o = o;
+    t->iters = (ptrdiff_t)option_integer(o, OPT_ITERS, 0, INT_MAX);
+    t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
+    t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
+    t->evaluate_every = larger(1, t->iters / 50);
+    t->best = -HUGE_VAL;
+    t->quiet = o->given[OPT_QUIET];
+    t->terminal = isatty(STDERR_FILENO);
+}
+
+static void training_begin(training *t, const dataset *d, const workers *w, odvgp_model *model)
+{
+    t->d = d;
+    t->w = w;
+    t->model = model;
+    t->step = t->first_step = odvgp_steps_done(model);
+    t->events = odvgp_model_events(model);
+    t->events_told = t->events.jitter_raised + t->events.step_undone;
+    if (d->test.n) {
+        t->predictor_size = odvgp_predictor_size(model);
+        t->predictor_block = take(t->predictor_size, 1);
+        t->forecast = forecast_make(d->test.n, d->s.target_count);
+    }
+}
+
+static void training_end(training *t)
+{
+    if (t->trace && fclose(t->trace)) die(FAILED, "--trace %s: cannot be written", t->o->value[OPT_TRACE]);
+    forecast_free(&t->forecast);
+    free(t->predictor_block);
+    free(t->history);
+}
+
+/* ---- results ---- */
+
+static void save_model(const training *t, const char *path, const void *user, size_t user_size)
+{
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    odvgp_scales scales = scales_of(&t->d->s);
+    size_t size = odvgp_save_size(t->model, user_size);
+    void *block = take(size, 1);
+    odvgp_status s = odvgp_save(t->model, &scales, user, user_size, block, size, &info);
+    if (s) die_of(s, &info, path);
+    write_file(path, block, size);
+    free(block);
+}
+
+/*  Panels: the bound per row, then test RMSE and log-likelihood if there is a test part. */
+static void plot_curves(const training *t, const char *path)
+{
+    int n = t->history_count, panels = t->d->test.n ? 3 : 1;
+    double *x = take_doubles(n, 1), *y = take_doubles(n, 3);
+    for (int i = 0; i < n; i++) {
+        const evaluation *v = &t->history[i];
+        x[i] = v->step;
+        y[i] = v->elbo / (double)t->d->train.n;
+        y[n + i] = v->test.rmse;
+        y[2 * n + i] = v->test.loglik;
+    }
+    plot_series series[3] = {{NULL, x, y, n}, {NULL, x, y + n, n}, {NULL, x, y + 2 * n, n}};
+    plot_panel panel[3] = {{"Evidence lower bound", "step", "nats per row", &series[0], 1},
+                           {"Test RMSE", "step", "target sd", &series[1], 1},
+                           {"Test log-likelihood", "step", "nats per row", &series[2], 1}};
+    if (plot_panels(path, t->d->s.dataset, panel, panels)) die(FAILED, "--plot %s: cannot be written", path);
+    free(x);
+    free(y);
+}
+
+/*  What a training leads to, besides the model. */
+typedef struct outcome {
+    stop_reason reason;
+    double seconds, ms, elbo;
+    const char *path;
+} outcome;
+
+static void print_train_json(const training *t, const outcome *r)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    const dataset *d = t->d;
+    const metrics *m = &t->history[t->history_count - 1].test;
+    char *kernel = kernel_text(t->model);
+    bytes b = {NULL, 0, 0};
+    bytes_print(&b, "{");
+    json_text(&b, "dataset", d->s.dataset);
+    json_count(&b, "n_train", d->train.n);
+    json_count(&b, "n_test", d->test.n);
+    json_count(&b, "d", d->s.D);
+    json_count(&b, "p", d->s.target_count);
+    json_text(&b, "basis", t->o->value[OPT_BASIS]);
+    json_flag(&b, "natgrad", c->natgrad);
+    json_count(&b, "beta", c->M);
+    json_count(&b, "gamma", c->M_gamma);
+    json_count(&b, "batch", c->batch);
+    json_count(&b, "seed", (int64_t)c->seed);
+    json_count(&b, "iters", t->step);
+    json_text(&b, "stopped", stop_words[r->reason]);
+    json_number(&b, "seconds", r->seconds);
+    json_number(&b, "ms_per_iter", r->ms);
+    json_count(&b, "threads", t->w->threads.run ? t->w->threads.count : 1);
+    json_number(&b, "elbo", r->elbo);
+    json_number(&b, "elbo_per_row", r->elbo / (double)d->train.n);
+    json_metrics(&b, m);
+    json_text(&b, "kernel", kernel);
+    json_number(&b, "noise_variance", noise_of(t->model));
+    json_events(&b, &t->events);
+    json_text(&b, "model", r->path);
+    json_finish(&b);
+    free(kernel);
+}
+
+static void print_train_text(const training *t, const outcome *r)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    const dataset *d = t->d;
+    const metrics *m = &t->history[t->history_count - 1].test;
+    char *kernel = kernel_text(t->model);
+    bytes b = {NULL, 0, 0};
+    bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n", d->s.dataset, d->train.n,
+                d->test.n, d->s.D, d->s.target_text);
+    bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", basis_text(c), c->M, c->M_gamma,
+                c->natgrad ? "natural gradients" : "Adam alone");
+    bytes_print(&b, "kernel   %s\n", kernel);
+    bytes_print(&b, "noise    variance %.4g\n", noise_of(t->model));
+    bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
+    if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
+    bytes_print(&b, "\nelbo     %.6g, per row %.5g\n", r->elbo, r->elbo / (double)d->train.n);
+    if (m->n) {
+        bytes_print(&b, "test     rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", m->rmse, m->mae, m->loglik);
+        bytes_print(&b, "         rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", m->rmse_raw, m->mae_raw,
+                    m->loglik_raw);
+    }
+    if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
+        bytes_print(&b, "events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
+                    (unsigned long long)t->events.jitter_raised, t->events.jitter, (unsigned long long)t->events.step_shortened,
+                    (unsigned long long)t->events.step_undone);
+    bytes_print(&b, "saved    %s\n", r->path);
+    write_stdout(&b);
+    free(b.at);
+    free(kernel);
+}
+
+static void print_start(const training *t, const dataset *d, const bytes *notes)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    if (t->quiet) return;
+    if (notes->used) fputs(notes->at, stderr);
+    if (d->dropped) fprintf(stderr, "note: %td rows with missing values dropped\n", d->dropped);
+    for (int k = 0; k < d->s.target_count; k++) {
+        ptrdiff_t i = 1;
+        while (i < d->train.n && fabs(d->train.Y[i * d->s.target_count + k] - d->train.Y[k]) <= 0) i++;
+        if (i == d->train.n)
+            fprintf(stderr, "note: %s is constant\n", COLUMN_TEXT(d->s.targets[k].column, d->s.targets[k].name));
+    }
+    if (!d->test.n) fprintf(stderr, "note: no test part, so no test metrics (--test-fraction, --test or --test-mask)\n");
+    fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n", d->s.dataset, d->train.n, d->s.D,
+            basis_text(c), c->M, c->M_gamma, c->natgrad ? "natural gradients" : "Adam alone",
+            t->w->threads.run ? t->w->threads.count : 1);
+}
+
+static void print_stop(const training *t, stop_reason reason)
+{
+    static const char *const sentence[] = {
+        "", "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed"};
+    clear_bar(t);
+    if (!t->quiet && *sentence[reason]) fprintf(stderr, "note: %s after %td steps\n", sentence[reason], t->step);
+    if (!t->quiet && t->first_step >= t->iters && t->first_step)
+        fprintf(stderr, "note: the model has %td steps already; --iters counts all of them\n", t->first_step);
+}
+
+/*  The bound itself, on all rows: a minibatch estimate would be too noisy to compare. */
+static double final_elbo(const training *t)
+{
+    double elbo;
+    const part *p = &t->d->train;
+    return odvgp_elbo(t->model, p->X, p->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
+}
+
+static void check_outputs(const options *o, const char *model_path)
+{
+    const char *data = o->value[OPT_DATA];
+    check_writable("model", model_path, data);
+    if (o->value[OPT_TRACE]) check_writable("trace", o->value[OPT_TRACE], data);
+    if (!o->value[OPT_PLOT]) return;
+    check_writable("plot", o->value[OPT_PLOT], data);
+    if (is_device(o->value[OPT_PLOT])) die(BAD_INPUT, "--plot %s: is not a file", o->value[OPT_PLOT]);
+}
+
+/*  The loop and all that follows from it; the exit code. */
+static int train_and_report(training *t, const char *model_path, const void *user, size_t user_size)
+{
+    outcome r = {RUNNING, 0, NAN, NAN, model_path};
+    trace_open(t);
+    t->start = now();
+    r.reason = train_loop(t);
+    r.seconds = now() - t->start;
+    if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
+    save_model(t, model_path, user, user_size); /* before anything that takes time, or may fail */
+    t->events = odvgp_model_events(t->model);
+    print_stop(t, r.reason);
+    if (!t->history_count || t->history[t->history_count - 1].step < (double)t->step) evaluate(t);
+    r.elbo = final_elbo(t);
+    if (t->o->value[OPT_PLOT]) plot_curves(t, t->o->value[OPT_PLOT]);
+    if (t->o->given[OPT_JSON]) print_train_json(t, &r);
+    else print_train_text(t, &r);
+    return r.reason == STEP_FAILED ? FAILED : 0;
+}
+
+static int run_train(options *o)
+{
+    dataset d;
+    workers w;
+    training t;
+    model_file before;
+    odvgp_model *model;
+    void *block;
+    bytes user = {NULL, 0, 0}, path = {NULL, 0, 0}, notes = {NULL, 0, 0};
+    const char *resume = o->value[OPT_RESUME];
+    option_needed(o, OPT_DATA);
+    training_options(&t, o);
+    merge_whiten(o);
+    memset(&before, 0, sizeof before);
+    if (resume) {
+        model_file_read(&before, resume);
+        settings_apply(o, before.s.settings);
+    }
+    dataset_read(&d, o);
+    if (resume) check_same_data(&before, &d);
+    if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
+    else bytes_print(&path, "%s.odvgp", d.s.dataset);
+    check_outputs(o, path.at);
+    workers_start(&w, o);
+    model = resume ? model_load(&before, &w, isa_of(o), &block) : model_make(o, &d, &w, &block, &notes);
+    if (resume) bytes_add(&user, before.user, before.user_size); /* unchanged, as if there had been no pause */
+    else {
+        d.s.settings = settings_make(o);
+        user = schema_write(&d.s);
+    }
+    training_begin(&t, &d, &w, model);
+    print_start(&t, &d, &notes);
+    catch_signals();
+    int code = train_and_report(&t, path.at, user.at, user.used);
+    training_end(&t);
+    workers_stop(&w);
+    dataset_free(&d);
+    model_file_free(&before);
+    free(block);
+    free(user.at);
+    free(path.at);
+    free(notes.at);
+    return code;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Predicting                                                                                                             */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  A row per data row; rows that were dropped get NA. */
+static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_rows, int P)
+{
+    bytes b = {NULL, 0, 0};
+    for (int p = 0; p < P; p++) {
+        if (P == 1) bytes_print(&b, "mean,sd_f,sd_y");
+        else bytes_print(&b, "%smean_%d,sd_f_%d,sd_y_%d", p ? "," : "", p, p, p);
+    }
+    bytes_add(&b, "\n", 1);
+    for (ptrdiff_t i = 0, k = 0; i < data_rows; i++) {
+        int there = k < r->n && r->row[k] == i;
+        for (int p = 0; p < P; p++) {
+            ptrdiff_t at = k * P + p;
+            if (p) bytes_add(&b, ",", 1);
+            if (there) bytes_print(&b, "%.10g,%.10g,%.10g", f->mean[at], sqrt(f->var_f[at]), sqrt(f->var_y[at]));
+            else bytes_add(&b, "NA,NA,NA", 8);
+        }
+        bytes_add(&b, "\n", 1);
+        k += there;
+    }
+    return b;
+}
+
+static void print_predict_json(const metrics *m, const schema *s, const options *o, ptrdiff_t n, double seconds)
+{
+    char *name = dataset_name(o->value[OPT_DATA]);
+    bytes b = {NULL, 0, 0};
+    bytes_print(&b, "{");
+    json_text(&b, "dataset", name);
+    json_text(&b, "model", o->value[OPT_MODEL]);
+    json_count(&b, "n", n);
+    json_count(&b, "n_test", m->n);
+    json_count(&b, "d", s->D);
+    json_count(&b, "p", s->target_count);
+    json_number(&b, "seconds", seconds);
+    json_metrics(&b, m);
+    json_finish(&b);
+    free(name);
+}
+
+/*  Forecasts and targets are in the target's units; metrics want them standardised. */
+static metrics raw_metrics(forecast *f, part *p, const schema *s)
+{
+    int P = s->target_count;
+    for (ptrdiff_t i = 0; i < p->n * P; i++) {
+        f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
+        f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
+    }
+    standardise(p->Y, p->n, P, s->y_mean, s->y_scale);
+    return metrics_of(f, p->Y, p->n, P, s->y_scale);
+}
+
+static int run_predict(options *o)
+{
+    double begin = now();
+    const char *path = option_needed(o, OPT_DATA), *out = o->value[OPT_OUT];
+    int to_stdout = !out || strcmp(out, "-") == 0, json = o->given[OPT_JSON];
+    if (out && to_stdout && json) die(BAD_INPUT, "--out -: with --json the predictions need a file of their own");
+    model_file f;
+    model_file_read(&f, option_needed(o, OPT_MODEL));
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    void *block = take(f.predictor_size, 1);
+    const odvgp_predictor *predictor = NULL;
+    odvgp_status status = odvgp_load_predictor(f.content, f.size, block, f.predictor_size, &predictor, &info);
+    if (status) die_of(status, &info, f.path);
+    if (odvgp_predictor_inputs(predictor) != f.s.D || odvgp_predictor_outputs(predictor) != f.s.target_count)
+        die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
+    table t = {0};
+    read_table(&t, path, o, schema_is_text, &f.s);
+    binding b = bind_columns(&f.s, &t, path);
+    rows r = complete_rows(&f.s, &t, &b, path, option_choice(o, OPT_MISSING, "error|drop"), 0);
+    part p = encode(&f.s, &t, &b, &r);
+    if (!to_stdout) check_writable("out", out, path);
+    workers w;
+    workers_start(&w, o);
+    forecast fc = forecast_make(r.n, f.s.target_count);
+    forecast_run(&fc, predictor, &w, p.X, r.n);
+    if (!to_stdout || !json) {
+        bytes csv = predictions_csv(&fc, &r, t.rows, f.s.target_count);
+        if (to_stdout) write_stdout(&csv);
+        else write_file(out, csv.at, csv.used);
+        free(csv.at);
+    }
+    metrics m = p.Y ? raw_metrics(&fc, &p, &f.s) : no_metrics;
+    if (json) print_predict_json(&m, &f.s, o, t.rows, now() - begin);
+    else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
+        FILE *to = to_stdout ? stderr : stdout;
+        fprintf(to, "metrics  rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", m.rmse, m.mae, m.loglik);
+        fprintf(to, "         rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", m.rmse_raw, m.mae_raw, m.loglik_raw);
+    }
+    workers_stop(&w);
+    forecast_free(&fc);
+    part_free(&p);
+    free(r.row);
+    binding_free(&b, &f.s);
+    table_free(&t);
+    free(block);
+    model_file_free(&f);
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Info                                                                                                                   */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+static void json_fields(bytes *b, const char *key, const field *fields, int count)
+{
+    json_key(b, key);
+    bytes_add(b, "[", 1);
+    for (int i = 0; i < count; i++) {
+        if (i) bytes_add(b, ", ", 2);
+        if (fields[i].name) json_string(b, fields[i].name);
+        else bytes_print(b, "%d", fields[i].column);
+    }
+    bytes_add(b, "]", 1);
+}
+
+static void print_info_json(const model_file *f, const odvgp_model *model, const char *kernel)
+{
+    const odvgp_config *c = odvgp_model_config(model);
+    odvgp_events events = odvgp_model_events(model);
+    bytes b = {NULL, 0, 0};
+    bytes_print(&b, "{");
+    json_text(&b, "dataset", f->s.dataset);
+    json_count(&b, "n_train", f->s.n_train);
+    json_count(&b, "d", f->s.D);
+    json_count(&b, "p", f->s.target_count);
+    json_text(&b, "basis", basis_text(c));
+    json_flag(&b, "natgrad", c->natgrad);
+    json_count(&b, "beta", c->M);
+    json_count(&b, "gamma", c->M_gamma);
+    json_count(&b, "iters", odvgp_steps_done(model));
+    json_text(&b, "kernel", kernel);
+    json_number(&b, "noise_variance", noise_of(model));
+    json_events(&b, &events);
+    json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
+    json_fields(&b, "targets", f->s.targets, f->s.target_count);
+    json_count(&b, "parameters", odvgp_param_count(model));
+    json_count(&b, "file_bytes", (int64_t)f->size);
+    json_count(&b, "predictor_bytes", (int64_t)f->predictor_size);
+    json_finish(&b);
+}
+
+static void print_info_text(const model_file *f, const odvgp_model *model, const char *kernel)
+{
+    const odvgp_config *c = odvgp_model_config(model);
+    odvgp_events e = odvgp_model_events(model);
+    bytes b = {NULL, 0, 0};
+    bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset, f->s.n_train, f->s.D,
+                f->s.target_text);
+    bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", basis_text(c), c->M, c->M_gamma,
+                c->natgrad ? "natural gradients" : "Adam alone");
+    bytes_print(&b, "kernel   %s\n", kernel);
+    bytes_print(&b, "noise    variance %.4g\n", noise_of(model));
+    bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
+    bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n", e.jitter,
+                (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened, (unsigned long long)e.step_undone);
+    bytes_print(&b, "inputs  ");
+    for (int i = 0; i < f->s.input_count; i++) {
+        const field *x = &f->s.inputs[i];
+        if (x->name) bytes_print(&b, " %s", x->name);
+        else bytes_print(&b, " %d", x->column);
+        if (x->level_count) bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
+    }
+    bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n", odvgp_param_count(model), f->size,
+                f->predictor_size);
+    write_stdout(&b);
+    free(b.at);
+}
+
+static int run_info(options *o)
+{
+    model_file f;
+    workers none;
+    void *block;
+    memset(&none, 0, sizeof none);
+    model_file_read(&f, option_needed(o, OPT_MODEL));
+    odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
+    char *kernel = kernel_text(model);
+    if (o->given[OPT_JSON]) print_info_json(&f, model, kernel);
+    else print_info_text(&f, model, kernel);
+    free(kernel);
+    free(block);
+    model_file_free(&f);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "--version") == 0) {
+        printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100);
+        return 0;
+    }
+    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        int topic = argc > 2 ? command_by_name(argv[2]) : 0;
+        if (argc > 2 && !topic) die(BAD_INPUT, "unknown command '%s'; there are train, predict, info and help", argv[2]);
+        if (topic) print_help(topic);
+        else print_usage(stdout);
+        return 0;
+    }
+    int command = command_by_name(word);
+    if (!*word) die(BAD_INPUT, "no command; there are train, predict, info and help");
+    if (!command) die(BAD_INPUT, "unknown command '%s'; there are train, predict, info and help", word);
+    options o;
+    options_parse(&o, command, argc - 2, argv + 2);
+    int code = command == TRAIN ? run_train(&o) : command == PREDICT ? run_predict(&o) : run_info(&o);
+    options_free(&o);
+    return code;
+}

@@ -1,0 +1,462 @@
+/*  plot.h - line pictures as SVG files, for the demo and the tool. C99, no dependencies, everything static.
+
+        plot_lines    one panel of lines               plot_panels   panels of lines side by side
+        plot_scenes   panels that also hold bands, points and marks along the bottom
+
+    All return 0 on success and non-zero when the file cannot be written; the file is written to path.tmp and renamed when it is
+    complete. Names, titles and labels are UTF-8 and may be NULL; the legend stands above the panels, each name once, so that it
+    never covers data. Values that are not finite leave a gap. Colours are those of Okabe and Ito, which colour-blind readers can tell
+    apart, and lines differ by their dashes too. The range of y of a panel of lines alone is that of the later part of the curves
+    when their beginnings are far away from it. Numbers are written with printf: leave the C locale for LC_NUMERIC as it is. */
+#ifndef PLOT_H
+#define PLOT_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct plot_series {
+    const char *name;
+    const double *x, *y;
+    int n;
+} plot_series;
+
+typedef struct plot_panel {
+    const char *title, *xlabel, *ylabel;
+    const plot_series *series;
+    int count;
+} plot_panel;
+
+typedef enum plot_kind {
+    PLOT_LINE,   /* (x, y) joined */
+    PLOT_POINTS, /* (x, y) as dots */
+    PLOT_BAND,   /* between (x, y) and (x, y2), shaded */
+    PLOT_PLUS,   /* x as plus signs in a strip along the bottom; y is not used */
+    PLOT_RUG     /* x as thin strokes in a strip along the bottom; y is not used */
+} plot_kind;
+
+typedef struct plot_item {
+    plot_kind kind;
+    const char *name;         /* in the legend; NULL: not there */
+    const double *x, *y, *y2; /* [n] */
+    int n;
+    int colour; /* 0 blue, 1 vermilion, 2 green, 3 purple, 4 orange, 5 sky blue, 6 black, 7 grey; higher ones begin again */
+    int dash;   /* of lines: 0 none, 1 dashes, 2 dots, 3 dash and dot, 4 long dashes */
+} plot_item;
+
+typedef struct plot_scene {
+    const char *title, *xlabel, *ylabel;
+    const plot_item *items; /* drawn in this order */
+    int count;
+    double xmin, xmax, ymin, ymax; /* min >= max: from the data */
+} plot_scene;
+
+/*  Sizes in SVG units. Letters are large beside the panels, so that a picture 400 pixels wide can still be read. */
+enum { PLOT__FONT = 17, PLOT__PAD = 12, PLOT__MARK = 16, PLOT__MOST_POINTS = 1500, PLOT__TICKS = 12 };
+
+typedef struct plot__axis {
+    double lo, hi;   /* range of data */
+    double from, to; /* the same in SVG units */
+    double step;     /* between ticks */
+    double unit;     /* tick labels are in units of this power of ten */
+    int decimals;
+} plot__axis;
+
+static const char *plot__colour(int i)
+{
+    static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                          "#E69F00", "#56B4E9", "#000000", "#777777"};
+    return colours[(unsigned)i % (sizeof colours / sizeof *colours)];
+}
+
+static const char *plot__dash(int i)
+{
+    static const char *const dashes[] = {"", "9 5", "2.5 4", "11 4 2.5 4", "17 5"};
+    return dashes[(unsigned)i % (sizeof dashes / sizeof *dashes)];
+}
+
+static int plot__finite(double v) { return v - v == 0; }
+
+/*  Text with the five characters of XML escaped and control characters left out. */
+static void plot__text(FILE *f, const char *s)
+{
+    for (; s && *s; s++) {
+        switch (*s) {
+        case '&': fputs("&amp;", f); break;
+        case '<': fputs("&lt;", f); break;
+        case '>': fputs("&gt;", f); break;
+        case '"': fputs("&quot;", f); break;
+        case '\'': fputs("&#39;", f); break;
+        default:
+            if ((unsigned char)*s >= 32) fputc(*s, f);
+        }
+    }
+}
+
+/*  Width of a text in SVG units, on the generous side: fonts differ. */
+static double plot__width(const char *s)
+{
+    double em = 0;
+    for (; s && *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if ((c & 0xC0) == 0x80) continue; /* inside a UTF-8 character */
+        em += strchr("iljt.,:;|!' ()[]fr1", c)  ? 0.36
+              : strchr("mwMW@", c) || c >= 0xE0 ? 0.92
+              : c >= 'A' && c <= 'Z'            ? 0.7
+                                                : 0.58;
+    }
+    return em * PLOT__FONT;
+}
+
+static void plot__label(FILE *f, double x, double y, const char *anchor, const char *style, const char *s)
+{
+    if (!s || !*s) return;
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
+    plot__text(f, s);
+    fputs("</text>\n", f);
+}
+
+/* ---- ranges and ticks ---- */
+
+static void plot__widen(double *lo, double *hi, double v)
+{
+    if (!plot__finite(v)) return;
+    if (v < *lo) *lo = v;
+    if (v > *hi) *hi = v;
+}
+
+/*  Range of the y of all lines from x = start on. */
+static void plot__range_from(const plot_scene *s, double start, double *lo, double *hi)
+{
+    *lo = HUGE_VAL, *hi = -HUGE_VAL;
+    for (int i = 0; i < s->count; i++) {
+        const plot_item *t = &s->items[i];
+        if (t->kind == PLOT_PLUS || t->kind == PLOT_RUG) continue;
+        for (int k = 0; k < t->n; k++) {
+            if (!(t->x[k] >= start)) continue;
+            plot__widen(lo, hi, t->y[k]);
+            if (t->kind == PLOT_BAND) plot__widen(lo, hi, t->y2[k]);
+        }
+    }
+}
+
+static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
+{
+    int lines_only = 1;
+    x->lo = HUGE_VAL, x->hi = -HUGE_VAL;
+    for (int i = 0; i < s->count; i++) {
+        if (s->items[i].kind != PLOT_LINE) lines_only = 0;
+        for (int k = 0; k < s->items[i].n; k++) plot__widen(&x->lo, &x->hi, s->items[i].x[k]);
+    }
+    if (s->xmin < s->xmax) x->lo = s->xmin, x->hi = s->xmax;
+    plot__range_from(s, x->lo, &y->lo, &y->hi);
+    if (lines_only && y->lo < y->hi) {
+        /* curves of a training: the beginning may be anything, what matters is the later part, with some of the way down to it */
+        double lo, hi;
+        plot__range_from(s, x->lo + 0.25 * (x->hi - x->lo), &lo, &hi);
+        double room = 1.5 * (hi - lo);
+        if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
+            y->lo = fmax(y->lo, lo - room);
+            y->hi = fmin(y->hi, hi + room);
+        }
+    }
+    if (s->ymin < s->ymax) {
+        y->lo = s->ymin, y->hi = s->ymax;
+    } else {
+        double margin = 0.04 * (y->hi - y->lo);
+        y->lo -= margin, y->hi += margin;
+    }
+    plot__axis *both[2] = {x, y};
+    for (int i = 0; i < 2; i++) { /* nothing to show, one value alone, or a range beyond what ticks can count */
+        plot__axis *a = both[i];
+        if (!plot__finite(a->hi - a->lo)) a->lo = 0, a->hi = 1;
+        double middle = 0.5 * (a->lo + a->hi), least = fmax(1e-9 * fabs(middle), 1e-200);
+        if (a->hi - a->lo < least) {
+            double half = middle == 0 ? 1 : 0.5 * fabs(middle);
+            a->lo = middle - half, a->hi = middle + half;
+        }
+    }
+}
+
+/*  Ticks at multiples of 1, 2, 2.5 or 5 times a power of ten, `most` intervals at most. */
+static void plot__ticks(plot__axis *a, int most)
+{
+    double raw = (a->hi - a->lo) / most, power = pow(10, floor(log10(raw)));
+    double ratio = raw / power;
+    a->step = power * (ratio <= 1.0001 ? 1 : ratio <= 2.0001 ? 2 : ratio <= 2.5001 ? 2.5 : ratio <= 5.0001 ? 5 : 10);
+    double largest = fmax(fabs(a->lo), fabs(a->hi));
+    a->unit = 1;
+    if (largest >= 1e5 || largest < 1e-2) a->unit = pow(10, 3 * floor(log10(largest) / 3 + 1e-9));
+    double step = a->step / a->unit;
+    for (a->decimals = 0; a->decimals < 9; a->decimals++) {
+        double scaled = step * pow(10, a->decimals);
+        if (fabs(scaled - floor(scaled + 0.5)) < 1e-6 * scaled) break;
+    }
+}
+
+static double plot__at(const plot__axis *a, double v)
+{
+    double p = a->from + (v - a->lo) / (a->hi - a->lo) * (a->to - a->from);
+    return p < -9999 ? -9999 : p > 9999 ? 9999 : p; /* far outside: keeps its side, and numbers every viewer can read */
+}
+
+static void plot__tick_text(const plot__axis *a, double value, char *text, size_t size)
+{
+    if (fabs(value) < 1e-9 * a->step) value = 0;
+    char number[64];
+    snprintf(number, sizeof number, "%.*f", a->decimals, fabs(value) / a->unit);
+    snprintf(text, size, "%s%s", value < 0 ? "\xE2\x88\x92" : "", number); /* a minus sign, not a hyphen */
+}
+
+/*  The axis' label with the power of ten that its ticks leave out. */
+static void plot__axis_text(const plot__axis *a, const char *label, char *text, size_t size)
+{
+    if (a->unit == 1 || !label) snprintf(text, size, "%s", label ? label : "");
+    else snprintf(text, size, "%s (1e%d)", label, (int)floor(log10(a->unit) + 0.5));
+}
+
+/* ---- drawing ---- */
+
+static void plot__draw_line(FILE *f, const plot_item *t, const plot__axis *x, const plot__axis *y)
+{
+    int stride = t->n > PLOT__MOST_POINTS ? (t->n + PLOT__MOST_POINTS - 1) / PLOT__MOST_POINTS : 1, open = 0;
+    for (int k = 0; k < t->n; k = k + stride < t->n || k == t->n - 1 ? k + stride : t->n - 1) {
+        int good = plot__finite(t->x[k]) && plot__finite(t->y[k]);
+        if (good && !open) {
+            fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.4\" stroke-linejoin=\"round\"",
+                    plot__colour(t->colour));
+            if (*plot__dash(t->dash)) fprintf(f, " stroke-dasharray=\"%s\"", plot__dash(t->dash));
+            fputs(" points=\"", f);
+        }
+        if (good) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[k]), plot__at(y, t->y[k]));
+        if (!good && open) fputs("\"/>\n", f);
+        open = good;
+    }
+    if (open) fputs("\"/>\n", f);
+}
+
+static void plot__draw_band(FILE *f, const plot_item *t, const plot__axis *x, const plot__axis *y)
+{
+    for (int k = 0; k < t->n;) {
+        int end = k;
+        while (end < t->n && plot__finite(t->x[end]) && plot__finite(t->y[end]) && plot__finite(t->y2[end])) end++;
+        if (end > k) {
+            fprintf(f, "<polygon fill=\"%s\" fill-opacity=\"0.2\" points=\"", plot__colour(t->colour));
+            for (int i = k; i < end; i++) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y[i]));
+            for (int i = end - 1; i >= k; i--) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y2[i]));
+            fputs("\"/>\n", f);
+        }
+        k = end + 1;
+    }
+}
+
+static void plot__draw_dot(FILE *f, int colour, double cx, double cy)
+{
+    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\" fill-opacity=\"0.55\"/>\n", cx, cy, plot__colour(colour));
+}
+
+static void plot__draw_mark(FILE *f, const plot_item *t, double cx, double cy)
+{
+    if (t->kind == PLOT_PLUS)
+        fprintf(f, "<path d=\"M%.1f %.1fh12m-6 -6v12\" stroke=\"%s\" stroke-width=\"2.6\"/>\n", cx - 6, cy,
+                plot__colour(t->colour));
+    else fprintf(f, "<path d=\"M%.1f %.1fv11\" stroke=\"%s\" stroke-width=\"1.2\"/>\n", cx, cy - 5.5, plot__colour(t->colour));
+}
+
+static int plot__is_mark(const plot_item *t) { return t->kind == PLOT_PLUS || t->kind == PLOT_RUG; }
+
+/*  Grid lines and numbers of one axis; the lines run over [from, to] of the other. Returns the width of the widest number. */
+static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, double from, double to)
+{
+    double first = ceil(a->lo / a->step - 1e-9), widest = 0;
+    for (int k = 0; k < PLOT__TICKS && (first + k) * a->step <= a->hi + 1e-9 * a->step; k++) {
+        char text[80];
+        double value = (first + k) * a->step, p = plot__at(a, value);
+        plot__tick_text(a, value, text, sizeof text);
+        widest = fmax(widest, plot__width(text));
+        fprintf(f, vertical ? "<path d=\"M%.1f %.1fH%.1f\"" : "<path d=\"M%.1f %.1fV%.1f\"", vertical ? from : p,
+                vertical ? p : to, vertical ? to : from);
+        fputs(" stroke=\"#e2e2e2\"/>\n", f);
+        if (vertical) plot__label(f, from - 7, p + 0.35 * PLOT__FONT, "end", "", text);
+        else plot__label(f, p, to + PLOT__FONT + 5, "middle", "", text);
+    }
+    return widest;
+}
+
+/*  Everything of one panel, whose frame has the corners (left, top) and (right, bottom). */
+static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top, double right, double bottom)
+{
+    plot__axis x = {0, 0, 0, 0, 0, 0, 0}, y = x;
+    int strips = 0;
+    for (int i = 0; i < s->count; i++) strips += plot__is_mark(&s->items[i]);
+    plot__range(s, &x, &y);
+    x.from = left, x.to = right, y.from = bottom - strips * PLOT__MARK, y.to = top;
+    plot__ticks(&x, 5);
+    double next = ceil(x.hi / x.step - 1e-9) * x.step; /* the axis of x ends on a tick when one is near */
+    if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
+    plot__ticks(&y, 6);
+
+    plot__draw_ticks(f, &x, 0, top, bottom);
+    double numbers = plot__draw_ticks(f, &y, 1, left, right);
+
+    fprintf(f, "<clipPath id=\"panel%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n", index,
+            left, top, right - left, bottom - top);
+    fprintf(f, "<g clip-path=\"url(#panel%d)\">\n", index);
+    int strip = 0;
+    for (int i = 0; i < s->count; i++) {
+        const plot_item *t = &s->items[i];
+        if (t->kind == PLOT_LINE) plot__draw_line(f, t, &x, &y);
+        if (t->kind == PLOT_BAND) plot__draw_band(f, t, &x, &y);
+        for (int k = 0; t->kind == PLOT_POINTS && k < t->n; k++)
+            if (plot__finite(t->x[k]) && plot__finite(t->y[k]))
+                plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
+        if (!plot__is_mark(t)) continue;
+        double cy = bottom - (strips - ++strip + 0.5) * PLOT__MARK;
+        for (int k = 0; k < t->n; k++)
+            if (plot__finite(t->x[k])) plot__draw_mark(f, t, plot__at(&x, t->x[k]), cy);
+    }
+    fputs("</g>\n", f);
+    fprintf(f, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" stroke-width=\"1.4\"/>\n", left, top, bottom,
+            right);
+
+    char text[256];
+    plot__label(f, 0.5 * (left + right), top - 9, "middle", " font-weight=\"bold\"", s->title);
+    plot__axis_text(&x, s->xlabel, text, sizeof text);
+    plot__label(f, 0.5 * (left + right), bottom + 2.6 * PLOT__FONT, "middle", "", text);
+    plot__axis_text(&y, s->ylabel, text, sizeof text);
+    if (*text) {
+        fprintf(f, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", left - 7 - numbers - 0.6 * PLOT__FONT,
+                0.5 * (top + bottom));
+        plot__label(f, 0, 0, "middle", "", text);
+        fputs("</g>\n", f);
+    }
+}
+
+/*  The legend, each name once, wrapped to the width and each row centred. f NULL: only counts the rows. */
+static int plot__legend(FILE *f, const plot_scene *scenes, int count, double width, double top)
+{
+    enum { MOST = 32 };
+    const plot_item *entry[MOST];
+    int entries = 0, rows = 0;
+    for (int p = 0; p < count; p++)
+        for (int i = 0; i < scenes[p].count; i++) {
+            const plot_item *t = &scenes[p].items[i];
+            int known = !t->name || !*t->name || entries == MOST;
+            for (int e = 0; e < entries && !known; e++) known = !strcmp(entry[e]->name, t->name);
+            if (!known) entry[entries++] = t;
+        }
+    const double sample = 38, space = 20, room = width - 2 * PLOT__PAD;
+    for (int e = 0, end; e < entries; e = end, rows++) {
+        double used = 0;
+        for (end = e; end < entries; end++) {
+            double next = sample + 7 + plot__width(entry[end]->name) + space;
+            if (end > e && used + next - space > room) break;
+            used += next;
+        }
+        if (!f) continue;
+        double left = 0.5 * (width - (used - space)), y = top + rows * 1.5 * PLOT__FONT;
+        for (int k = e; k < end; k++) {
+            const plot_item *t = entry[k];
+            double middle = y - 0.34 * PLOT__FONT;
+            if (t->kind == PLOT_LINE)
+                fprintf(f, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"2.8\" stroke-dasharray=\"%s\"/>\n", left,
+                        middle, sample, plot__colour(t->colour), *plot__dash(t->dash) ? plot__dash(t->dash) : "none");
+            else if (t->kind == PLOT_BAND)
+                fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" fill=\"%s\" fill-opacity=\"0.2\"/>\n",
+                        left, middle - 7, sample, plot__colour(t->colour));
+            else if (t->kind == PLOT_POINTS)
+                for (int i = 1; i <= 3; i++) plot__draw_dot(f, t->colour, left + 0.25 * sample * i, middle + (i == 2 ? -4 : 3));
+            else
+                for (int i = 1; i <= (t->kind == PLOT_RUG ? 5 : 1); i++)
+                    plot__draw_mark(f, t, left + sample * (t->kind == PLOT_RUG ? 0.4 + 0.1 * i : 0.7), middle);
+            plot__label(f, left + sample + 7, y, "start", "", t->name);
+            left += sample + 7 + plot__width(t->name) + space;
+        }
+    }
+    return rows;
+}
+
+static void plot__write(FILE *f, const char *title, const plot_scene *scenes, int count)
+{
+    const double panel_w = count > 1 ? 410 : 560, panel_h = count > 1 ? 330 : 350, axis_left = 5.4 * PLOT__FONT;
+    double width = count * panel_w, top = PLOT__PAD;
+    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0);
+    for (int p = 0; p < count; p++) titles += scenes[p].title && *scenes[p].title;
+    double title_y = top + PLOT__FONT;
+    if (title && *title) top += 1.7 * PLOT__FONT;
+    double legend_y = top + PLOT__FONT;
+    top += rows * 1.5 * PLOT__FONT + (titles ? 1.7 * PLOT__FONT : 0.5 * PLOT__FONT);
+    double bottom = top + panel_h - 4 * PLOT__FONT, height = bottom + 3.3 * PLOT__FONT;
+    fprintf(
+        f,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\" "
+        "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" font-size=\"%d\" fill=\"#222222\">\n",
+        width, height, width, height, PLOT__FONT);
+    fputs("<title>", f);
+    plot__text(f, title && *title ? title : "plot");
+    fprintf(f, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
+    plot__label(f, 0.5 * width, title_y, "middle", " font-weight=\"bold\"", title);
+    plot__legend(f, scenes, count, width, legend_y);
+    for (int p = 0; p < count; p++)
+        plot__draw_scene(f, &scenes[p], p, p * panel_w + axis_left, top, (p + 1) * panel_w - 2.2 * PLOT__PAD, bottom);
+    fputs("</svg>\n", f);
+}
+
+static inline int plot_scenes(const char *path, const char *title, const plot_scene *scenes, int count)
+{
+    if (!path || !scenes || count < 1) return 1;
+    size_t length = strlen(path);
+    char *draft = (char *)malloc(length + 5);
+    if (!draft) return 1;
+    memcpy(draft, path, length);
+    memcpy(draft + length, ".tmp", 5);
+    FILE *f = fopen(draft, "w");
+    int failed = !f;
+    if (f) {
+        plot__write(f, title, scenes, count);
+        failed = ferror(f) != 0;
+        if (fclose(f)) failed = 1;
+        if (!failed && rename(draft, path)) {
+            remove(path); /* systems whose rename does not replace */
+            failed = rename(draft, path) != 0;
+        }
+        if (failed) remove(draft);
+    }
+    free(draft);
+    return failed;
+}
+
+static inline int plot_panels(const char *path, const char *title, const plot_panel *panels, int count)
+{
+    if (!panels || count < 1) return 1;
+    size_t total = 0, used = 0;
+    for (int p = 0; p < count; p++) total += panels[p].count > 0 ? (size_t)panels[p].count : 0;
+    plot_scene *scenes = (plot_scene *)calloc((size_t)count, sizeof *scenes);
+    plot_item *items = (plot_item *)calloc(total + 1, sizeof *items);
+    int failed = !scenes || !items;
+    for (int p = 0; p < count && !failed; p++) {
+        plot_scene *s = &scenes[p];
+        s->title = panels[p].title, s->xlabel = panels[p].xlabel, s->ylabel = panels[p].ylabel;
+        s->items = items + used, s->count = panels[p].count;
+        for (int i = 0; i < panels[p].count; i++) {
+            plot_item *t = &items[used++];
+            const plot_series *from = &panels[p].series[i];
+            t->kind = PLOT_LINE, t->name = from->name, t->x = from->x, t->y = from->y, t->n = from->n;
+            t->colour = i, t->dash = i;
+        }
+    }
+    if (!failed) failed = plot_scenes(path, title, scenes, count);
+    free(scenes);
+    free(items);
+    return failed;
+}
+
+static inline int plot_lines(const char *path, const char *title, const char *xlabel, const char *ylabel,
+                             const plot_series *series, int count)
+{
+    plot_panel panel = {NULL, xlabel, ylabel, series, count};
+    return plot_panels(path, title, &panel, 1);
+}
+
+#endif

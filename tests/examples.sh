@@ -1,0 +1,35 @@
+#!/bin/sh
+# examples.sh FILE...   the first comment of an example holds the command that compiles and runs it (a line with "cc ") and, after
+# the line "Output:", what it prints. Both are checked; the last digit of a number may differ by one, for machines round differently.
+log=${TMPDIR:-/tmp}/odvgp-example.$$
+trap 'rm -f "$log" "$log.want"' EXIT
+same() { # two files
+    awk 'function near(a, b) {
+             if (a == b) return 1
+             if (a !~ /^-?[0-9]+(\.[0-9]+)?$/ || b !~ /^-?[0-9]+(\.[0-9]+)?$/) return 0
+             digits = a ~ /\./ ? length(a) - index(a, ".") : 0
+             return (a - b) ^ 2 <= (1.01 * 10 ^ -digits) ^ 2 }
+         NR == FNR { want[NR] = $0; rows = NR; next }
+         { n = split(want[FNR], w); if (n != NF) bad = 1
+           for (i = 1; i <= NF; i++) if (!near(w[i], $i)) bad = 1
+           got = FNR }
+         END { exit bad || got != rows }' "$1" "$2"
+}
+passed=0 failed=0
+for file in "$@"; do
+    command=$(awk '/\*\//{exit} /^ +cc /{sub(/^ +/, ""); print; exit}' "$file")
+    awk '/\*\//{exit} on{sub(/^        /, ""); print} /^ *Output:$/{on = 1}' "$file" >"$log.want"
+    if [ -z "$command" ] || [ ! -s "$log.want" ]; then
+        echo "FAIL  $file: no command, or no output, in its first comment"
+        failed=$((failed + 1))
+    elif sh -c "$command" >"$log" 2>&1 && same "$log.want" "$log"; then
+        echo "ok    $file"
+        passed=$((passed + 1))
+    else
+        echo "FAIL  $file: $command"
+        diff "$log.want" "$log"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

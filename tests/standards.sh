@@ -1,0 +1,77 @@
+#!/bin/sh
+# standards.sh DIR   compiles the header alone: languages, compilers, options; links several units and both precisions into one
+# program and runs it. Variables GCC GXX CLANG CLANGXX WARN. A compiler that is not there is skipped, and that is said.
+dir=$1
+mkdir -p "$dir" || exit 1
+passed=0 failed=0 skipped=0
+check() { # name, command...
+    name=$1
+    shift
+    if "$@" >"$dir/log" 2>&1; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAIL  $name: $*"
+        head -n 20 "$dir/log"
+    fi
+}
+
+printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
+printf '#include "odvgp.h"\n#include "odvgp.h"\nint main(void) { return odvgp_status_text(ODVGP_OK) == 0; }\n' >"$dir/use.c"
+printf '#define ODVGP_FLOAT\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/again.c"
+cat >"$dir/both.c" <<'END'
+#include "odvgp.h"
+#define ODVGP_FLOAT
+#include "odvgp.h"
+#include <stdio.h>
+int main(void) {
+    double X[20], y[20], mean, var;
+    float Xf[20], yf[20], meanf, varf;
+    odvgp_model *m;
+    odvgpf_model *mf;
+    for (int i = 0; i < 20; i++) {
+        X[i] = 0.3 * i, y[i] = i % 5;
+        Xf[i] = (float)X[i], yf[i] = (float)y[i];
+    }
+    odvgp_config c = odvgp_config_defaults(20, 1, 1, 4, 6);
+    odvgpf_config cf = odvgpf_config_defaults(20, 1, 1, 4, 6);
+    if (odvgp_model_create(&m, &c, X, y, NULL) || odvgpf_model_create(&mf, &cf, Xf, yf, NULL)) return 1;
+    if (odvgp_fit(m, X, y, 50, NULL, NULL) || odvgpf_fit(mf, Xf, yf, 50, NULL, NULL)) return 2;
+    if (odvgp_predict_once(m, X + 3, 1, &mean, &var, NULL) || odvgpf_predict_once(mf, Xf + 3, 1, &meanf, &varf, NULL)) return 3;
+    printf("double %.4f %.4f   float %.4f %.4f\n", mean, var, (double)meanf, (double)varf);
+    odvgp_model_free(m);
+    odvgpf_model_free(mf);
+    return !(mean - (double)meanf < 0.01 && (double)meanf - mean < 0.01);
+}
+END
+
+languages() { # compiler, C++ compiler
+    if ! command -v "$1" >/dev/null 2>&1 || ! command -v "$2" >/dev/null 2>&1; then
+        echo "skip  $1, $2: not installed"
+        skipped=$((skipped + 1))
+        return
+    fi
+    for real in "" -DODVGP_FLOAT; do
+        for std in c99 c11 c17; do check "$1 $std $real" "$1" -std=$std $WARN -O1 -I. $real -c "$dir/impl.c" -o "$dir/x.o"; done
+        for std in c++11 c++17; do check "$2 $std $real" "$2" -std=$std $WARN -O1 -I. $real -x c++ -c "$dir/impl.c" -o "$dir/x.o"; done
+        for option in -DODVGP_NO_MALLOC -DODVGP_NO_STDIO "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" -DODVGP_NO_SIMD -DODVGP_NO_AVX512 -DODVGP_NO_AVX2 \
+            -DODVGP_STATIC -DODVGP_USE_PTHREADS -DODVGP_MAX_LEAVES=1 -DNDEBUG; do
+            check "$1 $option $real" "$1" -std=c99 $WARN -I. $real $option -fsyntax-only "$dir/impl.c"
+            check "$2 $option $real" "$2" -std=c++11 $WARN -I. $real $option -fsyntax-only -x c++ "$dir/impl.c"
+        done
+    done
+    check "$1: implementation repeated, both precisions in one unit" "$1" -std=c99 $WARN -I. -fsyntax-only "$dir/again.c"
+    set -- "$1" "$2" -I. -O1
+    check "$1: double" "$1" -std=c99 $WARN $3 $4 -c "$dir/impl.c" -o "$dir/f64.o"
+    check "$1: float" "$1" -std=c99 $WARN $3 $4 -DODVGP_FLOAT -c "$dir/impl.c" -o "$dir/f32.o"
+    check "$1: a user" "$1" -std=c99 $WARN $3 $4 -c "$dir/use.c" -o "$dir/use.o"
+    check "$1: several units" "$1" "$dir/use.o" "$dir/f64.o" -o "$dir/use" -lm
+    check "$1: both precisions in one program" "$1" -std=c99 $WARN $3 $4 "$dir/both.c" "$dir/f64.o" "$dir/f32.o" -o "$dir/both" -lm
+    check "$1: which runs" "$dir/both"
+    check "$2: C++ program on C objects" "$2" -std=c++11 $WARN $3 $4 -x c++ "$dir/both.c" -x none "$dir/f64.o" "$dir/f32.o" -o "$dir/bothx" -lm
+    check "$2: which runs" "$dir/bothx"
+    echo "$1, $2: $("$1" --version | head -n 1)"
+}
+
+languages "${GCC:-gcc}" "${GXX:-g++}"
+languages "${CLANG:-clang}" "${CLANGXX:-clang++}"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

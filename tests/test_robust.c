@@ -1,0 +1,1522 @@
+/*  What may go wrong around a model: bad arguments, bad data, small blocks, failing allocators, damaged files, hard numbers. Bad input is
+    refused with a status and a sentence, and outputs keep their contents; awkward input works, and events tell of it. */
+#include <stdlib.h>
+static int allocations; /* of the library, all in all */
+static void *counted_malloc(size_t bytes) {
+    allocations++;
+    return malloc(bytes);
+}
+static void counted_free(void *p) { free(p); }
+#define malloc counted_malloc
+#define free counted_free
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#undef malloc
+#undef free
+#include "test.h"
+#include "reference.h"
+
+/* ---- small models ---- */
+
+typedef struct made {
+    odvgp_model *m;
+    void *block;
+    size_t bytes;
+    odvgp_real *X, *Y;
+    ptrdiff_t N, D, P;
+} made;
+
+static odvgp_info no_info(void) {
+    odvgp_info i;
+    memset(&i, 0, sizeof i);
+    i.row = -77;
+    return i;
+}
+static void data(made *a, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P) {
+    ptrdiff_t i, d, p;
+    a->N = N, a->D = D, a->P = P;
+    a->X = NEW(odvgp_real, N * D);
+    a->Y = NEW(odvgp_real, N * P);
+    for (i = 0; i < N; i++) {
+        double sum = 0;
+        for (d = 0; d < D; d++) sum += (double)(a->X[i * D + d] = (odvgp_real)test_between(-2, 2));
+        for (p = 0; p < P; p++) a->Y[i * P + p] = (odvgp_real)(sin(sum + (double)p) + 0.1 * test_normal());
+    }
+}
+static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
+    odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
+    c.kernel = "matern52(0.8) + rbf(1.5, variance=0.5)";
+    c.noise_variance = (odvgp_real)0.1;
+    c.batch = N > 8 ? N / 2 : N;
+    c.gamma_batch = Mg > 2 ? 2 : 0;
+    c.lr.end = (odvgp_real)0.01;
+    c.natgrad_step.end = (odvgp_real)0.1;
+    return c;
+}
+static made make(const odvgp_config *c) {
+    made a;
+    odvgp_info info = no_info();
+    memset(&a, 0, sizeof a);
+    data(&a, c->N, c->D, c->P);
+    CHECK_SAY(odvgp_model_size(c, &a.bytes, &info) == ODVGP_OK, "size: %s", info.text);
+    a.block = test_alloc(a.bytes);
+    CHECK_SAY(odvgp_model_init(&a.m, c, a.block, a.bytes, &info) == ODVGP_OK, "init: %s", info.text);
+    CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "init_data: %s", info.text);
+    return a;
+}
+static void drop(made *a) {
+    free(a->block);
+    free(a->X);
+    free(a->Y);
+    memset(a, 0, sizeof *a);
+}
+/*  All values of all slots, one after the other; to be freed. */
+static odvgp_real *all_values(odvgp_model *m) {
+    odvgp_real *v = NEW(odvgp_real, odvgp_param_count(m));
+    int s;
+    for (s = 0; s < odvgp_slot_count(m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(m, s);
+        if (t->count) CHECK_STATUS(odvgp_get(m, t->name, v + t->offset, t->count), ODVGP_OK);
+    }
+    return v;
+}
+static int all_finite(const odvgp_real *x, ptrdiff_t n) {
+    ptrdiff_t i;
+    for (i = 0; i < n; i++)
+        if (!(fabs((double)x[i]) <= HUGE_REAL)) return 0;
+    return 1;
+}
+
+/*  Filled before a call that must fail, compared afterwards. */
+#define PATTERN 0xa5
+static int untouched(const void *p, size_t n) {
+    const unsigned char *c = (const unsigned char *)p;
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (c[i] != PATTERN) return 0;
+    return 1;
+}
+/*  A refusal: the status, a sentence in info, and info's own status. */
+#define REFUSED(call, want)                                                                                              \
+    do {                                                                                                                 \
+        odvgp_info info = no_info();                                                                                     \
+        odvgp_status status_ = (call);                                                                                   \
+        CHECK_STATUS(status_, want);                                                                                     \
+        CHECK_SAY(info.text[0] != 0 && strlen(info.text) < sizeof info.text && strchr(info.text, ' '), "no sentence from %s", #call); \
+        CHECK_SAY(info.status == status_ && info.what != NULL, "info of %s is not filled", #call);                       \
+    } while (0)
+
+/* ---- bad configs ---- */
+
+typedef struct change {
+    const char *words;
+    size_t at;
+    enum { SIZE, INT, REAL, SCHEDULE_END, SCHEDULE_START, SCHEDULE_STEPS } type;
+    double value;
+    odvgp_status want; /* OK: anything but OK */
+} change;
+#define AT(field) offsetof(odvgp_config, field)
+
+TEST(bad_configs_are_refused) {
+    static const change list[] = {
+        {"N = 0", AT(N), SIZE, 0, ODVGP_E_SIZE},
+        {"N < 0", AT(N), SIZE, -1, ODVGP_E_SIZE},
+        {"N absurd", AT(N), SIZE, 9e18, ODVGP_E_SIZE},
+        {"D = 0", AT(D), SIZE, 0, ODVGP_E_SIZE},
+        {"D < 0", AT(D), SIZE, -5, ODVGP_E_SIZE},
+        {"D absurd", AT(D), SIZE, 9e18, ODVGP_E_SIZE},
+        {"D above memory", AT(D), SIZE, 1e11, ODVGP_E_SIZE},
+        {"P = 0", AT(P), SIZE, 0, ODVGP_E_SIZE},
+        {"P absurd", AT(P), SIZE, 9e18, ODVGP_E_SIZE},
+        {"P large", AT(P), SIZE, 1e10, ODVGP_E_SIZE},
+        {"M = 0", AT(M), SIZE, 0, ODVGP_E_SIZE},
+        {"M < 0", AT(M), SIZE, -1, ODVGP_E_SIZE},
+        {"M absurd", AT(M), SIZE, 9e18, ODVGP_E_SIZE},
+        {"M whose square overflows", AT(M), SIZE, 4294967296.0, ODVGP_E_SIZE},
+        {"M whose cube overflows", AT(M), SIZE, 2147483647.0, ODVGP_E_SIZE},
+        {"M_gamma < 0", AT(M_gamma), SIZE, -1, ODVGP_E_SIZE},
+        {"M_gamma absurd", AT(M_gamma), SIZE, 9e18, ODVGP_E_SIZE},
+        {"batch = 0", AT(batch), SIZE, 0, ODVGP_E_SIZE},
+        {"batch < 0", AT(batch), SIZE, -3, ODVGP_E_SIZE},
+        {"tile < 0", AT(tile), SIZE, -3, ODVGP_E_SIZE},
+        {"gamma_batch < 0", AT(gamma_batch), SIZE, -3, ODVGP_E_SIZE},
+        {"mean_part", AT(mean_part), INT, 99, ODVGP_OK},
+        {"mean_part < 0", AT(mean_part), INT, -1, ODVGP_OK},
+        {"cov_part", AT(cov_part), INT, 99, ODVGP_OK},
+        {"param", AT(param), INT, 3, ODVGP_OK},
+        {"param < 0", AT(param), INT, -1, ODVGP_OK},
+        {"gamma_coords", AT(gamma_coords), INT, 3, ODVGP_OK},
+        {"gamma_kl", AT(gamma_kl), INT, 2, ODVGP_OK},
+        {"likelihood", AT(likelihood), INT, 99, ODVGP_OK},
+        {"likelihood < 0", AT(likelihood), INT, -1, ODVGP_OK},
+        {"mean_function", AT(mean_function), INT, 3, ODVGP_OK},
+        {"mean_function < 0", AT(mean_function), INT, -1, ODVGP_OK},
+        {"positive", AT(positive), INT, 2, ODVGP_OK},
+        {"q_init", AT(q_init), INT, 2, ODVGP_OK},
+        {"update", AT(update), INT, 3, ODVGP_OK},
+        {"natgrad", AT(natgrad), INT, 2, ODVGP_OK},
+        {"isa", AT(isa), INT, 77, ODVGP_E_UNSUPPORTED},
+        {"noise_variance < 0", AT(noise_variance), REAL, -1, ODVGP_OK},
+        {"noise_variance NaN", AT(noise_variance), REAL, NAN, ODVGP_OK},
+        {"noise_variance infinite", AT(noise_variance), REAL, HUGE_VAL, ODVGP_OK},
+        {"jitter < 0", AT(jitter), REAL, -1e-9, ODVGP_OK},
+        {"jitter NaN", AT(jitter), REAL, NAN, ODVGP_OK},
+        {"jitter infinite", AT(jitter), REAL, HUGE_VAL, ODVGP_OK},
+        {"jitter_rel < 0", AT(jitter_rel), REAL, -1, ODVGP_OK},
+        {"jitter_rel NaN", AT(jitter_rel), REAL, NAN, ODVGP_OK},
+        {"jitter_max < 0", AT(jitter_max), REAL, -1, ODVGP_OK},
+        {"jitter_max NaN", AT(jitter_max), REAL, NAN, ODVGP_OK},
+        {"adam_beta1 = 1", AT(adam_beta1), REAL, 1, ODVGP_OK},
+        {"adam_beta2 < 0", AT(adam_beta2), REAL, -0.1, ODVGP_OK},
+        {"adam_beta2 NaN", AT(adam_beta2), REAL, NAN, ODVGP_OK},
+        {"adam_eps < 0", AT(adam_eps), REAL, -1, ODVGP_OK},
+        {"adam_eps NaN", AT(adam_eps), REAL, NAN, ODVGP_OK},
+        {"lr = 0", AT(lr), SCHEDULE_END, 0, ODVGP_OK},
+        {"lr < 0", AT(lr), SCHEDULE_END, -1, ODVGP_OK},
+        {"lr NaN", AT(lr), SCHEDULE_END, NAN, ODVGP_OK},
+        {"lr infinite", AT(lr), SCHEDULE_END, HUGE_VAL, ODVGP_OK},
+        {"natgrad_step > 1", AT(natgrad_step), SCHEDULE_END, 1.5, ODVGP_OK},
+        {"natgrad_step = 0", AT(natgrad_step), SCHEDULE_END, 0, ODVGP_OK},
+        {"loglinear start = 0", AT(natgrad_step), SCHEDULE_START, 0, ODVGP_OK},
+        {"start NaN", AT(lr), SCHEDULE_START, NAN, ODVGP_OK},
+        {"schedule of no steps", AT(lr), SCHEDULE_STEPS, 0, ODVGP_OK},
+    };
+    size_t i;
+    made good_one;
+    odvgp_config base = config(10, 2, 1, 3, 4);
+    test_seed = 301;
+    good_one = make(&base);
+    for (i = 0; i < sizeof list / sizeof *list; i++) {
+        odvgp_config c = base;
+        void *field = (char *)&c + list[i].at;
+        odvgp_schedule *s = (odvgp_schedule *)field;
+        odvgp_info info = no_info();
+        odvgp_status got, again;
+        unsigned char out[sizeof(size_t)], block[4096];
+        odvgp_model *m = good_one.m;
+        switch (list[i].type) {
+        case SIZE: *(ptrdiff_t *)field = list[i].value > 8e18 ? PTRDIFF_MAX : list[i].value >= (double)PTRDIFF_MAX ? PTRDIFF_MAX : (ptrdiff_t)list[i].value; break;
+        case INT: *(int *)field = (int)list[i].value; break;
+        case REAL: *(odvgp_real *)field = (odvgp_real)list[i].value; break;
+        case SCHEDULE_END: s->end = (odvgp_real)list[i].value; break;
+        case SCHEDULE_START: s->kind = ODVGP_LOGLINEAR, s->start = (odvgp_real)list[i].value, s->steps = 10; break;
+        default: s->kind = ODVGP_LINEAR, s->start = (odvgp_real)0.001, s->steps = (ptrdiff_t)list[i].value;
+        }
+        memset(out, PATTERN, sizeof out);
+        got = odvgp_model_size(&c, (size_t *)(void *)out, &info);
+        CHECK_SAY(got != ODVGP_OK && (list[i].want == ODVGP_OK || got == list[i].want), "%s: \"%s\"", list[i].words, odvgp_status_text(got));
+        CHECK_SAY(untouched(out, sizeof out), "%s: the size is written", list[i].words);
+        CHECK_SAY(info.text[0] && strchr(info.text, ' ') && info.status == got, "%s: no sentence", list[i].words);
+        memset(block, PATTERN, sizeof block);
+        again = odvgp_model_init(&m, &c, block, sizeof block, NULL);
+        CHECK_SAY(again == got && m == NULL && untouched(block, sizeof block), "%s: odvgp_model_init", list[i].words);
+        m = good_one.m;
+        CHECK_SAY(odvgp_model_create(&m, &c, good_one.X, good_one.Y, NULL) == got && m == NULL, "%s: odvgp_model_create", list[i].words);
+    }
+    {   /* each size alone would do, together they overflow */
+        odvgp_config c = base;
+        size_t bytes = 7;
+        c.P = 1 << 20, c.M = 1 << 21;
+        REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+        c = base;
+        c.P = 1 << 30, c.M_gamma = 1 << 30;
+        c.mean_part = ODVGP_MEAN_ORTH;
+        REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+        CHECK_INT(bytes, 7);
+        REFUSED(odvgp_model_size(NULL, &bytes, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_model_size(&base, NULL, &info), ODVGP_E_ARG);
+        c = base;
+        c.kernel = NULL;
+        REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+        c = base;
+        c.isa = ODVGP_ISA_AUTO;
+        CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+    }
+    drop(&good_one);
+}
+TEST(bad_kernel_expressions_are_refused) {
+    static const char *const bad[] = {
+        "", " ", "foo", "RBF", "rbf32", "rbf +", "+ rbf", "rbf rbf", "rbf ++ rbf", "rbf * * rbf", "rbf(", "rbf)", "(rbf", "()", "rbf()x", "rbf(0)", "rbf(-1)", "rbf(1e400)", "rbf(1e40)", "rbf(nan)", "rbf(inf)",
+        "rbf(1,)", "rbf(,1)", "rbf(1 2)", "rbf(1, 2)", "rbf(1, variance=0)", "rbf(1, variance=-2)", "rbf(1, variance=)", "rbf(1, variance)", "rbf(1, variance=1, variance=2)", "rbf(1, dims=3)", "rbf(1, dims=0:4)",
+        "rbf(1, dims=2:1)", "rbf(1, dims=1:1)", "rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)", "rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)", "rbf(.)",
+        "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "matern42", "linear(1", "\xff\xfe"};
+    static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)", "rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)", "rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)",
+                                       "(rbf+matern12)*matern32", "rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)", "\trbf\t+\tmatern12"};
+    size_t i, bytes = 7;
+    char deep[300];
+    odvgp_config c = config(10, 3, 1, 3, 0);
+    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+        odvgp_info info = no_info();
+        odvgp_status s;
+        c.kernel = bad[i];
+        s = odvgp_model_size(&c, &bytes, &info);
+        CHECK_SAY(s == ODVGP_E_KERNEL && bytes == 7, "\"%s\": %s", bad[i], odvgp_status_text(s));
+        CHECK_SAY(info.text[0] && info.row >= 0 && (size_t)info.row <= strlen(bad[i]), "\"%s\": place %ld", bad[i], (long)info.row);
+    }
+    memset(deep, '(', 200);
+    strcpy(deep + 200, "rbf");
+    memset(deep + 203, ')', 90);
+    deep[293] = 0;
+    c.kernel = deep;
+    REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
+    for (i = 0; i < sizeof fine / sizeof *fine; i++) {
+        odvgp_info info = no_info();
+        c.kernel = fine[i];
+        CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
+    }
+}
+/*  The text of a kernel makes the same kernel again, to the six digits that it has; it is cut where the buffer ends. */
+TEST(kernel_text_can_be_read_back) {
+    static const char *const list[] = {"rbf", "matern12(0.125, variance=3e-7, dims=2)", "(rbf(1e7) + matern32(2, dims=0:2)) * matern52(0.3, variance=12345.5)", "rbf * (matern12 + matern32 * (rbf + rbf(0.5)))",
+                                       "rbf(1.5, dims=0+2, variance=2) + rbf"};
+    size_t i, bytes = 0;
+    for (i = 0; i < sizeof list / sizeof *list; i++) {
+        odvgp_config c = config(5, 3, 1, 2, 0);
+        char text[2][600], cut[20];
+        odvgp_model *m;
+        void *block;
+        int pass;
+        size_t n = 0;
+        c.kernel = list[i];
+        for (pass = 0; pass < 2; pass++) {
+            CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+            block = test_alloc(bytes);
+            CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+            n = odvgp_kernel_text(m, text[pass], sizeof text[pass]);
+            CHECK_INT(n, strlen(text[pass]));
+            memset(cut, PATTERN, sizeof cut);
+            CHECK_INT(odvgp_kernel_text(m, cut, 10), n);
+            CHECK(strlen(cut) == 9 && !strncmp(cut, text[pass], 9) && untouched(cut + 10, 10));
+            CHECK_INT(odvgp_kernel_text(m, NULL, 0), n);
+            free(block);
+            c.kernel = text[0];
+        }
+        CHECK_SAY(!strcmp(text[0], text[1]), "%s: %s, then %s", list[i], text[0], text[1]);
+    }
+}
+
+/* ---- bad arguments ---- */
+
+TEST(bad_arguments_are_refused) {
+    odvgp_config c = config(10, 2, 2, 3, 4);
+    made a;
+    unsigned char out[4][512];
+    odvgp_real *o[4];
+    ptrdiff_t idx[5] = {0, 1, 2, 3, 0};
+    odvgp_real *before, *after, values[40], grads[200];
+    int k;
+    size_t n;
+    test_seed = 302;
+    a = make(&c);
+    before = all_values(a.m);
+    memset(out, PATTERN, sizeof out);
+    memset(values, PATTERN, sizeof values);
+    memset(grads, PATTERN, sizeof grads);
+    for (k = 0; k < 4; k++) o[k] = (odvgp_real *)(void *)out[k];
+    REFUSED(odvgp_model_init(NULL, &c, a.block, a.bytes, &info), ODVGP_E_ARG);
+    {
+        odvgp_model *m = a.m;
+        REFUSED(odvgp_model_init(&m, NULL, a.block, a.bytes, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_model_init(&m, &c, NULL, a.bytes, &info), ODVGP_E_ARG);
+        CHECK(m == NULL);
+        CHECK_STATUS(odvgp_model_create(NULL, &c, a.X, a.Y, NULL), ODVGP_E_ARG);
+        m = a.m;
+        CHECK_STATUS(odvgp_model_create(&m, NULL, a.X, a.Y, NULL), ODVGP_E_ARG);
+        CHECK(m == NULL);
+        m = a.m;
+        CHECK_STATUS(odvgp_model_create(&m, &c, NULL, a.Y, NULL), ODVGP_E_ARG);
+        CHECK(m == NULL);
+        CHECK_STATUS(odvgp_model_create(&m, &c, a.X, NULL, NULL), ODVGP_E_ARG);
+    }
+    REFUSED(odvgp_init_data(NULL, a.X, a.Y, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_init_data(a.m, NULL, a.Y, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_init_data(a.m, a.X, NULL, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_init_q(NULL, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step(NULL, a.X, a.Y, NULL, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step(a.m, NULL, a.Y, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step(a.m, a.X, NULL, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step_batch(a.m, a.X, a.Y, 0, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step_batch(a.m, a.X, a.Y, -1, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step_batch(a.m, a.X, a.Y, PTRDIFF_MAX, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_step_batch(NULL, a.X, a.Y, 1, NULL, &info), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_fit(NULL, a.X, a.Y, 3, NULL, NULL), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_fit(a.m, NULL, a.Y, 3, NULL, NULL), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, -1, NULL, NULL), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(NULL, a.X, a.Y, 10, o[0], o[1], o[2], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(a.m, NULL, a.Y, 10, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(a.m, a.X, NULL, 10, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(a.m, a.X, a.Y, 0, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(a.m, a.X, a.Y, -4, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(a.m, a.X, a.Y, PTRDIFF_MAX, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo(a.m, a.X, a.Y, 10, NULL, o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, NULL, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 0, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 5, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    idx[1] = 4;
+    REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    idx[1] = -1;
+    REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, 0, o[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, -1, o[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)1.0001, o[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)NAN, o[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 0, (odvgp_real)0.5, o[0], &info), ODVGP_E_ARG);
+    REFUSED(odvgp_natgrad_step(NULL, a.X, a.Y, 10, (odvgp_real)0.5, o[0], &info), ODVGP_E_ARG);
+    /* slots */
+    CHECK_STATUS(odvgp_get(NULL, "Z_beta", values, 6), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_get(a.m, NULL, values, 6), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_get(a.m, "Z_beta", NULL, 6), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_get(a.m, "Z_bet", values, 6), ODVGP_E_NAME);
+    CHECK_STATUS(odvgp_get(a.m, "Z_beta", values, 5), ODVGP_E_SIZE);
+    CHECK_STATUS(odvgp_get(a.m, "Z_beta", values, 7), ODVGP_E_SIZE);
+    CHECK_STATUS(odvgp_get(a.m, "Z_beta", values, -1), ODVGP_E_SIZE);
+    CHECK(untouched(values, sizeof values));
+    for (k = 0; k < 40; k++) values[k] = 1;
+    REFUSED(odvgp_set(NULL, "Z_beta", values, 6, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_set(a.m, NULL, values, 6, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_set(a.m, "Z_beta", NULL, 6, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_set(a.m, "nothing", values, 6, &info), ODVGP_E_NAME);
+    REFUSED(odvgp_set(a.m, "Z_beta", values, 5, &info), ODVGP_E_SIZE);
+    values[3] = (odvgp_real)NAN;
+    REFUSED(odvgp_set(a.m, "Z_beta", values, 6, &info), ODVGP_E_NAN);
+    values[3] = (odvgp_real)HUGE_VAL;
+    REFUSED(odvgp_set(a.m, "q_sqrt", values, 18, &info), ODVGP_E_NAN);
+    for (k = 0; k < 5; k++) {
+        static const double bad[] = {0, -1, NAN, HUGE_VAL, -0.0};
+        values[0] = (odvgp_real)bad[k];
+        REFUSED(odvgp_set(a.m, "kernel.0.lengthscale", values, 1, &info), k == 2 || k == 3 ? ODVGP_E_NAN : ODVGP_E_ARG);
+        REFUSED(odvgp_set(a.m, "noise_variance", values, 1, &info), k == 2 || k == 3 ? ODVGP_E_NAN : ODVGP_E_ARG);
+    }
+    CHECK_STATUS(odvgp_set_trainable(NULL, "*", 0), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_set_trainable(a.m, NULL, 0), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_set_trainable(a.m, "nothing", 0), ODVGP_E_NAME);
+    CHECK_STATUS(odvgp_set_trainable(a.m, "", 0), ODVGP_E_NAME);
+    /* NULL models are asked in vain */
+    CHECK(!odvgp_model_config(NULL) && !odvgp_slot_count(NULL) && !odvgp_param_count(NULL) && !odvgp_steps_done(NULL) && !odvgp_slot_at(NULL, 0) && !odvgp_slot_find(NULL, "q_mu"));
+    CHECK(!odvgp_predictor_size(NULL) && !odvgp_save_size(NULL, 0) && !odvgp_predictor_inputs(NULL) && !odvgp_predictor_outputs(NULL) && !odvgp_predict_scratch(NULL, 1) && !odvgp_sample_scratch(NULL, 1));
+    CHECK(odvgp_model_events(NULL).jitter_raised == 0);
+    CHECK(odvgp_slot_find(a.m, NULL) == NULL);
+    odvgp_model_free(NULL);
+    odvgp_model_free(a.m); /* not from odvgp_model_create: nothing happens */
+    CHECK(odvgp_slot_count(a.m) > 0);
+    for (k = 0; k < ODVGP_STATUS_COUNT + 3; k++) {
+        const char *text = odvgp_status_text((odvgp_status)(k - 1));
+        CHECK(text && strlen(text) > 1);
+    }
+    after = all_values(a.m);
+    CHECK_BITS(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before);
+    CHECK_INT(odvgp_steps_done(a.m), 0);
+    CHECK(untouched(out, sizeof out) && untouched(grads, sizeof grads));
+    n = (size_t)odvgp_param_count(a.m);
+    CHECK(n <= 200);
+    free(before), free(after);
+    drop(&a);
+}
+TEST(bad_arguments_of_predictions_are_refused) {
+    odvgp_config c = config(10, 2, 2, 3, 4);
+    made a;
+    size_t bytes, need, turn;
+    void *block, *scratch;
+    const odvgp_predictor *p = NULL, *q;
+    odvgp_real X[20], Y[20], *mean = NEW(odvgp_real, 20), *var = NEW(odvgp_real, 20), *cov = NEW(odvgp_real, 200), x;
+    odvgp_scales scales = {NULL, NULL, NULL, NULL};
+    int k;
+    test_seed = 303;
+    a = make(&c);
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    q = p;
+    {
+        void *other = test_alloc(bytes);
+        memset(other, PATTERN, bytes);
+        REFUSED(odvgp_freeze(NULL, NULL, other, bytes, &q, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_freeze(a.m, NULL, NULL, bytes, &q, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_freeze(a.m, NULL, other, bytes, NULL, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_freeze(a.m, NULL, other, bytes - 1, &q, &info), ODVGP_E_MEMORY);
+        REFUSED(odvgp_freeze(a.m, NULL, other, 0, &q, &info), ODVGP_E_MEMORY);
+        for (k = 0; k < 4; k++) {
+            static const double bad[] = {0, -1, NAN, HUGE_VAL};
+            odvgp_real s[2] = {1, (odvgp_real)bad[k]};
+            scales.x_scale = s;
+            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            scales.x_scale = NULL;
+            scales.y_scale = s;
+            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            scales.y_scale = NULL;
+            if (k < 2) continue;
+            scales.x_mean = s;
+            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            scales.x_mean = NULL;
+            scales.y_mean = s;
+            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            scales.y_mean = NULL;
+        }
+        CHECK(q == p && untouched(other, bytes));
+        free(other);
+    }
+    turn = odvgp_predict_scratch(p, 1);
+    need = odvgp_predict_scratch(p, 10);
+    CHECK(odvgp_predict_scratch(p, 0) == 0 && odvgp_predict_scratch(p, -1) == 0 && odvgp_sample_scratch(p, 0) == 0);
+    CHECK(odvgp_predict_scratch(p, PTRDIFF_MAX) == 0 && odvgp_sample_scratch(p, PTRDIFF_MAX) == 0); /* no size can hold it */
+    scratch = test_alloc(odvgp_sample_scratch(p, 10));
+    memcpy(X, a.X, sizeof X);
+    memcpy(Y, a.Y, sizeof Y);
+    memset(mean, PATTERN, 20 * sizeof *mean), memset(var, PATTERN, 20 * sizeof *var), memset(cov, PATTERN, 200 * sizeof *cov);
+    CHECK_STATUS(odvgp_predict(NULL, X, 10, mean, var, cov, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict(p, NULL, 10, mean, var, cov, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict(p, X, -1, mean, var, cov, scratch, need), ODVGP_E_ARG);
+    CHECK(odvgp_predict(p, X, PTRDIFF_MAX, mean, var, cov, scratch, need) != ODVGP_OK);
+    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, NULL, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, turn - 1), ODVGP_E_MEMORY);
+    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, 0), ODVGP_E_MEMORY);
+    CHECK_STATUS(odvgp_predict_cov(NULL, X, 10, mean, cov, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict_cov(p, NULL, 10, mean, cov, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, NULL, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need - 1), ODVGP_E_MEMORY);
+    CHECK_STATUS(odvgp_predict_cov(p, X, -2, mean, cov, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict_logp(p, X, NULL, 10, mean, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, NULL, scratch, need), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, turn - 1), ODVGP_E_MEMORY);
+    CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, NULL, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_sample(p, X, 10, -1, 0, cov, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10) - 1), ODVGP_E_MEMORY);
+    for (k = 0; k < 20; k += 19) { /* bad numbers in the first and in the last place */
+        static const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL};
+        int b;
+        for (b = 0; b < 3; b++) {
+            x = X[k];
+            X[k] = (odvgp_real)bad[b];
+            CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, need), ODVGP_E_NAN);
+            CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, turn), ODVGP_E_NAN);
+            CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need), ODVGP_E_NAN);
+            CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need), ODVGP_E_NAN);
+            CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_NAN);
+            REFUSED(odvgp_predict_once(a.m, X, 10, mean, var, &info), ODVGP_E_NAN);
+            X[k] = x;
+            x = Y[k];
+            Y[k] = (odvgp_real)bad[b];
+            CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need), ODVGP_E_NAN);
+            Y[k] = x;
+        }
+    }
+    REFUSED(odvgp_predict_once(NULL, X, 10, mean, var, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_predict_once(a.m, NULL, 10, mean, var, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_predict_once(a.m, X, -1, mean, var, &info), ODVGP_E_ARG);
+    CHECK(untouched(mean, 20 * sizeof *mean) && untouched(var, 20 * sizeof *var) && untouched(cov, 200 * sizeof *cov));
+    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, turn), ODVGP_OK); /* one row at a time is enough */
+    CHECK(all_finite(mean, 20) && all_finite(var, 20));
+    free(block), free(scratch), free(mean), free(var), free(cov);
+    drop(&a);
+}
+/*  NaN and infinity in any place of the data: refused with the row; nothing has changed; good rows go on. */
+TEST(bad_data_are_refused) {
+    static const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL};
+    odvgp_config c = config(10, 2, 2, 3, 4);
+    made a;
+    int where, b;
+    ptrdiff_t row;
+    test_seed = 304;
+    c.tile = 3;
+    c.batch = 10;
+    a = make(&c);
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    for (where = 0; where < 2; where++)
+        for (b = 0; b < 3; b++)
+            for (row = 0; row < 10; row += 3) {
+                odvgp_real *list = where ? a.Y : a.X, keep = list[row * 2 + 1], *before = all_values(a.m), *after, out[3], grad[200];
+                odvgp_report report;
+                odvgp_info info = no_info();
+                ptrdiff_t steps = odvgp_steps_done(a.m);
+                list[row * 2 + 1] = (odvgp_real)bad[b];
+                memset(out, PATTERN, sizeof out), memset(grad, PATTERN, sizeof grad), memset(&report, PATTERN, sizeof report);
+                CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, &info), ODVGP_E_NAN);
+                CHECK_INT(info.row, row);
+                CHECK(info.what && !strcmp(info.what, where ? "Y" : "X") && info.text[0]);
+                info = no_info();
+                CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, out, out + 1, grad, &info), ODVGP_E_NAN);
+                CHECK_INT(info.row, row);
+                REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)0.5, out, &info), ODVGP_E_NAN);
+                REFUSED(odvgp_step_batch(a.m, a.X, a.Y, 10, &report, &info), ODVGP_E_NAN);
+                REFUSED(odvgp_step(a.m, a.X, a.Y, &report, &info), ODVGP_E_NAN);
+                CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_E_NAN);
+                CHECK(untouched(out, sizeof out) && untouched(grad, sizeof grad) && untouched(&report, sizeof report));
+                after = all_values(a.m);
+                CHECK_BITS(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before);
+                CHECK_INT(odvgp_steps_done(a.m), steps);
+                list[row * 2 + 1] = keep;
+                CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &report, NULL), ODVGP_OK);
+                CHECK_INT(report.step, steps + 1);
+                CHECK_INT(report.events.step_undone, 0);
+                free(before), free(after);
+            }
+    drop(&a);
+}
+
+/* ---- blocks of exact size, at any alignment, between guards ---- */
+
+typedef struct guarded {
+    unsigned char *all;
+    void *p;
+    size_t n, offset;
+} guarded;
+#define GUARD 192
+static guarded guard(size_t n, size_t offset) {
+    guarded g;
+    g.all = NEW(unsigned char, n + 2 * GUARD + 64);
+    memset(g.all, PATTERN, n + 2 * GUARD + 64);
+    g.offset = GUARD + (64 - ((size_t)(uintptr_t)g.all + GUARD) % 64) % 64 + offset;
+    if (g.offset >= GUARD + 64) g.offset -= 64;
+    g.p = g.all + g.offset;
+    g.n = n;
+    return g;
+}
+static int whole(const guarded *g) { return untouched(g->all, g->offset) && untouched(g->all + g->offset + g->n, 2 * GUARD + 64 - g->offset); }
+
+TEST(exact_blocks_at_any_alignment) {
+    static const size_t offsets[] = {0, 1, 3, 7, 8, 13, 16, 31, 32, 33, 47, 63};
+    size_t o;
+    int round;
+    for (round = 0; round < 5; round++)
+        for (o = 0; o < sizeof offsets / sizeof *offsets; o++) {
+            odvgp_config c = config(11 + round * 50, 1 + round, 1 + round % 2, 1 + 3 * round * round, round % 2 ? 3 + 20 * round : 0);
+            made d;
+            guarded block, pred, scratch, file, copy, grad;
+            odvgp_model *m, *m2;
+            const odvgp_predictor *p, *p2;
+            odvgp_info info = no_info();
+            size_t bytes, model_bytes, pred_bytes, user_bytes;
+            const void *user;
+            ptrdiff_t n = 11, rows;
+            odvgp_real e, kl, *mean, *var, *cov, *mean2;
+            memset(&d, 0, sizeof d);
+            test_seed = 310 + (uint64_t)round;
+            c.param = (odvgp_param)(o % 3);
+            c.gamma_coords = (odvgp_gamma_coords)(o / 3 % 3);
+            c.mean_function = (odvgp_mean_function)(round % 3);
+            c.tile = o % 2 ? 5 : 0;
+            if (o % 4 == 3) c.kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
+            data(&d, c.N, c.D, c.P);
+            CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+            block = guard(bytes, offsets[o]);
+            m = NULL;
+            CHECK_STATUS(odvgp_model_init(&m, &c, block.p, bytes - 1, &info), ODVGP_E_MEMORY);
+            CHECK(m == NULL && info.text[0] && untouched(block.p, bytes));
+            CHECK_SAY(odvgp_model_init(&m, &c, block.p, bytes, &info) == ODVGP_OK, "offset %d: %s", (int)offsets[o], info.text);
+            if (!m) continue;
+            CHECK((unsigned char *)m >= (unsigned char *)block.p && (unsigned char *)m < (unsigned char *)block.p + bytes);
+            CHECK_STATUS(odvgp_init_data(m, d.X, d.Y, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(m, d.X, d.Y, 3, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_natgrad_step(m, d.X, d.Y, c.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+            grad = guard((size_t)odvgp_param_count(m) * sizeof(odvgp_real), 0);
+            CHECK_STATUS(odvgp_elbo(m, d.X, d.Y, c.N, &e, &kl, (odvgp_real *)grad.p, NULL), ODVGP_OK);
+            CHECK(whole(&block) && whole(&grad));
+            /* predictor */
+            bytes = odvgp_predictor_size(m);
+            pred = guard(bytes, offsets[o]);
+            CHECK_STATUS(odvgp_freeze(m, NULL, pred.p, bytes, &p, NULL), ODVGP_OK);
+            CHECK(whole(&pred) && whole(&block));
+            mean = NEW(odvgp_real, c.P * n), var = NEW(odvgp_real, c.P * n), cov = NEW(odvgp_real, c.P * n * n), mean2 = NEW(odvgp_real, c.P * n);
+            for (rows = 1; rows <= n; rows += 5) {
+                bytes = odvgp_predict_scratch(p, rows);
+                scratch = guard(bytes, offsets[o]);
+                CHECK_STATUS(odvgp_predict(p, d.X, n, mean, var, NULL, scratch.p, bytes), ODVGP_OK);
+                CHECK_STATUS(odvgp_predict_logp(p, d.X, d.Y, n, mean2, scratch.p, bytes), ODVGP_OK);
+                CHECK(whole(&scratch));
+                if (rows == n) {
+                    CHECK_STATUS(odvgp_predict_cov(p, d.X, n, mean2, cov, scratch.p, bytes), ODVGP_OK);
+                    CHECK(whole(&scratch));
+                }
+                free(scratch.all);
+            }
+            bytes = odvgp_sample_scratch(p, n);
+            scratch = guard(bytes, offsets[o]);
+            CHECK_STATUS(odvgp_sample(p, d.X, n, 1, 3, cov, scratch.p, bytes), ODVGP_OK);
+            CHECK(whole(&scratch) && whole(&pred));
+            free(scratch.all);
+            /* file */
+            bytes = odvgp_save_size(m, 5);
+            file = guard(bytes, offsets[o]);
+            CHECK_STATUS(odvgp_save(m, NULL, "12345", 5, file.p, bytes - 1, NULL), ODVGP_E_MEMORY);
+            CHECK(untouched(file.p, bytes));
+            CHECK_STATUS(odvgp_save(m, NULL, "12345", 5, file.p, bytes, &info), ODVGP_OK);
+            CHECK(whole(&file) && whole(&block));
+            CHECK_STATUS(odvgp_load_size(file.p, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, &user, &user_bytes, &info), ODVGP_OK);
+            CHECK(user_bytes == 5 && !memcmp(user, "12345", 5));
+            copy = guard(model_bytes, offsets[o]);
+            CHECK_STATUS(odvgp_load(file.p, bytes, NULL, ODVGP_ISA_AUTO, copy.p, model_bytes - 1, &m2, &info), ODVGP_E_MEMORY);
+            CHECK(m2 == NULL && untouched(copy.p, model_bytes));
+            CHECK_STATUS(odvgp_load(file.p, bytes, NULL, ODVGP_ISA_AUTO, copy.p, model_bytes, &m2, &info), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL), ODVGP_OK);
+            CHECK(whole(&copy) && whole(&file));
+            free(copy.all);
+            copy = guard(pred_bytes, offsets[o]);
+            p2 = p;
+            CHECK_STATUS(odvgp_load_predictor(file.p, bytes, copy.p, pred_bytes - 1, &p2, &info), ODVGP_E_MEMORY);
+            CHECK(p2 == p && untouched(copy.p, pred_bytes));
+            CHECK_STATUS(odvgp_load_predictor(file.p, bytes, copy.p, pred_bytes, &p2, &info), ODVGP_OK);
+            CHECK(whole(&copy));
+            bytes = odvgp_predict_scratch(p2, n);
+            scratch = guard(bytes, 0);
+            CHECK_STATUS(odvgp_predict(p2, d.X, n, mean2, NULL, NULL, scratch.p, bytes), ODVGP_OK);
+            CHECK_STATUS(odvgp_predict(p, d.X, n, mean, NULL, NULL, scratch.p, bytes), ODVGP_OK);
+            CHECK_BITS(mean, mean2, (size_t)(c.P * n) * sizeof *mean);
+            free(scratch.all), free(copy.all), free(file.all), free(pred.all), free(block.all), free(grad.all);
+            free(mean), free(var), free(cov), free(mean2);
+            drop(&d);
+        }
+}
+/*  A predictor has no pointers inside: any copy of the block works, wherever it is, and is only read. */
+TEST(predictors_can_be_moved) {
+    odvgp_config c = config(12, 2, 2, 4, 5);
+    made a;
+    size_t bytes, need, shift;
+    unsigned char *block, *copy, *keep;
+    const odvgp_predictor *p, *q;
+    odvgp_real m0[24], v0[24], m1[24], v1[24], c0[288], c1[288];
+    void *scratch;
+    test_seed = 320;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
+    bytes = odvgp_predictor_size(a.m);
+    block = NEW(unsigned char, bytes), copy = NEW(unsigned char, bytes + 64), keep = NEW(unsigned char, bytes + 64);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    need = odvgp_predict_scratch(p, 12);
+    scratch = test_alloc(need);
+    CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_cov(p, a.X, 12, NULL, c0, scratch, need), ODVGP_OK);
+    memset(a.block, 0, a.bytes); /* the model is gone */
+    for (shift = 0; shift <= 64; shift += 8) { /* wherever a real may stand */
+        size_t rest = bytes - (size_t)((const unsigned char *)p - block);
+        memset(copy, 0, bytes + 64);
+        memcpy(copy + shift, p, rest < bytes + 64 - shift ? rest : bytes + 64 - shift);
+        memcpy(keep, copy, bytes + 64);
+        q = (const odvgp_predictor *)(const void *)(copy + shift);
+        CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict_cov(q, a.X, 12, NULL, c1, scratch, need), ODVGP_OK);
+        CHECK_BITS(m0, m1, sizeof m0);
+        CHECK_BITS(v0, v1, sizeof v0);
+        CHECK_BITS(c0, c1, sizeof c0);
+        CHECK_BITS(copy, keep, bytes + 64);
+    }
+    free(block), free(copy), free(keep), free(scratch);
+    drop(&a);
+}
+
+/* ---- allocation ---- */
+
+typedef struct counter {
+    int calls, live, fail_at;
+    size_t bytes;
+} counter;
+static void *counting_alloc(void *user, size_t bytes) {
+    counter *c = (counter *)user;
+    void *p;
+    if (++c->calls == c->fail_at) return NULL;
+    p = malloc(bytes);
+    c->live += p != NULL;
+    c->bytes += bytes;
+    return p;
+}
+static void counting_release(void *user, void *block) {
+    counter *c = (counter *)user;
+    if (block) c->live--;
+    free(block);
+}
+TEST(nothing_is_allocated_after_the_start) {
+    int natgrad, update;
+    for (natgrad = 0; natgrad < 2; natgrad++)
+        for (update = 0; update < 3; update++) {
+            odvgp_config c = config(60, 2, 2, 8, 10);
+            made a;
+            size_t bytes, need, file_bytes;
+            void *block, *scratch, *file, *again;
+            const odvgp_predictor *p;
+            odvgp_model *m2;
+            odvgp_real e, mean[40], var[40], cov[800], f[80], logp[20];
+            ptrdiff_t columns[2] = {1, 3};
+            test_seed = 321;
+            c.natgrad = natgrad;
+            c.update = (odvgp_update)update;
+            a = make(&c);
+            bytes = odvgp_predictor_size(a.m);
+            block = test_alloc(bytes);
+            file_bytes = odvgp_save_size(a.m, 0);
+            file = test_alloc(file_bytes);
+            again = test_alloc(a.bytes);
+            CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+            need = odvgp_sample_scratch(p, 20);
+            scratch = test_alloc(need);
+            allocations = 0;
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 10, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 60, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 60, &e, NULL, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 60, columns, 2, &e, NULL, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_predict(p, a.X, 20, mean, var, NULL, scratch, need), ODVGP_OK);
+            CHECK_STATUS(odvgp_predict_cov(p, a.X, 20, mean, cov, scratch, need), ODVGP_OK);
+            CHECK_STATUS(odvgp_predict_logp(p, a.X, a.Y, 20, logp, scratch, need), ODVGP_OK);
+            CHECK_STATUS(odvgp_sample(p, a.X, 20, 2, 0, f, scratch, need), ODVGP_OK);
+            CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_load(file, file_bytes, NULL, ODVGP_ISA_AUTO, again, a.bytes, &m2, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+            CHECK_INT(allocations, 0);
+            free(block), free(scratch), free(file), free(again);
+            drop(&a);
+        }
+}
+TEST(each_allocation_can_fail) {
+    odvgp_config c = config(20, 2, 1, 4, 5);
+    made a;
+    counter count = {0, 0, 0, 0};
+    odvgp_allocator allocator = {counting_alloc, counting_release, NULL};
+    odvgp_model *m = NULL;
+    odvgp_real mean[20], var[20];
+    int fail_at, total;
+    test_seed = 322;
+    memset(&a, 0, sizeof a);
+    data(&a, 20, 2, 1);
+    allocator.user = &count;
+    /* create */
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_OK);
+    total = count.calls;
+    CHECK(total >= 1 && count.live >= 1);
+    odvgp_model_free(m);
+    CHECK_INT(count.live, 0);
+    for (fail_at = 1; fail_at <= total; fail_at++) {
+        memset(&count, 0, sizeof count);
+        count.fail_at = fail_at;
+        CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_E_MEMORY);
+        CHECK(m == NULL);
+        CHECK_INT(count.live, 0);
+    }
+    /* create with bad data gives its block back */
+    memset(&count, 0, sizeof count);
+    a.X[7] = (odvgp_real)NAN;
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_E_NAN);
+    CHECK(m == NULL);
+    CHECK_INT(count.live, 0);
+    a.X[7] = 0;
+    /* predict_once, with the allocator of its model */
+    memset(&count, 0, sizeof count);
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_OK);
+    count.calls = 0;
+    allocations = 0;
+    CHECK_STATUS(odvgp_predict_once(m, a.X, 20, mean, var, NULL), ODVGP_OK);
+    CHECK_INT(allocations, 0); /* the model's allocator, not malloc */
+    total = count.calls;
+    CHECK(total >= 1);
+    CHECK_INT(count.live, 1);
+    memset(mean, PATTERN, sizeof mean), memset(var, PATTERN, sizeof var);
+    for (fail_at = 1; fail_at <= total; fail_at++) {
+        count.calls = 0;
+        count.fail_at = fail_at;
+        REFUSED(odvgp_predict_once(m, a.X, 20, mean, var, &info), ODVGP_E_MEMORY);
+        CHECK_INT(count.live, 1);
+    }
+    CHECK(untouched(mean, sizeof mean) && untouched(var, sizeof var));
+    count.fail_at = 0;
+    odvgp_model_free(m);
+    CHECK_INT(count.live, 0);
+    /* an allocator that is {0} is malloc */
+    memset(&allocator, 0, sizeof allocator);
+    allocations = 0;
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_OK);
+    CHECK_INT(allocations, 1);
+    odvgp_model_free(m);
+    drop(&a);
+}
+/*  Size arithmetic is exact enough that a model of odvgp_model_size bytes does not grow with N. */
+TEST(memory_does_not_grow_with_the_data) {
+    odvgp_config c = config(100000, 3, 1, 20, 30);
+    size_t small, large;
+    c.batch = 256;
+    CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
+    c.N = 100000000;
+    CHECK_STATUS(odvgp_model_size(&c, &large, NULL), ODVGP_OK);
+    CHECK_INT(large, small);
+}
+
+/* ---- model files ---- */
+
+static void *save(odvgp_model *m, const odvgp_scales *scales, const char *user, size_t *bytes) {
+    void *file;
+    odvgp_info info = no_info();
+    *bytes = odvgp_save_size(m, strlen(user));
+    file = test_alloc(*bytes);
+    memset(file, PATTERN, *bytes);
+    CHECK_SAY(odvgp_save(m, scales, user, strlen(user), file, *bytes, &info) == ODVGP_OK, "save: %s", info.text);
+    return file;
+}
+TEST(training_goes_on_bit_for_bit_after_a_file) {
+    int natgrad, param, coords, update = 0;
+    for (natgrad = 0; natgrad < 2; natgrad++)
+        for (param = 0; param < 3; param++)
+            for (coords = 0; coords < 3; coords++, update++) {
+                odvgp_config c = config(40, 2, 2, 5, coords == 2 && natgrad ? 0 : 6);
+                made a;
+                odvgp_model *b = NULL;
+                size_t bytes, model_bytes, pred_bytes, user_bytes, second_bytes, i;
+                const void *user;
+                void *file, *second, *block, *pred, *scratch;
+                const odvgp_predictor *p, *q;
+                odvgp_real *va, *vb, xm[2] = {1, 2}, ys[2] = {3, 4}, m0[80], m1[80], v0[80], v1[80], e0, e1;
+                odvgp_scales scales = {NULL, NULL, NULL, NULL};
+                odvgp_report r0, r1;
+                odvgp_info info = no_info();
+                unsigned char *shifted;
+                test_seed = 330;
+                scales.x_mean = xm, scales.y_scale = ys;
+                c.natgrad = natgrad;
+                c.param = (odvgp_param)param;
+                c.gamma_coords = (odvgp_gamma_coords)coords;
+                c.gamma_kl = (odvgp_gamma_kl)(update % 2);
+                c.update = (odvgp_update)(update % 3);
+                c.mean_function = (odvgp_mean_function)(update / 2 % 3);
+                c.positive = (odvgp_positive)(update % 2);
+                c.adam_eps_inside = update % 2;
+                c.natgrad_step.kind = ODVGP_LOGLINEAR, c.natgrad_step.start = (odvgp_real)1e-3, c.natgrad_step.steps = 15;
+                c.seed = 77;
+                if (update % 4 == 3) c.kernel = "matern32(1, ard) * rbf(2, dims=1)";
+                a = make(&c);
+                CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
+                CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL), ODVGP_OK);
+                file = save(a.m, &scales, "some words", &bytes);
+                shifted = NEW(unsigned char, bytes + 3); /* a file may stand anywhere */
+                memcpy(shifted + 3, file, bytes);
+                CHECK_SAY(odvgp_load_size(shifted + 3, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text);
+                CHECK(user_bytes == 10 && !memcmp(user, "some words", 10));
+                block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
+                CHECK_SAY(odvgp_load(shifted + 3, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &b, &info) == ODVGP_OK, "%s", info.text);
+                CHECK_SAY(odvgp_load_predictor(shifted + 3, bytes, pred, pred_bytes, &q, &info) == ODVGP_OK, "%s", info.text);
+                memset(shifted, 0, bytes + 3); /* the file is not needed any more */
+                if (!b) continue;
+                CHECK_INT(odvgp_steps_done(b), 11);
+                /* the same model: the same file again */
+                second = save(b, &scales, "some words", &second_bytes);
+                CHECK(second_bytes == bytes && memcmp(second, file, bytes) == 0);
+                /* the predictor is the frozen model */
+                {
+                    size_t n = odvgp_predictor_size(a.m), need;
+                    void *frozen = test_alloc(n);
+                    CHECK_STATUS(odvgp_freeze(a.m, &scales, frozen, n, &p, NULL), ODVGP_OK);
+                    need = odvgp_predict_scratch(p, 40);
+                    scratch = test_alloc(need);
+                    CHECK_STATUS(odvgp_predict(p, a.X, 40, m0, v0, NULL, scratch, need), ODVGP_OK);
+                    CHECK_STATUS(odvgp_predict(q, a.X, 40, m1, v1, NULL, scratch, need), ODVGP_OK);
+                    CHECK_BITS(m0, m1, sizeof m0);
+                    CHECK_BITS(v0, v1, sizeof v0);
+                    free(frozen), free(scratch);
+                }
+                for (i = 0; i < 14; i++) {
+                    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
+                    CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);
+                    CHECK(r0.elbo == r1.elbo && r0.kl == r1.kl && r0.lr == r1.lr && r0.natgrad_step == r1.natgrad_step && r0.step == r1.step);
+                }
+                CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 40, &e0, NULL, NULL, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_elbo(b, a.X, a.Y, 40, &e1, NULL, NULL, NULL), ODVGP_OK);
+                CHECK(e0 == e1);
+                va = all_values(a.m), vb = all_values(b);
+                CHECK_BITS(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va);
+                CHECK(!odvgp_slot_find(b, "kernel.1.variance")->trainable);
+                free(file), free(second), free(block), free(pred), free(va), free(vb), free(shifted);
+                drop(&a);
+            }
+}
+/*  A refusal by all three readers; nothing is written. */
+static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes) {
+    size_t a, b, c;
+    const void *user;
+    odvgp_model *m;
+    const odvgp_predictor *p = NULL;
+    odvgp_info info = no_info();
+    memset(&a, PATTERN, sizeof a), memset(&b, PATTERN, sizeof b), memset(&c, PATTERN, sizeof c), memset(&user, PATTERN, sizeof user);
+    if (odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &a, &b, &user, &c, &info) == ODVGP_OK || !info.text[0]) return 0;
+    if (!untouched(&a, sizeof a) || !untouched(&b, sizeof b) || !untouched(&c, sizeof c) || !untouched(&user, sizeof user)) return 0;
+    if (odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info) == ODVGP_OK || m) return 0;
+    if (odvgp_load_predictor(file, bytes, block, block_bytes, &p, &info) == ODVGP_OK || p) return 0;
+    return 1;
+}
+TEST(damaged_files_are_refused) {
+    odvgp_config c = config(6, 1, 1, 2, 2);
+    made a;
+    size_t bytes, i, wrong = 0, block_bytes;
+    unsigned char *file, *block;
+    test_seed = 331;
+    c.kernel = "rbf";
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+    file = (unsigned char *)save(a.m, NULL, "user", &bytes);
+    block_bytes = a.bytes + odvgp_predictor_size(a.m);
+    block = NEW(unsigned char, block_bytes);
+    memset(block, PATTERN, block_bytes);
+    CHECK(!refused(file, bytes, block, block_bytes)); /* it is a good one */
+    memset(block, PATTERN, block_bytes);
+    for (i = 0; i < bytes; i++) { /* one bit, all bits, of every byte */
+        unsigned char keep = file[i];
+        file[i] = (unsigned char)(keep ^ (1u << test_below(8)));
+        wrong += !refused(file, bytes, block, block_bytes);
+        file[i] = (unsigned char)~keep;
+        wrong += !refused(file, bytes, block, block_bytes);
+        file[i] = keep;
+    }
+    CHECK_SAY(wrong == 0, "%d of %d damaged files are read", (int)wrong, (int)(2 * bytes));
+    for (wrong = 0, i = 0; i < bytes; i++) { /* cut off anywhere; exact blocks, so that a sanitizer sees reads beyond */
+        unsigned char *cut = NEW(unsigned char, i);
+        memcpy(cut, file, i);
+        wrong += !refused(cut, i, block, block_bytes);
+        free(cut);
+    }
+    CHECK_SAY(wrong == 0, "%d of %d truncated files are read", (int)wrong, (int)bytes);
+    {   /* too long; swapped halves; text; empty */
+        unsigned char *other = NEW(unsigned char, bytes + 8);
+        memset(other, 0, bytes + 8);
+        memcpy(other, file, bytes);
+        CHECK(refused(other, bytes + 1, block, block_bytes) && refused(other, bytes + 8, block, block_bytes));
+        memcpy(other, file + bytes / 2, bytes - bytes / 2);
+        memcpy(other + bytes - bytes / 2, file, bytes / 2);
+        CHECK(refused(other, bytes, block, block_bytes));
+        memset(other, 'x', bytes);
+        CHECK(refused(other, bytes, block, block_bytes));
+        CHECK(refused(other, 0, block, block_bytes));
+        REFUSED(odvgp_load_size(NULL, bytes, NULL, ODVGP_ISA_AUTO, &bytes, NULL, NULL, NULL, &info), ODVGP_E_ARG);
+        free(other);
+    }
+    CHECK(untouched(block, block_bytes)); /* no model was begun */
+    REFUSED(odvgp_save(NULL, NULL, NULL, 0, file, bytes, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_save(a.m, NULL, NULL, 0, NULL, bytes, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_save(a.m, NULL, NULL, 4, file, bytes, &info), ODVGP_E_ARG);
+    CHECK(odvgp_save_size(a.m, (size_t)-1) == 0);
+    {
+        odvgp_model *m = NULL;
+        REFUSED(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, NULL, &info), ODVGP_E_ARG);
+        CHECK(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, NULL, block_bytes, &m, NULL) != ODVGP_OK && !m);
+        CHECK(odvgp_load_predictor(file, bytes, NULL, block_bytes, NULL, NULL) != ODVGP_OK);
+    }
+    {   /* another version, another precision: their own status */
+        unsigned char *other = NEW(unsigned char, bytes);
+        uint64_t sum;
+        odvgp_model *m;
+        memcpy(other, file, bytes);
+        other[8]++;
+        sum = odvgp__checksum(other, bytes - 8);
+        for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+        REFUSED(odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+        free(other);
+    }
+    free(file), free(block);
+    drop(&a);
+}
+/*  Files with a right checksum and wrong contents: refused, or read as some model; never a crash, a read beyond, or an endless loop. */
+TEST(forged_files_do_no_harm) {
+    odvgp_config c = config(6, 2, 1, 2, 2);
+    made a;
+    size_t bytes, i;
+    unsigned char *file, *other;
+    int round, read = 0;
+    test_seed = 332;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    other = NEW(unsigned char, bytes);
+    for (round = 0; round < 6000; round++) {
+        size_t model_bytes = 0, pred_bytes = 0;
+        uint64_t sum;
+        int hits = 1 + (int)test_below(2);
+        memcpy(other, file, bytes);
+        while (hits--) { /* mostly in config and kernel, where numbers decide about memory */
+            i = test_below(8) ? (size_t)test_below(bytes < 1500 ? (ptrdiff_t)bytes : 1500) : (size_t)test_below((ptrdiff_t)bytes);
+            if (i >= bytes - 8) i = bytes - 9;
+            other[i] = test_below(2) ? (unsigned char)test_bits() : (unsigned char)test_below(10);
+        }
+        sum = odvgp__checksum(other, bytes - 8);
+        for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+        if (odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, NULL) == ODVGP_OK && model_bytes < 10000000 && pred_bytes < 10000000) {
+            void *block = test_alloc(model_bytes), *pred = test_alloc(pred_bytes);
+            odvgp_model *m;
+            const odvgp_predictor *p;
+            odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
+            if (odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &m, NULL) == ODVGP_OK) {
+                const odvgp_config *cfg = odvgp_model_config(m);
+                read++;
+                if (cfg->D <= 8 && cfg->P <= 8) (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL); /* any status */
+            }
+            if (odvgp_load_predictor(other, bytes, pred, pred_bytes, &p, NULL) == ODVGP_OK && odvgp_predictor_inputs(p) <= 8 && odvgp_predictor_outputs(p) <= 8) {
+                size_t need = odvgp_predict_scratch(p, 2);
+                if (need && need < 10000000) {
+                    void *scratch = test_alloc(need);
+                    (void)odvgp_predict(p, X, 2, mean, NULL, NULL, scratch, need);
+                    free(scratch);
+                }
+            }
+            free(block), free(pred);
+        }
+    }
+    CHECK(read > 100); /* changed numbers are not damage */
+    free(file), free(other);
+    drop(&a);
+}
+TEST(files_on_disk) {
+    odvgp_config c = config(6, 2, 1, 2, 2);
+    made a;
+    size_t bytes, n = 7;
+    unsigned char *file, *back;
+    const char *path = "build/test_robust." PRECISION ".odvgp";
+    FILE *f = fopen(path, "wb");
+    if (!f) path = "test_robust." PRECISION ".odvgp"; /* no build/ where it is run */
+    else fclose(f);
+    test_seed = 333;
+    a = make(&c);
+    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    back = NEW(unsigned char, bytes + 1);
+    memset(back, PATTERN, bytes + 1);
+    CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
+    CHECK_STATUS(odvgp_file_read(path, NULL, 0, &n), ODVGP_OK);
+    CHECK_INT(n, bytes);
+    CHECK_STATUS(odvgp_file_read(path, back, bytes - 1, &n), ODVGP_E_MEMORY);
+    CHECK(untouched(back, bytes + 1));
+    CHECK_STATUS(odvgp_file_read(path, back, bytes, &n), ODVGP_OK);
+    CHECK(memcmp(back, file, bytes) == 0 && back[bytes] == PATTERN);
+    CHECK_STATUS(odvgp_file_write(path, file, bytes / 2), ODVGP_OK); /* replaces what was there */
+    CHECK_STATUS(odvgp_file_read(path, NULL, 0, &n), ODVGP_OK);
+    CHECK_INT(n, bytes / 2);
+    CHECK_STATUS(odvgp_file_write("no/such/folder/file", file, bytes), ODVGP_E_IO);
+    CHECK_STATUS(odvgp_file_read("no/such/folder/file", back, bytes, &n), ODVGP_E_IO);
+    CHECK_STATUS(odvgp_file_write(NULL, file, bytes), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_file_write(path, NULL, bytes), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_file_read(NULL, back, bytes, &n), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_file_read(path, back, bytes, NULL), ODVGP_E_ARG);
+    remove(path);
+    free(file), free(back);
+    drop(&a);
+}
+
+/* ---- awkward, but allowed ---- */
+
+/*  Create, train, predict with defaults: everything finite, variances never negative, the bound no lower than at the start. Gives the root mean
+    square error over the targets' standard deviation, at the training rows. */
+static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg, const odvgp_real *X, const odvgp_real *Y, int steps, const char *kernel, odvgp_events *events) {
+    odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
+    odvgp_model *m = NULL;
+    odvgp_real *mean = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N), *v, e, e0 = 0;
+    ptrdiff_t i, p;
+    double error = 0, spread = 0;
+    odvgp_status s;
+    c.lr.end = (odvgp_real)0.01;
+    c.natgrad_step.end = (odvgp_real)0.1;
+    if (kernel) c.kernel = kernel;
+    s = odvgp_model_create(&m, &c, X, Y, NULL);
+    CHECK_SAY(s == ODVGP_OK, "%s: create: %s", words, odvgp_status_text(s));
+    if (m) {
+        s = odvgp_elbo(m, X, Y, N, &e0, NULL, NULL, NULL);
+        CHECK_SAY(s == ODVGP_OK && all_finite(&e0, 1), "%s: elbo: %s, %g", words, odvgp_status_text(s), (double)e0);
+        s = odvgp_fit(m, X, Y, steps, NULL, NULL);
+        CHECK_SAY(s == ODVGP_OK, "%s: fit: %s", words, odvgp_status_text(s));
+        s = odvgp_elbo(m, X, Y, N, &e, NULL, NULL, NULL);
+        CHECK_SAY(s == ODVGP_OK && all_finite(&e, 1), "%s: elbo: %s, %g", words, odvgp_status_text(s), (double)e);
+        CHECK_SAY((double)e >= (double)e0, "%s, %ld gamma: the bound falls from %.6g to %.6g", words, (long)Mg, (double)e0, (double)e);
+        s = odvgp_predict_once(m, X, N, mean, var, NULL);
+        CHECK_SAY(s == ODVGP_OK, "%s: predict: %s", words, odvgp_status_text(s));
+        CHECK_SAY(all_finite(mean, P * N) && all_finite(var, P * N), "%s: a prediction is not finite", words);
+        for (i = 0; i < P * N; i++) CHECK_SAY(var[i] >= 0, "%s: variance %g", words, (double)var[i]);
+        v = all_values(m);
+        CHECK_SAY(all_finite(v, odvgp_param_count(m)), "%s: a parameter is not finite", words);
+        free(v);
+        if (events) *events = odvgp_model_events(m);
+        odvgp_model_free(m);
+        for (p = 0; p < P; p++) {
+            double average = 0;
+            for (i = 0; i < N; i++) average += (double)Y[i * P + p] / (double)N;
+            for (i = 0; i < N; i++) {
+                error += ((double)Y[i * P + p] - (double)mean[p * N + i]) * ((double)Y[i * P + p] - (double)mean[p * N + i]);
+                spread += ((double)Y[i * P + p] - average) * ((double)Y[i * P + p] - average);
+            }
+        }
+    }
+    free(mean), free(var);
+    return spread > 0 ? sqrt(error / spread) : 0;
+}
+TEST(awkward_data_work) {
+    enum { N = 60, D = 3 };
+    odvgp_real X[N * D], Y[N], Z[N * D], W[N], wide_X[40 * 200];
+    double plain, e;
+    odvgp_events events;
+    int i, mg;
+    test_seed = 340;
+    for (i = 0; i < N; i++) {
+        int d;
+        for (d = 0; d < D; d++) X[i * D + d] = (odvgp_real)test_between(-2, 2);
+        Y[i] = (odvgp_real)(2 * sin(1.2 * (double)X[i * D]) + (double)X[i * D + 1] + 0.05 * test_normal());
+    }
+    for (mg = 0; mg <= 12; mg += 12) {
+        plain = works("plain", N, D, 1, 15, mg, X, Y, 300, NULL, &events);
+        CHECK_SAY(plain < 0.5, "plain: error %.3g of the spread", plain);
+        CHECK(events.jitter_raised == 0 && events.step_undone == 0);
+        memcpy(Z, X, sizeof X);
+        for (i = 0; i < N; i++) Z[i * D + 2] = (odvgp_real)3.25;
+        e = works("a constant column", N, D, 1, 15, mg, Z, Y, 300, NULL, NULL);
+        CHECK_SAY(e < 0.5, "a constant column: %.3g", e);
+        for (i = 0; i < N; i++) Z[i * D + 2] = X[i * D];
+        e = works("a column twice", N, D, 1, 15, mg, Z, Y, 300, NULL, NULL);
+        CHECK_SAY(e < 0.5, "a column twice: %.3g", e);
+        for (i = 0; i < N * D; i++) Z[i] = X[i % (10 * D)];
+        for (i = 0; i < N; i++) W[i] = Y[i % 10];
+        e = works("ten rows six times each", N, D, 1, 15, mg, Z, W, 300, NULL, NULL); /* more inducing points than distinct rows */
+        CHECK_SAY(e < 0.6, "repeated rows: %.3g", e);
+        for (i = 0; i < N * D; i++) Z[i] = (odvgp_real)(i % D);
+        works("all rows equal", N, D, 1, 15, mg, Z, Y, 100, NULL, &events);
+        for (i = 0; i < N; i++) W[i] = (odvgp_real)-4.5;
+        works("all targets equal", N, D, 1, 15, mg, X, W, 100, NULL, NULL);
+        works("all rows and all targets equal", N, D, 1, 15, mg, Z, W, 100, NULL, NULL);
+        for (i = 0; i < N; i++) W[i] = 0;
+        works("all targets 0", N, D, 1, 15, mg, X, W, 100, NULL, NULL);
+        for (i = 0; i < N; i++) W[i] = (odvgp_real)(1e-9 * (double)Y[i]);
+        e = works("targets of size 1e-9", N, D, 1, 15, mg, X, W, 300, NULL, NULL);
+        CHECK_SAY(e < 0.6, "targets of size 1e-9: error %.3g of the spread", e);
+        for (i = 0; i < N; i++) W[i] = (odvgp_real)(1e9 * (double)Y[i]);
+        e = works("targets of size 1e9", N, D, 1, 15, mg, X, W, 300, NULL, NULL);
+        CHECK_SAY(e < 0.6, "targets of size 1e9: error %.3g of the spread", e);
+        for (i = 0; i < N; i++) {
+            Z[i * D] = (odvgp_real)(1e-12 * (double)X[i * D]);
+            Z[i * D + 1] = (odvgp_real)(1e12 * (double)X[i * D + 1]);
+            Z[i * D + 2] = X[i * D + 2];
+        }
+        works("columns of size 1e-12, 1e12 and 1", N, D, 1, 15, mg, Z, Y, 100, NULL, NULL);
+        works("the same, a lengthscale each", N, D, 1, 15, mg, Z, Y, 100, "matern52(ard)", NULL);
+        works("the same, a kernel each", N, D, 1, 15, mg, Z, Y, 100, "rbf(dims=0) + rbf(dims=1)", NULL);
+        works("2 rows", 2, D, 1, 1, 0, X, Y, 50, NULL, NULL);
+        works("2 rows, 2 points", 2, D, 1, 2, mg, X, Y, 50, NULL, NULL);
+        works("2 rows, 5 points", 2, D, 1, 5, mg, X, Y, 50, NULL, NULL);
+        works("1 row", 1, D, 1, 1, mg, X, Y, 50, NULL, NULL);
+        works("1 row, 3 points", 1, D, 1, 3, mg, X, Y, 50, NULL, NULL);
+        works("as many points as rows", N, D, 1, N, mg, X, Y, 50, NULL, NULL);
+        works("1 point", N, D, 1, 1, mg, X, Y, 50, NULL, NULL);
+        works("a lengthscale far too large", N, D, 1, 15, mg, X, Y, 50, "rbf(1e6)", &events);
+        works("a lengthscale far too small", N, D, 1, 15, mg, X, Y, 50, "rbf(1e-6)", NULL);
+        works("a tiny variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e-12)", NULL);
+        works("a huge variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e12)", NULL);
+        for (i = 0; i < 40 * 200; i++) wide_X[i] = (odvgp_real)test_between(-1, 1);
+        works("200 columns, 40 rows", 40, 200, 1, 10, mg, wide_X, Y, 50, NULL, NULL);
+        works("20 outputs", 10, 2, 6, 4, mg, X, Y, 50, NULL, NULL);
+    }
+}
+/*  Far from the origin distances keep their digits: the predictions of shifted inputs are those of the inputs. Shifts are powers of two and
+    inputs multiples of 2^-10 (2^-6 in float), so that the shift itself rounds nothing. */
+TEST(inputs_far_from_the_origin) {
+    enum { N = 40 };
+    odvgp_real X[N * 2], S[N * 2], Y[N], m0[N], v0[N], m1[N], v1[N], e0, e1, *g0, *g1, *z;
+    const double grid = BY_PRECISION(1024.0, 64.0), shift = BY_PRECISION(1048576.0, 65536.0);
+    odvgp_config c = config(N, 2, 1, 8, 10);
+    odvgp_model *a, *b;
+    int i;
+    ptrdiff_t n;
+    test_seed = 341;
+    for (i = 0; i < N * 2; i++) {
+        X[i] = (odvgp_real)(floor(test_between(-2, 2) * grid) / grid);
+        S[i] = (odvgp_real)((double)X[i] + shift);
+    }
+    for (i = 0; i < N; i++) Y[i] = (odvgp_real)(sin(2 * (double)X[2 * i]) + 0.1 * test_normal());
+    CHECK_STATUS(odvgp_model_create(&a, &c, X, Y, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&b, &c, S, Y, NULL), ODVGP_OK);
+    /* the same inducing points, on the grid */
+    for (n = 0; n < 2; n++) {
+        const char *name = n ? "Z_gamma" : "Z_beta";
+        ptrdiff_t count = odvgp_slot_find(a, name)->count;
+        z = NEW(odvgp_real, count);
+        for (i = 0; i < count; i++) z[i] = X[i + 3];
+        CHECK_STATUS(odvgp_set(a, name, z, count, NULL), ODVGP_OK);
+        for (i = 0; i < count; i++) z[i] = S[i + 3];
+        CHECK_STATUS(odvgp_set(b, name, z, count, NULL), ODVGP_OK);
+        free(z);
+    }
+    for (i = 0; i < 3; i++) {
+        CHECK_STATUS(odvgp_natgrad_step(a, X, Y, N, 1, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_natgrad_step(b, S, Y, N, 1, NULL, NULL), ODVGP_OK);
+    }
+    n = odvgp_param_count(a);
+    g0 = NEW(odvgp_real, n), g1 = NEW(odvgp_real, n);
+    CHECK_STATUS(odvgp_elbo(a, X, Y, N, &e0, NULL, g0, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_elbo(b, S, Y, N, &e1, NULL, g1, NULL), ODVGP_OK);
+    CHECK_NEAR(e1, e0, BY_PRECISION(1e-8, 1e-2) * fabs((double)e0));
+    CHECK_SAY(test_max_diff(g0, g1, n) <= BY_PRECISION(1e-7, 2e-2) * test_max_abs(g0, n), "gradients differ by %.3g of %.3g", test_max_diff(g0, g1, n), test_max_abs(g0, n));
+    CHECK_STATUS(odvgp_predict_once(a, X, N, m0, v0, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(b, S, N, m1, v1, NULL), ODVGP_OK);
+    CHECK_SAY(test_max_diff(m0, m1, N) <= BY_PRECISION(1e-8, 1e-2), "means differ by %.3g", test_max_diff(m0, m1, N));
+    CHECK_SAY(test_max_diff(v0, v1, N) <= BY_PRECISION(1e-8, 1e-2), "variances differ by %.3g", test_max_diff(v0, v1, N));
+    odvgp_model_free(a);
+    odvgp_model_free(b);
+    free(g0), free(g1);
+    /* and with everything by itself */
+    for (i = 0; i < N * 2; i++) S[i] = (odvgp_real)((double)X[i] + 1e6);
+    works("inputs around 1e6", N, 2, 1, 8, 10, S, Y, 100, NULL, NULL);
+    for (i = 0; i < N * 2; i++) S[i] = (odvgp_real)(1e6 * (double)X[i]);
+    CHECK(works("inputs of size 1e6", N, 2, 1, 8, 10, S, Y, 300, NULL, NULL) < 0.95); /* steps are too short for these units, but it learns */
+}
+
+/* ---- events ---- */
+
+/*  Repeated inducing points and no jitter: Kb is singular. The jitter is raised, and the event says where and why. */
+TEST(repeated_inducing_points_raise_the_jitter) {
+    odvgp_config c = config(20, 2, 1, 5, 0);
+    made a;
+    odvgp_real z[10], e, *grad, first;
+    odvgp_events events;
+    odvgp_info info = no_info();
+    int i;
+    double high;
+    test_seed = 350;
+    c.jitter = c.jitter_rel = 0;
+    a = make(&c);
+    CHECK_INT(odvgp_model_events(a.m).jitter_raised, 0);
+    for (i = 0; i < 10; i++) z[i] = (odvgp_real)(i < 6 ? i % 5 * 0.5 - 1 : 0.3 * i);
+    z[6] = z[2], z[7] = z[3]; /* point 3 is point 1 */
+    CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
+    grad = NEW(odvgp_real, odvgp_param_count(a.m));
+    CHECK_SAY(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, grad, &info) == ODVGP_OK, "%s", info.text);
+    CHECK(all_finite(&e, 1) && all_finite(grad, odvgp_param_count(a.m)));
+    events = odvgp_model_events(a.m);
+    CHECK(events.jitter_raised >= 1);
+    CHECK(events.matrix && !strcmp(events.matrix, "Kb"));
+    CHECK_INT(events.pivot, 3);
+    CHECK(!(events.pivot_value > 1e-6));
+    CHECK_SAY(events.cause && strstr(events.cause, "repeated inducing points"), "cause: %s", events.cause ? events.cause : "none");
+    CHECK(events.jitter > 0 && events.jitter <= 0.011 * 1.5);
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &first, NULL, NULL, NULL), ODVGP_OK); /* the raised value is a state: the same bound again */
+    CHECK(first == e);
+    CHECK_INT(odvgp_model_events(a.m).jitter_raised, events.jitter_raised);
+    /* frozen there: a tenth of the jitter after 100 clean steps */
+    CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+    for (i = 0; i < 5; i++) z[2 * i] += (odvgp_real)(0.7 * i); /* now apart, so that it may fall */
+    CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    high = odvgp_model_events(a.m).jitter;
+    CHECK_NEAR(high, events.jitter, 1e-6 * high);
+    for (i = 0; i < 97; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    CHECK_NEAR(odvgp_model_events(a.m).jitter, high, 1e-6 * high);
+    for (i = 0; i < 10; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK); /* evaluate again */
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    CHECK_SAY(odvgp_model_events(a.m).jitter <= 0.11 * high, "jitter %.3g after 100 steps, %.3g before", odvgp_model_events(a.m).jitter, high);
+    free(grad);
+    drop(&a);
+}
+TEST(causes_are_told) {
+    static const struct { const char *words, *kernel; int points; } list[] = {
+        {"constant columns", "rbf", 0}, {"lengthscale far larger", "rbf(1e6)", 1}, {"nearly coincide", "rbf", 2}, {"repeated", "matern12", 3}};
+    int k, i;
+    for (k = 0; k < 4; k++) {
+        odvgp_config c = config(10, 2, 1, 20, 0);
+        odvgp_real z[40], e;
+        odvgp_events events;
+        made a;
+        test_seed = 351;
+        c.jitter = c.jitter_rel = 0;
+        c.kernel = list[k].kernel;
+        a = make(&c);
+        for (i = 0; i < 40; i++) z[i] = list[k].points == 0 ? 1 : (odvgp_real)(i * 0.37);
+        for (i = 20; i < 40; i++) { /* ten points near the others, or on them */
+            if (list[k].points == 2) z[i] = (odvgp_real)((double)z[i - 20] + BY_PRECISION(1e-9, 1e-5) * i);
+            if (list[k].points == 3) z[i] = z[i - 20];
+        }
+        CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 40, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &e, NULL, NULL, NULL), ODVGP_OK);
+        events = odvgp_model_events(a.m);
+        CHECK_SAY(events.jitter_raised > 0 && events.cause && strstr(events.cause, list[k].words), "%s: %d events, cause \"%s\"", list[k].words, (int)events.jitter_raised, events.cause ? events.cause : "none");
+        drop(&a);
+    }
+}
+/*  Past the limit: refused with matrix and pivot, the values stay, and better values make it work again. */
+TEST(past_the_largest_jitter) {
+    odvgp_config c = config(20, 2, 1, 5, 6);
+    made a;
+    odvgp_real z[10], *good_z, e, kl, grad[200], mean[20];
+    int i;
+    ptrdiff_t steps;
+    test_seed = 352;
+    c.jitter = c.jitter_rel = c.jitter_max = 0;
+    c.kernel = "matern12";
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+    steps = odvgp_steps_done(a.m);
+    good_z = all_values(a.m);
+    for (i = 0; i < 10; i++) z[i] = 1;
+    CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
+    memset(&e, PATTERN, sizeof e), memset(&kl, PATTERN, sizeof kl), memset(grad, PATTERN, sizeof grad), memset(mean, PATTERN, sizeof mean);
+    {
+        odvgp_info info = no_info();
+        CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, &kl, grad, &info), ODVGP_E_NOT_PD);
+        CHECK(info.what && !strcmp(info.what, "Kb"));
+        CHECK(info.row >= 1 && info.row < 5); /* where rounding left nothing */
+        CHECK(strstr(info.text, "Kb") != NULL);
+    }
+    REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, &info), ODVGP_E_NOT_PD);
+    REFUSED(odvgp_predict_once(a.m, a.X, 20, mean, NULL, &info), ODVGP_E_NOT_PD);
+    {
+        size_t n = odvgp_save_size(a.m, 0);
+        unsigned char *file = NEW(unsigned char, n);
+        memset(file, PATTERN, n);
+        REFUSED(odvgp_save(a.m, NULL, NULL, 0, file, n, &info), ODVGP_E_NOT_PD);
+        CHECK(untouched(file, n));
+        free(file);
+    }
+    REFUSED(odvgp_step(a.m, a.X, a.Y, NULL, &info), ODVGP_E_NOT_PD); /* the caller set these values: there is nothing to go back to */
+    CHECK_INT(odvgp_steps_done(a.m), steps);
+    CHECK(untouched(&e, sizeof e) && untouched(&kl, sizeof kl) && untouched(grad, sizeof grad) && untouched(mean, sizeof mean));
+    CHECK_STATUS(odvgp_set(a.m, "Z_beta", good_z + odvgp_slot_find(a.m, "Z_beta")->offset, 10, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 20, mean, NULL, NULL), ODVGP_OK);
+    free(good_z);
+    drop(&a);
+}
+/*  Steps that lead out of all bounds are taken back: training never leaves a broken model. */
+TEST(wild_steps_are_undone) {
+    static const double rates[] = {0.5, 10, 1e3, 1e6};
+    int r, natgrad, positive, undone = 0;
+    for (r = 0; r < 4; r++)
+        for (natgrad = 0; natgrad < 2; natgrad++)
+            for (positive = 0; positive < 2; positive++) {
+                odvgp_config c = config(30, 2, 1, 5, 6);
+                made a;
+                odvgp_real *v, e, mean[30], var[30];
+                odvgp_status s = ODVGP_OK;
+                int i;
+                test_seed = 353;
+                c.lr.end = (odvgp_real)rates[r];
+                c.natgrad = natgrad;
+                c.positive = (odvgp_positive)positive;
+                c.natgrad_step.end = 1;
+                a = make(&c);
+                for (i = 0; i < 120 && s == ODVGP_OK; i++) {
+                    odvgp_report report;
+                    s = odvgp_step(a.m, a.X, a.Y, &report, NULL);
+                    /* refused only where even the last good parameters cannot be evaluated on these rows: a noise of 1e-300, say */
+                    CHECK_SAY(s == ODVGP_OK || (s == ODVGP_E_NAN && rates[r] >= 10), "rate %g natgrad %d: step %d: %s", rates[r], natgrad, i, odvgp_status_text(s));
+                    if (s == ODVGP_OK) CHECK(all_finite(&report.elbo, 1) && all_finite(&report.kl, 1));
+                }
+                v = all_values(a.m);
+                CHECK_SAY(all_finite(v, odvgp_param_count(a.m)), "rate %g natgrad %d positive %d: a parameter is not finite", rates[r], natgrad, positive);
+                s = odvgp_elbo(a.m, a.X, a.Y, 30, &e, NULL, NULL, NULL);
+                CHECK_SAY(s == ODVGP_OK && all_finite(&e, 1), "rate %g natgrad %d positive %d: bound: %s", rates[r], natgrad, positive, odvgp_status_text(s));
+                s = odvgp_predict_once(a.m, a.X, 30, mean, var, NULL);
+                CHECK_SAY(s == ODVGP_OK && all_finite(mean, 30) && all_finite(var, 30), "rate %g natgrad %d positive %d: predictions: %s", rates[r], natgrad, positive, odvgp_status_text(s));
+                undone += odvgp_model_events(a.m).step_undone > 0;
+                free(v);
+                drop(&a);
+            }
+    CHECK(undone > 0); /* it did come to that */
+    test_note("%d of 16 runs took steps back", undone);
+}
+/*  eps = 0 is allowed; a gradient that is 0 then moves nothing, and makes no 0/0. */
+TEST(adam_without_eps) {
+    odvgp_config c = config(20, 2, 1, 4, 3);
+    made a;
+    odvgp_real *v;
+    test_seed = 354;
+    c.natgrad = 0;
+    c.adam_eps = 0;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+    v = all_values(a.m);
+    CHECK(all_finite(v, odvgp_param_count(a.m)));
+    CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+    free(v);
+    drop(&a);
+}
+
+/* ---- variances ---- */
+
+/*  Where k - |A|^2 is nothing but rounding: at the inducing points, with little jitter, with lengthscales that make Kb nearly singular. */
+TEST(variances_are_never_negative) {
+    static const char *const lists[] = {"rbf(0.3)", "rbf(3)", "rbf(30)", "matern12(100)", "matern52(10) + rbf(20)", "rbf(2, variance=1e8)", "rbf(2, variance=1e-8)"};
+    int k, mg, sharp;
+    for (k = 0; k < 7; k++)
+        for (mg = 0; mg < 10; mg += 9)
+            for (sharp = 0; sharp < 2; sharp++) {
+                odvgp_config c = config(40, 1, 2, 20, mg);
+                made a;
+                odvgp_real *var = NEW(odvgp_real, 2 * 100), *var_y = NEW(odvgp_real, 2 * 100), *cov = NEW(odvgp_real, 2 * 100 * 100), X[100], *z, small = (odvgp_real)1e-10;
+                const odvgp_predictor *p;
+                size_t bytes, need;
+                void *block, *scratch;
+                ptrdiff_t i, bad = 0;
+                test_seed = 360;
+                c.kernel = lists[k];
+                c.jitter = (odvgp_real)1e-14;
+                c.jitter_rel = 0;
+                a = make(&c);
+                if (sharp) { /* a posterior with next to no variance of its own */
+                    z = NEW(odvgp_real, 2 * 400);
+                    for (i = 0; i < 800; i++) z[i] = i % 400 % 21 == 0 ? small : 0;
+                    CHECK_STATUS(odvgp_set(a.m, "q_sqrt", z, 800, NULL), ODVGP_OK);
+                    free(z);
+                }
+                z = NEW(odvgp_real, 20);
+                CHECK_STATUS(odvgp_get(a.m, "Z_beta", z, 20), ODVGP_OK);
+                for (i = 0; i < 100; i++) X[i] = i < 20 ? z[i] : i < 40 ? (odvgp_real)((double)z[i - 20] + 1e-9) : (odvgp_real)(-3 + 0.06 * (double)(i - 40));
+                bytes = odvgp_predictor_size(a.m);
+                block = test_alloc(bytes);
+                CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+                need = odvgp_predict_scratch(p, 100);
+                scratch = test_alloc(need);
+                CHECK_STATUS(odvgp_predict(p, X, 100, NULL, var, var_y, scratch, need), ODVGP_OK);
+                CHECK_STATUS(odvgp_predict_cov(p, X, 100, NULL, cov, scratch, need), ODVGP_OK);
+                for (i = 0; i < 200; i++) bad += !(var[i] >= 0) + !(var_y[i] >= (odvgp_real)0.1) + !(cov[i * 100 + i % 100] >= 0);
+                CHECK_SAY(bad == 0, "%s: %d negative variances", lists[k], (int)bad);
+                CHECK_STATUS(odvgp_predict(p, X, 3, NULL, var, var_y, scratch, need), ODVGP_OK); /* one row at a time */
+                for (i = 0; i < 6; i++) CHECK(var[i] >= 0 && var_y[i] >= (odvgp_real)0.1);
+                free(block), free(scratch), free(var), free(var_y), free(cov), free(z);
+                drop(&a);
+            }
+}
+/*  Inducing points that stand on data rows, for each kernel: value and gradient are finite. */
+TEST(coincident_points_have_gradients) {
+    static const char *const lists[] = {"rbf", "matern12", "matern32", "matern52", "matern12(1, ard)", "matern12 * matern32 + rbf"};
+    int k;
+    for (k = 0; k < 6; k++) {
+        odvgp_config c = config(20, 2, 1, 6, 5);
+        made a;
+        odvgp_real e, *grad;
+        odvgp_info info = no_info();
+        test_seed = 361;
+        c.kernel = lists[k];
+        a = make(&c);
+        CHECK_STATUS(odvgp_set(a.m, "Z_beta", a.X, 12, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_set(a.m, "Z_gamma", a.X + 8, 10, NULL), ODVGP_OK); /* beta and gamma share points, too */
+        grad = NEW(odvgp_real, odvgp_param_count(a.m));
+        CHECK_SAY(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, grad, &info) == ODVGP_OK, "%s: %s", lists[k], info.text);
+        CHECK_SAY(all_finite(&e, 1) && all_finite(grad, odvgp_param_count(a.m)), "%s: not finite", lists[k]);
+        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 30, NULL, NULL), ODVGP_OK);
+        free(grad);
+        drop(&a);
+    }
+}
+
+int main(int argc, char **argv) {
+    test_begin(argc, argv);
+    RUN(bad_configs_are_refused);
+    RUN(bad_kernel_expressions_are_refused);
+    RUN(kernel_text_can_be_read_back);
+    RUN(bad_arguments_are_refused);
+    RUN(bad_arguments_of_predictions_are_refused);
+    RUN(bad_data_are_refused);
+    RUN(exact_blocks_at_any_alignment);
+    RUN(predictors_can_be_moved);
+    RUN(nothing_is_allocated_after_the_start);
+    RUN(each_allocation_can_fail);
+    RUN(memory_does_not_grow_with_the_data);
+    RUN(training_goes_on_bit_for_bit_after_a_file);
+    RUN(damaged_files_are_refused);
+    RUN(forged_files_do_no_harm);
+    RUN(files_on_disk);
+    RUN(awkward_data_work);
+    RUN(inputs_far_from_the_origin);
+    RUN(repeated_inducing_points_raise_the_jitter);
+    RUN(causes_are_told);
+    RUN(past_the_largest_jitter);
+    RUN(wild_steps_are_undone);
+    RUN(adam_without_eps);
+    RUN(variances_are_never_negative);
+    RUN(coincident_points_have_gradients);
+    return test_end();
+}

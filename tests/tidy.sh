@@ -1,0 +1,33 @@
+#!/bin/sh
+# tidy.sh CLANG-TIDY CPPCHECK FILE...   clang-tidy (with .clang-tidy) and cppcheck on the header itself, in both precisions, and on
+# the given files. The files include the header's implementation, which is looked at only once, as itself.
+tidy=$1 cppcheck=$2
+shift 2
+log=${TMPDIR:-/tmp}/odvgp-tidy.$$
+trap 'rm -f "$log"' EXIT
+passed=0 failed=0
+check() { # name, command...
+    name=$1
+    shift
+    if "$@" >"$log" 2>/dev/null; then
+        echo "ok    $name"
+        passed=$((passed + 1))
+    else
+        grep -vE '^(Checking|[0-9]+ warnings)' "$log" | head -n 60
+        echo "FAIL  $name"
+        failed=$((failed + 1))
+    fi
+}
+flags="-std=c99 -I. -Iexamples -DODVGP_USE_PTHREADS"
+for real in "" -DODVGP_FLOAT; do
+    check "clang-tidy odvgp.h $real" "$tidy" --quiet odvgp.h -- -x c $flags -DODVGP_IMPLEMENTATION $real
+    check "cppcheck odvgp.h $real" "$cppcheck" --quiet --language=c --std=c99 --enable=warning,performance,portability --inline-suppr \
+        --suppress=missingIncludeSystem --error-exitcode=1 -DODVGP_IMPLEMENTATION -DODVGP_USE_PTHREADS -D__x86_64__ -D__GNUC__=12 $real odvgp.h
+done
+for file in "$@"; do
+    check "clang-tidy $file" "$tidy" --quiet "$file" -- $flags
+    check "cppcheck $file" "$cppcheck" --quiet --std=c99 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+        --suppress=missingIncludeSystem --suppress='*:odvgp.h' -D__GNUC__=12 -D__x86_64__ "$file"
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,278 @@
+#!/bin/sh
+# Tests of the command-line tool:  sh tests/tool.sh build/odvgp
+# Makes its own data in a temporary folder, prints a line per check and `N passed, N failed`, and fails if a check does.
+LC_ALL=C
+export LC_ALL
+unset CDPATH
+[ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: sh tests/tool.sh PROGRAM" >&2; exit 2; }
+tool=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+mkdir "$folder/work" && cd "$folder/work" || exit 2
+passed=0
+failed=0
+exec 3>&1
+
+# check NAME COMMAND...: one line; the check holds if the command succeeds.
+check() {
+    name=$1
+    shift
+    if "$@" >/dev/null 2>&1; then
+        passed=$((passed + 1))
+        echo "ok    $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL  $name"
+    fi
+}
+
+# The value of a key of the JSON object in a file.
+value() { sed -n 's/.*"'"$2"'": \("[^"]*"\|[^,}]*\).*/\1/p' "$1" | tr -d '"'; }
+
+# True if the awk condition holds.
+holds() { awk "BEGIN { exit !($1) }"; }
+
+# train ARGUMENTS...: a short training.
+train() { "$tool" train --iters 30 --quiet --threads 1 "$@"; }
+fit() { train "$@" >/dev/null; }
+
+# refuses TEXT ARGUMENTS...: exit code 2, nothing on stdout, one line on stderr that holds TEXT, no new file.
+refuses() {
+    text=$1
+    shift
+    before=$(ls -a)
+    "$tool" "$@" >"$folder/out" 2>"$folder/err"
+    code=$?
+    [ $code -eq 2 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -qF -e "$text" "$folder/err" &&
+        [ "$(ls -a)" = "$before" ] && return 0
+    echo "      code $code: $(cat "$folder/err")" >&3
+    return 1
+}
+
+# ---- data: y = sin(3 a) + b^2 / 4 + small noise, 200 rows; the same with text, masks, many targets ----
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }    # the same in every awk
+    BEGIN { seed = 1; for (i = 0; i < 200; i++) { a = 2 * uniform() - 1; b = 4 * uniform() - 2
+    printf "%.6f,%.6f,%.6f\n", a, b, sin(3 * a) + b * b / 4 + 0.05 * (uniform() - 0.5) } }' >plain.csv
+{ echo "a,b,y"; cat plain.csv; } >named.csv
+awk -F, 'BEGIN { OFS = "," } { c = NR % 3 == 0 ? "red" : NR % 3 == 1 ? "green" : "blue"; s = NR % 2 ? "low" : "high";
+    print $1, c, s, $2, $3 + (c == "red") }' plain.csv >rows
+{ echo 'a,colour,"size, of it",b,y'; sed 's/,red,/,"red",/' rows; } >text.csv
+awk 'NR % 5 == 0 { print "0,1"; next } { print "1,0" }' plain.csv >mask.csv
+awk -F, 'BEGIN { OFS = "," } { print $0, 2 * $1 - $2 }' plain.csv >two.csv
+
+# ---- training, metrics, prediction ----
+train --data named.csv --test-mask mask.csv:1 --iters 300 --lr 0.03 --natgrad-step 0.1 --model m.odvgp --json --trace trace.csv --plot curves.svg >out.json 2>err.txt
+check "train: exit code 0" test $? -eq 0
+check "train: one JSON object in one line" test "$(wc -l <out.json)" -eq 1
+check "train: quiet is quiet" test ! -s err.txt
+for key in dataset n_train n_test d basis natgrad beta gamma iters seconds ms_per_iter elbo rmse mae loglik rmse_raw loglik_raw; do
+    check "train: JSON has $key" test -n "$(value out.json $key)"
+done
+check "train: sizes" test "$(value out.json n_train) $(value out.json n_test) $(value out.json d) $(value out.json dataset)" = "160 40 2 named"
+check "train: defaults shrink to the data" test "$(value out.json beta) $(value out.json gamma) $(value out.json iters)" = "80 80 300"
+check "train: learns" holds "$(value out.json rmse) < 0.15 && $(value out.json loglik) > 0"
+check "train: raw metrics are in units of the target" holds "$(value out.json rmse_raw) < $(value out.json rmse) && $(value out.json loglik_raw) > $(value out.json loglik)"
+check "trace: header" grep -q '^step,seconds,elbo,test_rmse,test_loglik,noise_variance,jitter' trace.csv
+check "trace: rows end with the last step" holds "$(tail -n 1 trace.csv | cut -d, -f1) == 300 && $(wc -l <trace.csv) >= 3"
+check "plot: a picture" grep -q '</svg>' curves.svg
+check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
+
+"$tool" predict --model m.odvgp --data named.csv --out pred.csv --json >pred.json 2>err.txt
+check "predict: exit code 0" test $? -eq 0
+check "predict: header" test "$(head -n 1 pred.csv)" = "mean,sd_f,sd_y"
+check "predict: a row per row" test "$(wc -l <pred.csv)" -eq 201
+check "predict: metrics with the target there" holds "$(value pred.json rmse) < 0.15 && $(value pred.json n_test) == 200"
+check "predict: mean near the target, sd_y above sd_f" awk -F, 'NR == FNR { y[FNR] = $3; next }
+    FNR > 1 { d = $1 - y[FNR]; s += d * d; if (!($3 > $2 && $2 >= 0)) exit 1 } END { exit !(s / 200 < 0.01) }' named.csv pred.csv
+"$tool" predict --model m.odvgp --data named.csv >pred2.csv 2>err.txt
+check "predict: to stdout the same" cmp pred.csv pred2.csv
+check "predict: metrics to stderr then" grep -q rmse err.txt
+cut -d, -f1,2 plain.csv >inputs.csv
+"$tool" predict --model m.odvgp --data inputs.csv >pred2.csv
+check "predict: by position, without target" cmp pred.csv pred2.csv
+awk -F, 'BEGIN { OFS = ";" } { print $2, "x", $1 }' named.csv | sed '1s/x/other/' | "$tool" predict --model m.odvgp --data - >pred2.csv
+check "predict: by name, other order, semicolons, from stdin" cmp pred.csv pred2.csv
+sed 's/$/\r/' named.csv | { printf '\357\273\277'; cat; printf '\r\n\n'; } >crlf.csv
+rm pred2.csv
+"$tool" predict --model m.odvgp --data crlf.csv --out pred2.csv >/dev/null
+check "predict: CRLF, byte order mark, empty lines at the end" cmp pred.csv pred2.csv
+tr , '\t' <plain.csv >tabs.csv
+rm pred2.csv
+"$tool" predict --model m.odvgp --data tabs.csv --out pred2.csv --threads 3 >/dev/null
+check "predict: tabs, three threads" cmp pred.csv pred2.csv
+sed '3s/^[^,]*/NA/' named.csv >hole.csv
+"$tool" predict --model m.odvgp --data hole.csv --missing drop --out pred2.csv >/dev/null
+check "predict: a dropped row is NA, the others stay" test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA $(sed -n 4p pred.csv)"
+"$tool" predict --model m.odvgp --data named.csv --json >alone.json
+check "predict: --json alone prints one object" test "$(wc -l <alone.json) $(value alone.json n)" = "1 200"
+
+"$tool" info --model m.odvgp >info.txt
+check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
+"$tool" info --model m.odvgp --json >info.json
+check "info: JSON" test "$(value info.json iters) $(value info.json n_train)" = "300 160"
+
+# ---- the same bits ----
+fit --data named.csv --test-fraction 0.2 --iters 40 --model one.odvgp
+fit --data named.csv --test-fraction 0.2 --iters 15 --model half.odvgp
+fit --data named.csv --resume half.odvgp --iters 40 --model whole.odvgp
+check "resume: the bits of a run without a pause" cmp one.odvgp whole.odvgp
+rm whole.odvgp
+fit --data named.csv --test-fraction 0.2 --iters 40 --threads 3 --resume half.odvgp --model whole.odvgp
+check "resume: options given again, three threads" cmp one.odvgp whole.odvgp
+train --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 --iters 20 --model one.odvgp --json >one.json
+fit --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 --iters 10 --model two.odvgp
+fit --data tabs.csv --resume two.odvgp --iters 20 --model two.odvgp
+check "resume: Adam alone, over the file itself" cmp one.odvgp two.odvgp
+check "JSON says natgrad false" test "$(value one.json natgrad)" = false
+
+# ---- kinds of columns ----
+train --data text.csv --ordinal 'size, of it=low,high' --model text.odvgp --json --iters 200 --lr 0.03 --natgrad-step 0.1 --test-fraction 0.2 >text.json
+check "text: one input per level, one for an ordinal" test "$(value text.json d)" = 6
+check "text: learns" holds "$(value text.json rmse) < 0.4"
+"$tool" predict --model text.odvgp --data text.csv --out pred.csv >/dev/null
+awk -F, 'BEGIN { OFS = "," } { print $5, $4, "\"" $2 "\"", $1, $3 }' rows | { echo 'y,b,colour,a,"size, of it"'; cat; } >shuffled.csv
+"$tool" predict --model text.odvgp --data shuffled.csv --out pred2.csv >/dev/null
+check "text: columns by name" cmp pred.csv pred2.csv
+train --data two.csv --target 2-3 --model two.odvgp --json --test-fraction 0.1 >two.json
+check "two targets: metrics are averages" holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"
+"$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
+check "two targets: six columns" test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1"
+train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
+check "target and features by name; no test part: null" test "$(value t.json d) $(value t.json rmse)" = "2 null"
+train --data named.csv --target 0 --ignore 1 --model t.odvgp --json >t.json
+check "target and ignored column by index" test "$(value t.json d)" = 1
+sed '7s/,[^,]*,/,,/; 9s/[^,]*$/?/' named.csv >holes.csv
+train --data holes.csv --missing drop --model t.odvgp --json >t.json
+check "missing: rows dropped" test "$(value t.json n_train)" = 198
+train --data named.csv --test named.csv --model t.odvgp --json >t.json
+check "test rows from a file" test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
+train --data plain.csv --basis coupled --kernel 'matern32(0.5, ard) * rbf(dims=1) + matern12' --mean linear --whiten off --natgrad off \
+    --noise 0.05 --gamma-coords plain --positive exp --q-init identity --beta 12 --batch 50 --isa c --json --model t.odvgp >t.json
+check "many options at once" test "$(value t.json basis) $(value t.json beta) $(value t.json gamma)" = "coupled 12 0"
+train --data plain.csv --natgrad-warmup 10:1e-4:linear --update natgrad-first --freeze 'Z_beta,kernel.*' --model t.odvgp --json >t.json
+check "warm-up, order of updates, frozen parameters" test "$(value t.json iters)" = 30
+
+# ---- only awkward ----
+awk 'BEGIN { OFS = "," } { print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5, "" }' plain.csv | sed 's/,$//' >scales.csv
+train --data scales.csv --iters 200 --model t.odvgp --json --test-fraction 0.1 >t.json
+check "columns of 1e12, 1e-12 and a constant one, repeated rows" holds "$(value t.json rmse) < 0.5 && $(value t.json beta) <= 35"
+awk 'BEGIN { OFS = "," } { print NR, 7 }' plain.csv >constant.csv
+fit --data constant.csv --model t.odvgp
+"$tool" predict --model t.odvgp --data constant.csv 2>/dev/null | awk -F, 'NR > 1 && ($1 < 6.9 || $1 > 7.1 || !($3 >= 0)) { exit 1 }'
+check "constant target" test $? -eq 0
+printf '1,2\n3,4\n' >short.csv
+train --data short.csv --model t.odvgp --json >t.json
+check "two rows" test "$(value t.json beta) $(value t.json gamma)" = "1 1"
+printf '1,2\n' >row.csv
+train --data row.csv --model t.odvgp --json >t.json
+check "one row" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
+awk 'BEGIN { for (i = 0; i < 50; i++) print "1,1,5" }' >same.csv
+train --data same.csv --model t.odvgp --json >t.json
+check "all rows equal" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
+(mkdir -p d && cd d && fit --data ../plain.csv)
+check "model file named after the data" test -s d/plain.odvgp
+
+# ---- ends before the end ----
+"$tool" train --data named.csv --model int.odvgp --iters 100000000 --json >int.json 2>int.err &
+pid=$!
+tries=0
+while [ $tries -lt 100 ] && ! grep -q 'thread' int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+sleep 0.3
+kill -INT $pid
+wait $pid
+check "Ctrl-C: exit code 0" test $? -eq 0
+check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
+check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
+train --data named.csv --model t.odvgp --iters 100000000 --minutes 0.005 --json >t.json
+check "--minutes" test "$(value t.json stopped)" = minutes
+train --data plain.csv --model t.odvgp --iters 5000 --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
+    --patience 3 --json >t.json
+check "--patience" test "$(value t.json stopped)" = patience
+
+# ---- bad input: data ----
+m="--model bad.odvgp"
+check "refused: no such file" refuses "nope.csv: cannot be opened" train --data nope.csv $m
+check "refused: a folder" refuses "d: cannot be read" train --data d $m
+: >empty.csv
+check "refused: empty file" refuses "empty.csv: is empty" train --data empty.csv $m
+echo "a,b" >header.csv
+check "refused: header alone" refuses "header.csv: has a header and no rows" train --data header.csv $m
+printf '1,2,3\n4,5\n' >ragged.csv
+check "refused: short row" refuses "ragged.csv: line 2 has 2 cells" train --data ragged.csv $m
+printf '1,2,3\n4,5,6,7\n' >ragged.csv
+check "refused: long row" refuses "ragged.csv: line 2 has more cells" train --data ragged.csv $m
+printf '1,2,3\n\n4,5,6\n' >gap.csv
+check "refused: empty line inside" refuses "gap.csv: line 2 is empty" train --data gap.csv $m
+sed '5s/^[^,]*/abc/' named.csv >word.csv
+check "refused: text among numbers" refuses "word.csv: line 5, column 0 (a): 'abc' is not a number" train --data word.csv $m
+sed '6s/^[^,]*/nan/' named.csv >nan.csv
+check "refused: nan" refuses "nan.csv: line 6, column 0 (a): the value is missing" train --data nan.csv $m
+sed '6s/^[^,]*/inf/' named.csv >inf.csv
+check "refused: inf" refuses "inf.csv: line 6, column 0 (a): 'inf' is not a finite number" train --data inf.csv $m
+sed '6s/^[^,]*/1e999/' named.csv >big.csv
+check "refused: 1e999" refuses "line 6, column 0 (a): '1e999' is not a finite number" train --data big.csv $m
+printf '1,"2\n3,4\n' >quote.csv
+check "refused: open quote" refuses "quote.csv: line 1, column 1: a quote is opened" train --data quote.csv $m
+printf '1\n2\n' >single.csv
+check "refused: no input" refuses "no input column" train --data single.csv $m
+printf '\037\213\010\000xx' >packed.csv
+check "refused: compressed" refuses "is compressed" train --data packed.csv $m
+check "refused: text target" refuses "the target must be numbers" train --data text.csv --target colour $m
+sed 's/,green,/,GREEN,/' text.csv >levels.csv
+check "refused: a new level" refuses "levels.csv: line 2, column 1 (colour): 'GREEN' is none" predict --model text.odvgp --data levels.csv
+cut -d, -f1,3 named.csv >less.csv
+check "refused: a column is gone" refuses "less.csv: line 1: there is no column 'b'" predict --model m.odvgp --data less.csv
+cut -d, -f1 plain.csv >less.csv
+check "refused: too few columns" refuses "less.csv: line 1: 1 columns" predict --model m.odvgp --data less.csv
+check "refused: missing input to predict" refuses "hole.csv: line 3, column 0 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
+
+# ---- bad input: options ----
+check "refused: no command" refuses "no command"
+check "refused: unknown command" refuses "unknown command 'fit'" fit
+check "refused: unknown option" refuses "unknown option --bta" train --data named.csv --bta 3 $m
+check "refused: option of another command" refuses "--beta is not an option of this command" predict --beta 3
+check "refused: no value" refuses "--beta needs a value" train --data named.csv --beta
+check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
+check "refused: no data" refuses "--data is needed" train $m
+check "refused: not a number" refuses "--lr fast: must be a number" train --data named.csv --lr fast $m
+check "refused: negative" refuses "--iters -5: must be a whole number" train --data named.csv --iters -5 $m
+check "refused: not a choice" refuses "--basis ortho: must be one of coupled|orth" train --data named.csv --basis ortho $m
+check "refused: not in this version" refuses "--basis solve: not in this version" train --data named.csv --basis solve $m
+check "refused: likelihood" refuses "--likelihood bernoulli: not in this version" train --data named.csv --likelihood bernoulli $m
+check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rbf +' $m
+check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" train --data named.csv --beta 201 $m
+check "refused: gamma above the distinct rows" refuses "--gamma 36: there are only 35 distinct" train --data scales.csv --gamma 36 $m
+check "refused: target name" refuses "--target: there is no column 'z'" train --data named.csv --target z $m
+check "refused: target index" refuses "--target 3: the last column is 2" train --data named.csv --target 3 $m
+check "refused: target among features" refuses "--features: column 2 (y) is a target" train --data named.csv --features a,y $m
+check "refused: two test parts" refuses "exclude each other" train --data named.csv --test-fraction 0.1 --test named.csv $m
+check "refused: mask of other length" refuses "--test-mask mask.csv:0: 200 rows for the 2" train --data short.csv --test-mask mask.csv:0 $m
+check "refused: nothing to train on" refuses "no row is left to train on" train --data same.csv --test-fraction 0.999 $m
+check "refused: frozen parameter" refuses "--freeze: there is no parameter 'Zbeta'" train --data named.csv --freeze Zbeta $m
+check "refused: warm-up" refuses "--natgrad-warmup 10: must be" train --data named.csv --natgrad-warmup 10 $m
+check "refused: ordinal of no column" refuses "--ordinal: there is no column 'shape'" train --data text.csv --ordinal shape=a,b $m
+check "refused: folder that is not there" refuses "no/m.odvgp: cannot be written" train --data named.csv --model no/m.odvgp
+check "refused: the model over the data" refuses "--model named.csv: is the data file" train --data named.csv --model named.csv
+check "refused: model is a folder" refuses "--model d: is a directory" train --data named.csv --model d
+
+# ---- bad input: model files ----
+check "refused: no model" refuses "nope.odvgp: cannot be opened" predict --model nope.odvgp --data named.csv
+check "refused: a foreign file" refuses "named.csv: " predict --model named.csv --data named.csv
+head -c 3000 m.odvgp >cut.odvgp
+check "refused: truncated" refuses "cut.odvgp: " info --model cut.odvgp
+{ head -c 2000 m.odvgp; printf 'X'; tail -c +2002 m.odvgp; } >bit.odvgp
+check "refused: damaged" refuses "bit.odvgp: " predict --model bit.odvgp --data named.csv --out bad.csv
+sed '9s/^[^,]*/0.5/' named.csv >other.csv
+check "refused: resume on other data" refuses "the training rows are not those of the model" train --data other.csv --resume half.odvgp $m
+head -n 150 named.csv >less.csv
+check "refused: resume on fewer rows" refuses "--resume half.odvgp: trained on 160 rows of 2 inputs" train --data less.csv --resume half.odvgp $m
+check "refused: resume with another setting" refuses "--lr 0.5: the model was made with 0.001" train --data named.csv --resume half.odvgp --lr 0.5 $m
+
+# ---- the rest ----
+check "help" sh -c '"$1" help train | grep -q -e --natgrad-warmup' sh "$tool"
+check "version" sh -c '"$1" --version | grep -q "^odvgp [0-9]"' sh "$tool"
+check "no temporary file is left at the end" test -z "$(ls ./*.tmp 2>/dev/null)"
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
