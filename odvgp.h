@@ -1187,17 +1187,53 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
         r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
 }
 
+#ifdef ODVGP_FLOAT
+#define ODVGP__V4            __m256
+#define ODVGP__V8            __m512
+#define ODVGP__MM(width, op) _mm##width##_##op##_ps
+#define ODVGP__LANES4        8
+#define ODVGP__LANES8        16
+#else
+#define ODVGP__V4            __m256d
+#define ODVGP__V8            __m512d
+#define ODVGP__MM(width, op) _mm##width##_##op##_pd
+#define ODVGP__LANES4        4
+#define ODVGP__LANES8        8
+#endif
+
+/*  Square roots in place. By intrinsics: compilers leave a loop of sqrt() scalar, because it may set errno. */
+static void odvgp__root_c(odvgp_real *x)
+{
+    for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = ODVGP__SQRT(x[j]);
+}
+#ifdef ODVGP__AVX2
+ODVGP__AVX2 static void odvgp__root_avx2(odvgp_real *x)
+{
+    for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES4)
+        ODVGP__MM(256, storeu)(x + j, ODVGP__MM(256, sqrt)(ODVGP__MM(256, loadu)(x + j)));
+}
+#endif
+#ifdef ODVGP__AVX512
+ODVGP__AVX512 static void odvgp__root_avx512(odvgp_real *x)
+{
+    for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES8)
+        ODVGP__MM(512, storeu)(x + j, ODVGP__MM(512, sqrt)(ODVGP__MM(512, loadu)(x + j)));
+}
+#endif
+
 /*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no
     derivative: 0. */
-ODVGP__INLINE void odvgp__radial_body(int type, odvgp_real v, odvgp_real scale, const odvgp_real *ODVGP__RESTRICT d2,
-                                      odvgp_real *ODVGP__RESTRICT k, odvgp_real *ODVGP__RESTRICT dk)
+ODVGP__INLINE void odvgp__radial_body(void (*root)(odvgp_real *), int type, odvgp_real v, odvgp_real scale,
+                                      const odvgp_real *ODVGP__RESTRICT d2, odvgp_real *ODVGP__RESTRICT k,
+                                      odvgp_real *ODVGP__RESTRICT dk)
 {
     odvgp_real e[ODVGP__CHUNK], s[ODVGP__CHUNK];
     odvgp_real factor = scale * (type == ODVGP__MATERN52 ? 5 : type == ODVGP__MATERN32 ? 3 : 1);
     if (type == ODVGP__RBF)
         for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__R(0.5) * factor * d2[j];
     else
-        for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__SQRT(factor * d2[j]);
+        for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = factor * d2[j];
+    if (type != ODVGP__RBF) root(s);
     for (int j = 0; j < ODVGP__CHUNK; j++)
         s[j] = s[j] > 1000 ? 1000 : s[j]; /* exp(-s) is 0 there; infinity times 0 would not be */
     for (int j = 0; j < ODVGP__CHUNK; j++) e[j] = v * odvgp__exp1(-s[j]);
@@ -1262,7 +1298,7 @@ ODVGP__INLINE odvgp_real odvgp__dot_body(ptrdiff_t n, const odvgp_real *x, const
     TARGET static void odvgp__radial_##isa(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,      \
                                            odvgp_real *dk)                                                                     \
     {                                                                                                                          \
-        odvgp__radial_body(type, v, scale, d2, k, dk);                                                                         \
+        odvgp__radial_body(odvgp__root_##isa, type, v, scale, d2, k, dk);                                                      \
     }                                                                                                                          \
     TARGET static void odvgp__axpy_##isa(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                        \
     {                                                                                                                          \
@@ -1315,20 +1351,6 @@ static void odvgp__ukr_c(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, 
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) c[i * ldc + j] += sum[i][j];
 }
-
-#ifdef ODVGP_FLOAT
-#define ODVGP__V4            __m256
-#define ODVGP__V8            __m512
-#define ODVGP__MM(width, op) _mm##width##_##op##_ps
-#define ODVGP__LANES4        8
-#define ODVGP__LANES8        16
-#else
-#define ODVGP__V4            __m256d
-#define ODVGP__V8            __m512d
-#define ODVGP__MM(width, op) _mm##width##_##op##_pd
-#define ODVGP__LANES4        4
-#define ODVGP__LANES8        8
-#endif
 
 #ifdef ODVGP__AVX2
 #ifdef ODVGP_FLOAT

@@ -80,7 +80,7 @@ typedef struct bytes {
 
 static void bytes_add(bytes *b, const void *from, size_t n)
 {
-    if (b->room - b->used < n + 1) {
+    if (!b->at || b->room - b->used <= n) {
         b->room = b->room + b->room / 2 + n + 256;
         b->at = realloc(b->at, b->room);
         if (!b->at) die(FAILED, "out of memory (%zu bytes)", b->room);

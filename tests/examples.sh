@@ -1,6 +1,6 @@
 #!/bin/sh
 # examples.sh FILE...   the first comment of an example holds the command that compiles and runs it (a line with "cc ") and, after
-# the line "Output:", what it prints. Both are checked; the last digit of a number may differ by one, for machines round differently.
+# the line "Output:", what it prints. Both are checked; the last digit of a number may differ by one: machines round differently.
 log=${TMPDIR:-/tmp}/odvgp-example.$$
 trap 'rm -f "$log" "$log.want"' EXIT
 same() { # two files

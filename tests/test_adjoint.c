@@ -273,6 +273,71 @@ static const char *const expressions[] = {
     "matern52(1, ard, dims=1:3) + rbf(1, dims=0) * matern12(1, ard, dims=2) + matern32"};
 #define EXPRESSIONS (sizeof expressions / sizeof *expressions)
 
+/*  Values against the definitions in long double, out to where a kernel is 1e-30: the rounding of r alone costs r eps relative. */
+TEST(kernel_values) {
+    size_t e;
+    int isa;
+    static const odvgp_isa isas[] = {ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512};
+    test_seed = 100;
+    for (e = 0; e < EXPRESSIONS; e++)
+        for (isa = 0; isa < 3; isa++) {
+            const ptrdiff_t n = 9, m = 75;
+            ptrdiff_t i, j, l, bad = 0;
+            double value[2 * ODVGP_MAX_LEAVES], worst = 0;
+            odvgp__kernel k;
+            ref_kernel ref;
+            odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m), spread = (odvgp_real)(isa == 1 ? 1e-3 : isa == 2 ? 8 : 1);
+            wide *Xw, *Zw, *Kw;
+            odvgp_blas blas;
+            size_t bytes = odvgp_blas_size(NULL), scratch_bytes;
+            void *block = test_alloc(bytes), *scratch;
+            odvgp__arena a;
+            odvgp__kjob job;
+            char plain[200];
+            const char *s;
+            CHECK_STATUS(odvgp__kernel_parse(&k, expressions[e], 3, value, NULL), ODVGP_OK);
+            for (s = expressions[e], i = 0, j = 0; *s; s++) { /* names only: drop each list of arguments */
+                if (*s == '(' && s > expressions[e] && isalnum((unsigned char)s[-1])) j++;
+                if (!j) plain[i++] = *s;
+                if (*s == ')' && j) j--;
+            }
+            plain[i] = 0;
+            CHECK(ref_kernel_read(&ref, plain) && ref.leaves == (int)k.nleaf);
+            for (l = 0; l < (ptrdiff_t)k.nleaf; l++) {
+                const odvgp__leaf *leaf = &k.leaf[l];
+                ref.leaf[l].ard = leaf->ard != 0;
+                ref.leaf[l].ndims = leaf->nranges ? (int)leaf->ndims : 0;
+                for (i = 0; i < (ptrdiff_t)leaf->ndims; i++) ref.leaf[l].dims[i] = (int)odvgp__column(leaf, i);
+                for (i = 0; i < (ptrdiff_t)leaf->nls; i++) ref.leaf[l].lengthscale[i] = (wide)(hyp[leaf->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
+                ref.leaf[l].variance = (wide)(hyp[leaf->var] = (odvgp_real)test_between(0.3, 3));
+            }
+            for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-1, 1) * spread;
+            for (i = 0; i < m * 3; i++) Z[i] = (odvgp_real)test_between(-1, 1) * spread;
+            for (i = 0; i < 3; i++) Z[i] = X[i];
+            Xw = ref_copy(X, n * 3), Zw = ref_copy(Z, m * 3);
+            Kw = ref_K(&ref, 3, Xw, n, Zw, m);
+            if (odvgp_blas_init(&blas, NULL, isas[isa], block, bytes) == ODVGP_OK) {
+                odvgp__arena_init(&a, NULL, 0);
+                job = odvgp__kernel_job(&blas, &k, hyp, X, n, Z, m);
+                odvgp__kernel_scratch(&a, &k, n, m, 0, &job);
+                scratch_bytes = a.used + 64;
+                scratch = test_alloc(scratch_bytes);
+                odvgp__arena_init(&a, scratch, scratch_bytes);
+                job.K = K;
+                job.ldk = m;
+                odvgp__kernel_run(&job, a);
+                for (i = 0; i < n * m; i++) {
+                    double want = (double)Kw[i], depth = 60 + 12 * fabs(log(want)), off = fabs((double)K[i] - want) / want;
+                    if (want < 1e-30) continue; /* the subnormal numbers of float begin a little below */
+                    if (!(off <= depth * EPS)) bad++;
+                    if (off > worst) worst = off;
+                }
+                CHECK_SAY(bad == 0, "%s, set %d: %ld values off, by up to %.3g eps", expressions[e], isa, (long)bad, worst / EPS);
+                free(scratch);
+            }
+            free(block), free(K), free(Xw), free(Zw), free(Kw);
+        }
+}
 /*  Sizes of the differences: in float 10 points at most, so that they can be far enough apart for a long step. The grid's strides 7 and 13
     and the number of points have no common divisor. */
 static void kernel_steps(ptrdiff_t points) {
@@ -817,6 +882,7 @@ TEST(every_operation_was_tested) {
 
 int main(int argc, char **argv) {
     test_begin(argc, argv);
+    RUN(kernel_values);
     RUN(kernel_matrix);
     RUN(kernel_matrix_of_a_set_with_itself);
     RUN(kernel_diagonal);

@@ -1057,6 +1057,75 @@ TEST(forged_files_do_no_harm) {
     free(file), free(other);
     drop(&a);
 }
+/*  A file of the other precision: its predictor can be used here, its model cannot be trained here. Such a file is made from one of this
+    precision by rewriting its numbers. */
+TEST(predictors_of_the_other_precision) {
+    enum { OTHER = sizeof(odvgp_real) == 4 ? 8 : 4 };
+    odvgp_config c = config(12, 2, 2, 3, 4);
+    made a;
+    size_t bytes, other_bytes, i, at, head = ODVGP__FILE_HEAD, state = 0, reals, words = sizeof(odvgp_predictor), need, pred_bytes = 0, model_bytes = 0, user_bytes = 0;
+    unsigned char *file, *other;
+    const void *user;
+    void *pred, *frozen, *scratch, *block;
+    const odvgp_predictor *p = NULL, *q = NULL;
+    odvgp_model *m;
+    odvgp_real m0[24], m1[24], v0[24], v1[24];
+    odvgp_info info = no_info();
+    uint64_t sum;
+    test_seed = 334;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
+    file = (unsigned char *)save(a.m, NULL, "abc", &bytes);
+    for (i = 0; i < 8; i++) state |= (size_t)file[16 + i] << (8 * i); /* magic 8, version 4, size of a real 4, then three lengths */
+    reals = (bytes - head - state - words - 3 - 8) / sizeof(odvgp_real);
+    other_bytes = head + words + reals * OTHER + 3 + 8; /* the model's part is left out */
+    other = NEW(unsigned char, other_bytes);
+    memcpy(other, file, head);
+    other[12] = OTHER;
+    for (i = 0; i < 8; i++) {
+        other[16 + i] = 0;
+        other[24 + i] = (unsigned char)((words + reals * OTHER) >> (8 * i));
+    }
+    memcpy(other + head, file + head + state, words);
+    other[head + 8] = OTHER; /* its own size of a real: the third word */
+    for (i = 0, at = head + words; i < reals; i++, at += OTHER) {
+        odvgp_real x;
+        float single;
+        double twice;
+        memcpy(&x, file + head + state + words + i * sizeof x, sizeof x);
+        single = (float)x, twice = (double)x;
+        memcpy(other + at, OTHER == 4 ? (void *)&single : (void *)&twice, OTHER);
+    }
+    memcpy(other + at, "abc", 3);
+    sum = odvgp__checksum(other, other_bytes - 8);
+    for (i = 0; i < 8; i++) other[other_bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+    if (*(const unsigned char *)&(const int){1} != 1) { /* the numbers above are in the machine's order, files are little-endian */
+        free(file), free(other);
+        drop(&a);
+        SKIP("not a little-endian machine");
+    }
+    REFUSED(odvgp_load_size(other, other_bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, &info), ODVGP_E_UNSUPPORTED);
+    CHECK(model_bytes == 0 && pred_bytes == 0);
+    block = test_alloc(a.bytes);
+    REFUSED(odvgp_load(other, other_bytes, NULL, ODVGP_ISA_AUTO, block, a.bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+    CHECK(m == NULL);
+    CHECK_SAY(odvgp_load_size(other, other_bytes, NULL, ODVGP_ISA_AUTO, NULL, &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text);
+    CHECK(user_bytes == 3 && !memcmp(user, "abc", 3));
+    CHECK_INT(pred_bytes, odvgp_predictor_size(a.m));
+    pred = test_alloc(pred_bytes), frozen = test_alloc(pred_bytes);
+    CHECK_SAY(odvgp_load_predictor(other, other_bytes, pred, pred_bytes, &p, &info) == ODVGP_OK, "%s", info.text);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, frozen, pred_bytes, &q, NULL), ODVGP_OK);
+    need = odvgp_predict_scratch(q, 12);
+    scratch = test_alloc(need);
+    if (p) {
+        CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
+        CHECK_SAY(test_max_diff(m0, m1, 24) <= BY_PRECISION(1e-5, 0), "means differ by %.3g", test_max_diff(m0, m1, 24)); /* from float to double and back nothing is lost */
+        CHECK_SAY(test_max_diff(v0, v1, 24) <= BY_PRECISION(1e-5, 0), "variances differ by %.3g", test_max_diff(v0, v1, 24));
+    }
+    free(file), free(other), free(pred), free(frozen), free(scratch), free(block);
+    drop(&a);
+}
 TEST(files_on_disk) {
     odvgp_config c = config(6, 2, 1, 2, 2);
     made a;
@@ -1508,6 +1577,7 @@ int main(int argc, char **argv) {
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
+    RUN(predictors_of_the_other_precision);
     RUN(files_on_disk);
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
