@@ -24,7 +24,7 @@ Do this:
             }
             odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24);     N, D, P, |beta|, |gamma|
             odvgp_model *gp;
-            if (odvgp_model_create(&gp, &cfg, X, y, NULL)) return 1;
+            if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
             odvgp_fit(gp, X, y, 2000, NULL, NULL);
             double x = 1.5, mean, var;
             odvgp_predict_once(gp, &x, 1, &mean, &var, NULL);
@@ -440,10 +440,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const 
 
 #ifndef ODVGP_NO_MALLOC
 /*  Make a model in memory of its own and start it from the data (odvgp_init_data).
-        model  out; NULL on an error         allocator  NULL: malloc
+        model  out; NULL on an error         allocator  NULL: malloc         info  out or NULL: what went wrong
     Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
-                                          const odvgp_real *Y, const odvgp_allocator *allocator);
+                                          const odvgp_real *Y, const odvgp_allocator *allocator, odvgp_info *info);
 ODVGP_API void odvgp_model_free(odvgp_model *model); /* NULL is allowed; only for models from odvgp_model_create */
 
 /*  Freeze, predict, release. For many calls freeze once instead: this costs O(M^3) each time.
@@ -829,8 +829,10 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
         if (row >= 0) {
             odvgp__put(&t, " (at ");
             odvgp__put_int(&t, row);
-            odvgp__put(&t, ", value ");
-            odvgp__put_real(&t, value);
+            if (value != (double)row) { /* else the value is the place, as in an expression */
+                odvgp__put(&t, ", value ");
+                odvgp__put_real(&t, value);
+            }
             odvgp__put(&t, ")");
         }
     }
@@ -2213,7 +2215,7 @@ static odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrd
     odvgp__parse_expression(&p);
     odvgp__skip_spaces(&p);
     if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
-    if (p.error) return odvgp__fail(info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(unsigned char)*p.at, p.error);
+    if (p.error) return odvgp__fail(info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(p.at - p.start), p.error);
     odvgp__kernel_finish(k);
     return ODVGP_OK;
 }
@@ -5451,10 +5453,13 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
     ptrdiff_t N = m->cfg.N, P = m->cfg.P;
     double total = 0;
-    for (ptrdiff_t p = 0; p < P; p++) {
-        double mean = 0, squares = 0;
-        for (ptrdiff_t i = 0; i < N; i++) mean += (double)Y[i * P + p] / (double)N;
-        for (ptrdiff_t i = 0; i < N; i++) squares += ((double)Y[i * P + p] - mean) * ((double)Y[i * P + p] - mean);
+    for (ptrdiff_t p = 0; p < P; p++) { /* as differences from the first row, so that equal targets give exactly 0 */
+        double first = (double)Y[p], mean = 0, squares = 0;
+        for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * P + p] - first) / (double)N;
+        for (ptrdiff_t i = 0; i < N; i++) {
+            double d = (double)Y[i * P + p] - first - mean;
+            squares += d * d;
+        }
         total += squares / (double)N;
     }
     return total > 0 ? total / (double)P : 1;
@@ -5803,9 +5808,9 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 /*  Magic, version, sizes and checksum; the head on success. */
 static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
+    memset(h, 0, sizeof *h);
     if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    memset(h, 0, sizeof *h);
     odvgp__file_head_walk(&f, h);
     if (f.bad || h->magic != ODVGP__FILE_MAGIC)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
@@ -5886,7 +5891,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
                                   size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
     odvgp__file_head h;
-    odvgp_model built, *m;
+    odvgp_model built, *m = NULL;
     size_t need;
     if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     *model = NULL;
@@ -5993,19 +5998,20 @@ static odvgp_allocator odvgp__allocator(const odvgp_allocator *given)
 }
 
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
-                                          const odvgp_real *Y, const odvgp_allocator *allocator)
+                                          const odvgp_real *Y, const odvgp_allocator *allocator,
+                                          odvgp_info *info)
 {
     size_t bytes;
     odvgp_model *m;
     odvgp_allocator a = odvgp__allocator(allocator);
-    if (!model) return ODVGP_E_ARG;
+    if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     *model = NULL;
-    odvgp_status s = odvgp_model_size(config, &bytes, NULL);
+    odvgp_status s = odvgp_model_size(config, &bytes, info);
     if (s) return s;
     void *block = a.alloc(a.user, bytes);
-    if (!block) return ODVGP_E_MEMORY;
-    s = odvgp_model_init(&m, config, block, bytes, NULL);
-    if (!s) s = odvgp_init_data(m, X, Y, NULL);
+    if (!block) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+    s = odvgp_model_init(&m, config, block, bytes, info);
+    if (!s) s = odvgp_init_data(m, X, Y, info);
     if (s) {
         a.release(a.user, block);
         return s;

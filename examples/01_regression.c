@@ -47,7 +47,7 @@ int main(void)
     cfg.lr.end = 0.01;          /* Adam's step: larger than the default, for few and simple data */
     cfg.natgrad_step.end = 0.1; /* the natural step, likewise */
     odvgp_model *model;
-    odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL);
+    odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, NULL);
     if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL);
 
     double x[ROWS], mean[ROWS], var[ROWS];

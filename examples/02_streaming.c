@@ -74,9 +74,10 @@ int main(void)
     if (!status) status = odvgp_init_q(model, &info);
 
     size_t frozen_bytes = odvgp_predictor_size(model);
-    unsigned char *now = (unsigned char *)malloc(2 * frozen_bytes), *early = now + frozen_bytes;
+    unsigned char *now = (unsigned char *)malloc(2 * frozen_bytes), *early;
     const odvgp_predictor *p, *p100 = NULL;
     if (!now) return 1;
+    early = now + frozen_bytes;
     printf("batch   error   had it stopped at batch 100\n");
     for (int t = 1; t <= 1500 && !status; t++) {
         double X[BATCH], y[BATCH];

@@ -138,7 +138,7 @@ static void start(method *m, const dataset *d, ptrdiff_t steps, odvgp_threads th
     cfg.natgrad_step.end = 0.005;
     cfg.lr.kind = ODVGP_LOGLINEAR, cfg.lr.start = 0.005, cfg.lr.end = 0.001, cfg.lr.steps = steps;
     cfg.threads = threads;
-    check(odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL), m->name);
+    check(odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL, NULL), m->name);
 }
 
 static int by_size(const void *a, const void *b)
@@ -298,7 +298,7 @@ static void toy_fit(toy *t, int gamma, const double *x, const double *y, const d
     cfg.lr.end = 0.01;
     cfg.gamma_batch = 0; /* so few that the KL needs no sampling */
     cfg.gamma_coords = ODVGP_GAMMA_PLAIN;
-    check(odvgp_model_create(&model, &cfg, x, y, NULL), "1-D model");
+    check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
     if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
     check(odvgp_fit(model, x, y, steps, NULL, NULL), "1-D model");
     check(odvgp_elbo(model, x, y, TOY, &elbo, NULL, NULL, NULL), "1-D bound");

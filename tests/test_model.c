@@ -1194,7 +1194,7 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data) {
     for (i = 0; i < 200; i++) square += ((double)Y[i] - sum) * ((double)Y[i] - sum);
     variance = square / 200;
     c.kernel = "matern52(12.5) + rbf(variance=2.25) + rbf";
-    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
     CHECK(v == (odvgp_real)12.5);
     CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1), ODVGP_OK);
@@ -1207,7 +1207,7 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data) {
     CHECK_NEAR(v, variance / 10, 1e-5 * variance);
     odvgp_model_free(m);
     c.noise_variance = (odvgp_real)0.5;
-    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
     CHECK(v == (odvgp_real)0.5);
     odvgp_model_free(m);

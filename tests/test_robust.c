@@ -211,7 +211,7 @@ TEST(bad_configs_are_refused) {
         again = odvgp_model_init(&m, &c, block, sizeof block, NULL);
         CHECK_SAY(again == got && m == NULL && untouched(block, sizeof block), "%s: odvgp_model_init", list[i].words);
         m = good_one.m;
-        CHECK_SAY(odvgp_model_create(&m, &c, good_one.X, good_one.Y, NULL) == got && m == NULL, "%s: odvgp_model_create", list[i].words);
+        CHECK_SAY(odvgp_model_create(&m, &c, good_one.X, good_one.Y, NULL, NULL) == got && m == NULL, "%s: odvgp_model_create", list[i].words);
     }
     {   /* each size alone would do, together they overflow */
         odvgp_config c = base;
@@ -319,14 +319,14 @@ TEST(bad_arguments_are_refused) {
         REFUSED(odvgp_model_init(&m, NULL, a.block, a.bytes, &info), ODVGP_E_ARG);
         REFUSED(odvgp_model_init(&m, &c, NULL, a.bytes, &info), ODVGP_E_ARG);
         CHECK(m == NULL);
-        CHECK_STATUS(odvgp_model_create(NULL, &c, a.X, a.Y, NULL), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_model_create(NULL, &c, a.X, a.Y, NULL, NULL), ODVGP_E_ARG);
         m = a.m;
-        CHECK_STATUS(odvgp_model_create(&m, NULL, a.X, a.Y, NULL), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_model_create(&m, NULL, a.X, a.Y, NULL, NULL), ODVGP_E_ARG);
         CHECK(m == NULL);
         m = a.m;
-        CHECK_STATUS(odvgp_model_create(&m, &c, NULL, a.Y, NULL), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_model_create(&m, &c, NULL, a.Y, NULL, NULL), ODVGP_E_ARG);
         CHECK(m == NULL);
-        CHECK_STATUS(odvgp_model_create(&m, &c, a.X, NULL, NULL), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_model_create(&m, &c, a.X, NULL, NULL, NULL), ODVGP_E_ARG);
     }
     REFUSED(odvgp_init_data(NULL, a.X, a.Y, &info), ODVGP_E_ARG);
     REFUSED(odvgp_init_data(a.m, NULL, a.Y, &info), ODVGP_E_ARG);
@@ -779,7 +779,7 @@ TEST(each_allocation_can_fail) {
     data(&a, 20, 2, 1);
     allocator.user = &count;
     /* create */
-    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
     total = count.calls;
     CHECK(total >= 1 && count.live >= 1);
     odvgp_model_free(m);
@@ -787,20 +787,20 @@ TEST(each_allocation_can_fail) {
     for (fail_at = 1; fail_at <= total; fail_at++) {
         memset(&count, 0, sizeof count);
         count.fail_at = fail_at;
-        CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_E_MEMORY);
+        CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_E_MEMORY);
         CHECK(m == NULL);
         CHECK_INT(count.live, 0);
     }
     /* create with bad data gives its block back */
     memset(&count, 0, sizeof count);
     a.X[7] = (odvgp_real)NAN;
-    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_E_NAN);
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_E_NAN);
     CHECK(m == NULL);
     CHECK_INT(count.live, 0);
     a.X[7] = 0;
     /* predict_once, with the allocator of its model */
     memset(&count, 0, sizeof count);
-    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
     count.calls = 0;
     allocations = 0;
     CHECK_STATUS(odvgp_predict_once(m, a.X, 20, mean, var, NULL), ODVGP_OK);
@@ -822,7 +822,7 @@ TEST(each_allocation_can_fail) {
     /* an allocator that is {0} is malloc */
     memset(&allocator, 0, sizeof allocator);
     allocations = 0;
-    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
     CHECK_INT(allocations, 1);
     odvgp_model_free(m);
     drop(&a);
@@ -1175,7 +1175,7 @@ static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, pt
     c.lr.end = (odvgp_real)0.01;
     c.natgrad_step.end = (odvgp_real)0.1;
     if (kernel) c.kernel = kernel;
-    s = odvgp_model_create(&m, &c, X, Y, NULL);
+    s = odvgp_model_create(&m, &c, X, Y, NULL, NULL);
     CHECK_SAY(s == ODVGP_OK, "%s: create: %s", words, odvgp_status_text(s));
     if (m) {
         s = odvgp_elbo(m, X, Y, N, &e0, NULL, NULL, NULL);
@@ -1286,8 +1286,8 @@ TEST(inputs_far_from_the_origin) {
         S[i] = (odvgp_real)((double)X[i] + shift);
     }
     for (i = 0; i < N; i++) Y[i] = (odvgp_real)(sin(2 * (double)X[2 * i]) + 0.1 * test_normal());
-    CHECK_STATUS(odvgp_model_create(&a, &c, X, Y, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_model_create(&b, &c, S, Y, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&a, &c, X, Y, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_create(&b, &c, S, Y, NULL, NULL), ODVGP_OK);
     /* the same inducing points, on the grid */
     for (n = 0; n < 2; n++) {
         const char *name = n ? "Z_gamma" : "Z_beta";

@@ -12,7 +12,7 @@ static odvgp_model *make(odvgp_config *cfg) {
     ptrdiff_t i;
     for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)odvgp__normal(3, 77, (uint64_t)i);
     for (i = 0; i < ROWS; i++) Y[i] = (odvgp_real)sin((double)X[2 * i]);
-    CHECK(odvgp_model_create(&m, cfg, X, Y, NULL) == ODVGP_OK);
+    CHECK(odvgp_model_create(&m, cfg, X, Y, NULL, NULL) == ODVGP_OK);
     return m;
 }
 

@@ -26,12 +26,16 @@ for real in "" -DODVGP_FLOAT; do
         --suppress=missingIncludeSystem --error-exitcode=1 -DODVGP_IMPLEMENTATION -DODVGP_USE_PTHREADS -D__x86_64__ -D__GNUC__=12 $real odvgp.h
 done
 for file in "$@"; do
+    more=
     case $file in
-    tests/*) check "clang-tidy $file" "$tidy" --quiet --checks='-clang-analyzer-*' "$file" -- $flags ;;
-    *) check "clang-tidy $file" "$tidy" --quiet "$file" -- $flags -DODVGP__IMPL_F64 -DODVGP__IMPL_F32 ;;
+    tests/*)
+        more="--suppress=uninitvar --suppress=memleakOnRealloc" # what a callback fills; the program ends there
+        check "clang-tidy $file" "$tidy" --quiet --checks='-clang-analyzer-*' "$file" -- $flags
+        ;;
+    *) check "clang-tidy $file" "$tidy" --quiet "$file" -- $flags -DODVGP__IMPLEMENTED ;;
     esac
     check "cppcheck $file" "$cppcheck" --quiet --std=c99 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-        --suppress=missingIncludeSystem --suppress='*:odvgp.h' -D__GNUC__=12 -D__x86_64__ "$file"
+        --suppress=missingIncludeSystem --suppress='*:odvgp.h' --suppress=ctuuninitvar $more -D__GNUC__=12 -D__x86_64__ "$file"
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
