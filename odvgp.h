@@ -1195,12 +1195,14 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
 #define ODVGP__MM(width, op) _mm##width##_##op##_ps
 #define ODVGP__LANES4        8
 #define ODVGP__LANES8        16
+#define ODVGP__ALL8          ((__mmask16)0xffff)
 #else
 #define ODVGP__V4            __m256d
 #define ODVGP__V8            __m512d
 #define ODVGP__MM(width, op) _mm##width##_##op##_pd
 #define ODVGP__LANES4        4
 #define ODVGP__LANES8        8
+#define ODVGP__ALL8          ((__mmask8)0xff) /* a full mask: gcc 12 warns of the form without one */
 #endif
 
 /*  Square roots in place. By intrinsics: compilers leave a loop of sqrt() scalar, because it may set errno. */
@@ -1219,7 +1221,7 @@ ODVGP__AVX2 static void odvgp__root_avx2(odvgp_real *x)
 ODVGP__AVX512 static void odvgp__root_avx512(odvgp_real *x)
 {
     for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES8)
-        ODVGP__MM(512, storeu)(x + j, ODVGP__MM(512, sqrt)(ODVGP__MM(512, loadu)(x + j)));
+        ODVGP__MM(512, storeu)(x + j, ODVGP__MM(512, maskz_sqrt)(ODVGP__ALL8, ODVGP__MM(512, loadu)(x + j)));
 }
 #endif
 
@@ -5998,8 +6000,7 @@ static odvgp_allocator odvgp__allocator(const odvgp_allocator *given)
 }
 
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
-                                          const odvgp_real *Y, const odvgp_allocator *allocator,
-                                          odvgp_info *info)
+                                          const odvgp_real *Y, const odvgp_allocator *allocator, odvgp_info *info)
 {
     size_t bytes;
     odvgp_model *m;

@@ -111,7 +111,7 @@ static void bench_steps(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t B, ptrdiff_t D, int
         cfg.natgrad = members[k].natgrad;
         cfg.threads = c.hook;
         cfg.isa = isa;
-        check(odvgp_model_create(&model[k], &cfg, X, y, NULL, NULL), members[k].name, NULL);
+        check(odvgp_model_create(&model[k], &cfg, X, y, NULL, &info), members[k].name, &info);
         check(odvgp_step(model[k], X, y, NULL, &info), members[k].name, &info); /* the first touches the memory */
     }
     int count = 1; /* steps per repeat: enough to be well above the clock's resolution */

@@ -47,7 +47,8 @@ int main(void)
     cfg.lr.end = 0.01;          /* Adam's step: larger than the default, for few and simple data */
     cfg.natgrad_step.end = 0.1; /* the natural step, likewise */
     odvgp_model *model;
-    odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, NULL);
+    odvgp_info info; /* a sentence about what went wrong, if something does */
+    odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
     if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL);
 
     double x[ROWS], mean[ROWS], var[ROWS];

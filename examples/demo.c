@@ -128,6 +128,7 @@ typedef struct method {
 static void start(method *m, const dataset *d, ptrdiff_t steps, odvgp_threads threads)
 {
     char kernel[100];
+    odvgp_info info;
     odvgp_config cfg = odvgp_config_defaults(d->train, d->D, 1, BETA, m->orth ? GAMMA : 0);
     snprintf(kernel, sizeof kernel, "matern52(%.17g) + rbf(%.17g)", 0.1 * sqrt(d->D), sqrt(d->D));
     cfg.kernel = kernel;
@@ -138,7 +139,7 @@ static void start(method *m, const dataset *d, ptrdiff_t steps, odvgp_threads th
     cfg.natgrad_step.end = 0.005;
     cfg.lr.kind = ODVGP_LOGLINEAR, cfg.lr.start = 0.005, cfg.lr.end = 0.001, cfg.lr.steps = steps;
     cfg.threads = threads;
-    check(odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL, NULL), m->name);
+    if (odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL, &info)) fail(m->name, info.text);
 }
 
 static int by_size(const void *a, const void *b)
