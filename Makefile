@@ -49,20 +49,20 @@ demo: $(B)/demo ## learn a real data set in four ways, about a minute, with pict
 $(B)/test_%: tests/test_%.c
 	$(call compile,)
 $(B)/f32/test_%: tests/test_%.c
-	$(call compile,-DODVGP_FLOAT)
+	$(call compile,-DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
 ASAN  := -O1 -g -fno-omit-frame-pointer -fsanitize=address
 UBSAN := -O1 -g -fsanitize=undefined,float-divide-by-zero -fno-sanitize-recover=all
 $(B)/asan/test_%: tests/test_%.c
 	$(call compile,$(ASAN))
 $(B)/asan/f32/test_%: tests/test_%.c
-	$(call compile,$(ASAN) -DODVGP_FLOAT)
+	$(call compile,$(ASAN) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 $(B)/asan/odvgp: examples/odvgp.c
 	$(call compile,$(ASAN) $(THREADS))
 $(B)/ubsan/test_%: tests/test_%.c
 	$(call compile,$(UBSAN))
 $(B)/ubsan/f32/test_%: tests/test_%.c
-	$(call compile,$(UBSAN) -DODVGP_FLOAT)
+	$(call compile,$(UBSAN) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 $(B)/ubsan/odvgp: examples/odvgp.c
 	$(call compile,$(UBSAN) $(THREADS))
 
@@ -80,8 +80,9 @@ asan: $(call programs,$(B)/asan) ## the tests under the address sanitizer
 ubsan: $(call programs,$(B)/ubsan) ## the tests under the undefined behaviour sanitizer
 	@sh tests/run.sh $(call commands,$(B)/ubsan)
 
-valgrind: $(B)/test_linalg ## one test under valgrind
-	@ODVGP_TEST_ISA=avx2 valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/test_linalg
+valgrind: $(B)/test_tape ## a small test and an example under valgrind
+	@$(CC) -O1 -g -I. examples/01_regression.c -o $(B)/valgrind_example -lm
+	@for p in test_tape valgrind_example; do valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/$$p || exit 1; done
 
 test-all: ## everything that can be checked here: tests, sanitizers, standards, symbols, examples, lint
 	@for t in test standards symbols examples asan ubsan tidy; do echo "== $$t"; $(MAKE) $$t || exit 1; done

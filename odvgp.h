@@ -2603,7 +2603,7 @@ static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *h
 
 static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real adjoint, odvgp_real *dhyp)
 {
-    odvgp_real value[ODVGP__MAX_NODES], d[ODVGP__MAX_NODES];
+    odvgp_real value[ODVGP__MAX_NODES] = {0}, d[ODVGP__MAX_NODES] = {0};
     odvgp__kernel_diag(k, hyp, value);
     d[k->nnode - 1] = adjoint;
     for (uint32_t t = k->nnode; t-- > 0;) {

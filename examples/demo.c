@@ -231,11 +231,11 @@ static void report(const method *m, const dataset *d, ptrdiff_t done, ptrdiff_t 
         printf(" %8.2f %8.1f\n", 1e3 * m[k].clock / (double)done, m[k].clock);
     }
     printf("RMSE and log-likelihood (nats per row) are of %s, standardised, on %td rows kept aside.\n", d->target, d->test);
-    if (dollars) printf("'Price off by' is the relative error of half the diamonds at most.\n");
-    printf("\nLowest test RMSE: %s. Highest test log-likelihood: %s. With gamma points the RMSE is ", m[accurate].name,
-           m[likely].name);
+    if (dollars) printf("Price off by: half of the diamonds are priced closer than this.\n");
+    printf("\nLowest test RMSE: %s. Highest test log-likelihood: %s.\n", m[accurate].name, m[likely].name);
+    printf("With gamma points the RMSE is ");
     compare(m[0].rmse, m[2].rmse, "by Adam alone and ");
-    compare(m[1].rmse, m[3].rmse, "with natural gradients, ");
+    compare(m[1].rmse, m[3].rmse, "with natural gradients,\n");
     printf("at %.1f times the time per step.\n", (m[2].clock + m[3].clock) / (m[0].clock + m[1].clock));
     if (done < steps)
         printf("The training was stopped after %td of %td steps, before the learning rate was down.\n", done, steps);

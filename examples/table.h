@@ -420,7 +420,8 @@ static inline int table__guess_header(const table__reader *r, const table__cell 
         size_t length = (size_t)(first[i].end - first[i].begin);
         texts += !table__is_missing(&first[i]) && !table__is_number(&first[i], &value);
         for (int k = 0; k < i && !repeats; k++)
-            repeats = (size_t)(first[k].end - first[k].begin) == length && memcmp(first[k].begin, first[i].begin, length) == 0;
+            repeats = (size_t)(first[k].end - first[k].begin) == length &&
+                      (length == 0 || memcmp(first[k].begin, first[i].begin, length) == 0);
     }
     if (!texts) return 0;
     for (int lines = 0; lines < 1000 && *s; lines++) {

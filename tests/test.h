@@ -8,7 +8,6 @@
 #ifndef TEST_H
 #define TEST_H
 
-#include "names.h"
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
