@@ -22,7 +22,7 @@ Do this:
                 X[i] = 0.03 * i;
                 y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
             }
-            odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24);     N, D, P, |beta|, |gamma|
+            odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
             cfg.lr.end = 0.01;
             cfg.natgrad_step.end = 0.1;
             odvgp_model *gp;
