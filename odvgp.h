@@ -1666,17 +1666,19 @@ static void odvgp__mm_task(void *arg, int i)
 /*  Plain products only: no weights, no triangle of C, sizes that fit an int. 1 if the CBLAS did it. */
 static int odvgp__cblas(const odvgp__mm *g)
 {
-    ptrdiff_t lda = ODVGP__MAX(g->ars, g->acs), ldb = ODVGP__MAX(g->brs, g->bcs);
+    int at = g->acs != 1, bt = g->bcs != 1; /* transposed; of a vector with both strides 1 either is right */
+    ptrdiff_t lda = at ? ODVGP__MAX(g->acs, g->m) : ODVGP__MAX(g->ars, g->k);
+    ptrdiff_t ldb = bt ? ODVGP__MAX(g->bcs, g->k) : ODVGP__MAX(g->brs, g->n), ldc = ODVGP__MAX(g->ldc, g->n);
     if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX || lda > INT_MAX ||
-        ldb > INT_MAX || g->ldc > INT_MAX)
+        ldb > INT_MAX || ldc > INT_MAX)
         return 0;
-    CBLAS_TRANSPOSE ta = g->acs == 1 ? CblasNoTrans : CblasTrans, tb = g->bcs == 1 ? CblasNoTrans : CblasTrans;
+    CBLAS_TRANSPOSE ta = at ? CblasTrans : CblasNoTrans, tb = bt ? CblasTrans : CblasNoTrans;
 #ifdef ODVGP_FLOAT
     cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C,
-                (int)g->ldc);
+                (int)ldc);
 #else
     cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C,
-                (int)g->ldc);
+                (int)ldc);
 #endif
     return 1;
 }
