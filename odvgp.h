@@ -1115,6 +1115,7 @@ enum { ODVGP__RBF, ODVGP__MATERN12, ODVGP__MATERN32, ODVGP__MATERN52, ODVGP__LEA
 
 #ifdef ODVGP_FLOAT
 typedef int32_t odvgp__bits;
+typedef uint32_t odvgp__ubits;
 #define ODVGP__MANTISSA 23
 #define ODVGP__BIAS     127
 #define ODVGP__ROUND    12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
@@ -1125,6 +1126,7 @@ typedef int32_t odvgp__bits;
 #define ODVGP__LN2_LOW  (-2.12194440e-4f)
 #else
 typedef int64_t odvgp__bits;
+typedef uint64_t odvgp__ubits;
 #define ODVGP__MANTISSA 52
 #define ODVGP__BIAS     1023
 #define ODVGP__ROUND    6755399441055744.0 /* 1.5 * 2^52 */
@@ -1138,7 +1140,8 @@ typedef int64_t odvgp__bits;
 ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
 {
     odvgp_real n, r, p, s1, s2;
-    odvgp__bits k, half, b1, b2, zero;
+    odvgp__bits k, half, zero;
+    odvgp__ubits b1, b2;
     const odvgp_real round = ODVGP__R(ODVGP__ROUND);
     x = x < ODVGP__R(ODVGP__EXP_LOW) ? ODVGP__R(ODVGP__EXP_LOW) : x; /* NaN stays NaN in both */
     x = x > ODVGP__R(ODVGP__EXP_HIGH) ? ODVGP__R(ODVGP__EXP_HIGH) : x;
@@ -1167,8 +1170,8 @@ ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
     p = p * r * r + r + 1;
     half =
         (k + (k & 1)) / 2; /* 2^k in two factors, so that subnormal results are rounded once and the largest do not overflow */
-    b1 = (half + ODVGP__BIAS) * ((odvgp__bits)1 << ODVGP__MANTISSA);
-    b2 = (k - half + ODVGP__BIAS) * ((odvgp__bits)1 << ODVGP__MANTISSA);
+    b1 = (odvgp__ubits)(half + ODVGP__BIAS) << ODVGP__MANTISSA; /* unsigned, for NaN leaves nonsense in k */
+    b2 = (odvgp__ubits)(k - half + ODVGP__BIAS) << ODVGP__MANTISSA;
     memcpy(&s1, &b1, sizeof s1);
     memcpy(&s2, &b2, sizeof s2);
     return p * s1 * s2;
@@ -1465,8 +1468,8 @@ typedef struct odvgp__mm {
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     blas->row = isa;
-    blas->mc = ODVGP__MIN(isa->MC, (m + isa->MR - 1) / isa->MR * isa->MR);
-    blas->nc = ODVGP__MIN(isa->NC, (n + isa->NR - 1) / isa->NR * isa->NR);
+    blas->mc = (ODVGP__MIN(isa->MC, m) + isa->MR - 1) / isa->MR * isa->MR; /* MC is a multiple of MR, NC of NR */
+    blas->nc = (ODVGP__MIN(isa->NC, n) + isa->NR - 1) / isa->NR * isa->NR;
     blas->kc = ODVGP__MIN(isa->KC, k);
     blas->pack_stride = (blas->mc + blas->nc) * blas->kc + 16;
 }
@@ -2796,7 +2799,7 @@ static size_t odvgp__turn_size(const odvgp_predictor *p, ptrdiff_t rows)
 
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_predictor *p, ptrdiff_t rows)
 {
-    return odvgp__predictor_ok(p) && rows >= 1 ? odvgp__turn_size(p, rows) : 0;
+    return odvgp__predictor_ok(p) && rows >= 1 && rows <= PTRDIFF_MAX / 64 ? odvgp__turn_size(p, rows) : 0;
 }
 
 /*  The largest turn that fits: sizes grow about linearly, so guess and go down. 0 if not one row fits. */
@@ -3063,7 +3066,7 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n)
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
     ptrdiff_t *perm;
-    if (!odvgp__predictor_ok(p) || n < 1) return 0;
+    if (!odvgp__predictor_ok(p) || n < 1 || n > PTRDIFF_MAX / 64) return 0;
     odvgp__arena_init(&a, NULL, 0);
     odvgp__sample_layout(&a, p, n, &cov, &mean, &z, &perm);
     return a.bad ? 0 : a.used + 64 + odvgp__turn_size(p, n);
