@@ -81,7 +81,7 @@ ubsan: $(call programs,$(B)/ubsan) ## the tests under the undefined behaviour sa
 	@sh tests/run.sh $(call commands,$(B)/ubsan)
 
 valgrind: $(B)/test_tape ## a small test and an example under valgrind
-	@$(CC) -O1 -g -I. examples/01_regression.c -o $(B)/valgrind_example -lm
+	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
 	@for p in test_tape valgrind_example; do valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/$$p || exit 1; done
 
 test-all: ## everything that can be checked here: tests, sanitizers, standards, symbols, examples, lint

@@ -2376,7 +2376,9 @@ typedef struct odvgp__kchunk_back {
 /*  Squared distance times this is r^2 (distances of ARD groups are scaled already). */
 static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *hyp)
 {
-    return leaf->ard ? 1 : 1 / (hyp[leaf->ls] * hyp[leaf->ls]);
+    odvgp_real inverse = 1 / hyp[leaf->ls], scale = inverse * inverse;
+    if (leaf->ard) return 1;
+    return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale; /* so that it times distance 0 is 0 */
 }
 
 /*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's are the kernel's.
