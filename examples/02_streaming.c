@@ -10,7 +10,7 @@
           500    0.01   0.55
          1000    0.01   1.12
          1500    0.01   1.41
-        1500 steps, 194 KB of memory however many rows come
+        1500 steps in less than 200 KB of memory, however many rows come
 */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -92,7 +92,9 @@ int main(void)
         printf("\n");
     }
     if (status) fprintf(stderr, "%s\n", info.text);
-    else printf("%td steps, %.0f KB of memory however many rows come\n", odvgp_steps_done(model), (double)bytes / 1000);
+    else
+        printf("%td steps in less than %.0f KB of memory, however many rows come\n", odvgp_steps_done(model),
+               50 * ceil((double)bytes / 5e4));
     free(now);
     free(block); /* the model lives in it and needs no release */
     return status != ODVGP_OK;

@@ -4,7 +4,7 @@
         cc -O2 -I. examples/03_static_block.c -o build/03_static_block -lm && build/03_static_block
 
     Output:
-        177 KB to train, 2.8 KB frozen, 1.5 KB to predict a row
+        a block of 320 KB to train, 3 KB frozen, 2 KB to predict a row
         angle  load    torque  predicted  +- 2 sd  (Nm)
         -1.20   0.0      -4.4       -4.4      0.1
         -0.72   0.4      -4.1       -4.1      0.1
@@ -79,8 +79,8 @@ int main(void)
     if (size > sizeof flash) return 1;
     memcpy(flash, p, size - (size_t)((const unsigned char *)p - frozen));
     p = (const odvgpf_predictor *)(const void *)flash;
-    printf("%.0f KB to train, %.1f KB frozen, %.1f KB to predict a row\n", 1e-3 * (double)bytes, 1e-3 * (double)size,
-           1e-3 * (double)odvgpf_predict_scratch(p, 1));
+    printf("a block of %zu KB to train, %.0f KB frozen, %.0f KB to predict a row\n", sizeof training / 1024,
+           ceil((double)size / 1e3), ceil((double)odvgpf_predict_scratch(p, 1) / 1e3));
 
     printf("angle  load    torque  predicted  +- 2 sd  (Nm)\n");
     for (int i = 0; i < 6; i++) {
