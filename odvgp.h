@@ -5166,6 +5166,7 @@ static void odvgp__recover(odvgp_model *m)
     if (jitter->raised > 0 && ++jitter->clean >= 100) {
         jitter->raised *= ODVGP__R(0.1);
         jitter->clean = 0;
+        m->tape.node[m->L].stamp = 0; /* factored anew, also where the kernel stays */
         if ((double)jitter->raised < 0.1 * (m->tape.events.jitter - (double)jitter->raised * 10)) jitter->raised = 0;
     }
 }

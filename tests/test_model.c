@@ -722,6 +722,20 @@ TEST(values_set_are_values_used) { /* a model after any sequence of calls gives 
             default: predict(&a, a.X, 9, ma, va, NULL);
             }
             clone_values(&b, &a);
+            if (round % 3 == 2) { /* natural steps start from the values, too: not from a state of steps before */
+                CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.2, NULL, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.2, NULL, NULL), ODVGP_OK);
+                for (i = 0; i < 2; i++) {
+                    const char *name = i ? "q_sqrt" : mean_slot(&a);
+                    odvgp_real *x = values(&a, name), *y = values(&b, name);
+                    ptrdiff_t count = slot(&a, name)->count;
+                    CHECK_SAY(test_max_diff(x, y, count) <= BY_PRECISION(1e-10, 1e-2) * test_max_abs(y, count),
+                              "param %d round %d: after natural steps %s differs by %.3g of %.3g", param, round, name,
+                              test_max_diff(x, y, count), test_max_abs(y, count));
+                    free(x), free(y);
+                }
+                clone_values(&b, &a);
+            }
             CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 9, &ea, &ka, ga, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_elbo(b.m, b.X, b.Y, 9, &eb, &kb, gb, NULL), ODVGP_OK);
             CHECK(ea == eb && ka == kb);
@@ -1383,15 +1397,18 @@ TEST(samples_have_the_predicted_moments) {
                 CHECK_NEAR(m, 0, 4.5 * si / sqrt((double)S));
                 CHECK_NEAR(v, cov[(q * n + i) * n + j], 4.5 * sqrt(2.0) * si * sj / sqrt((double)S));
             }
-    {   /* outputs are independent of each other, samples too */
-        double across = 0, along = 0, s0 = sqrt((double)cov[0]), s1 = sqrt((double)cov[n * n]);
-        for (s = 0; s + 1 < S; s++) {
-            across += ((double)f[s * 2 * n] - (double)mean[0]) * ((double)f[(s * 2 + 1) * n] - (double)mean[n]) / S;
-            along += ((double)f[s * 2 * n] - (double)mean[0]) * ((double)f[(s + 1) * 2 * n] - (double)mean[0]) / S;
+    for (i = 0; i < n; i++) /* outputs are independent of each other, samples too */
+        for (j = 0; j < n; j++) {
+            double across = 0, along = 0, si = sqrt((double)cov[i * n + i]), sj = sqrt((double)cov[j * n + j]),
+                   other = sqrt((double)cov[(n + j) * n + j]);
+            for (s = 0; s + 1 < S; s++) {
+                double x = (double)f[s * 2 * n + i] - (double)mean[i];
+                across += x * ((double)f[(s * 2 + 1) * n + j] - (double)mean[n + j]) / S;
+                along += x * ((double)f[(s + 1) * 2 * n + j] - (double)mean[j]) / S;
+            }
+            CHECK_NEAR(across, 0, 4.5 * si * other / sqrt((double)S));
+            CHECK_NEAR(along, 0, 4.5 * si * sj / sqrt((double)S));
         }
-        CHECK_NEAR(across, 0, 4.5 * s0 * s1 / sqrt((double)S));
-        CHECK_NEAR(along, 0, 4.5 * s0 * s0 / sqrt((double)S));
-    }
     for (s = 0; s < 50; s++) CHECK_NEAR(f[s * 2 * n], f[s * 2 * n + 2], BY_PRECISION(1e-6, 2e-2)); /* equal rows, equal samples */
     CHECK_STATUS(odvgp_sample(p, X, n, 3, 9, g, scratch, need), ODVGP_OK);
     CHECK_BITS(f, g, 3 * 2 * n * sizeof *f); /* sample s depends on the seed and s alone */

@@ -1307,12 +1307,12 @@ TEST(inputs_far_from_the_origin) {
     g0 = NEW(odvgp_real, n), g1 = NEW(odvgp_real, n);
     CHECK_STATUS(odvgp_elbo(a, X, Y, N, &e0, NULL, g0, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_elbo(b, S, Y, N, &e1, NULL, g1, NULL), ODVGP_OK);
-    CHECK_NEAR(e1, e0, BY_PRECISION(1e-8, 1e-2) * fabs((double)e0));
-    CHECK_SAY(test_max_diff(g0, g1, n) <= BY_PRECISION(1e-7, 2e-2) * test_max_abs(g0, n), "gradients differ by %.3g of %.3g", test_max_diff(g0, g1, n), test_max_abs(g0, n));
+    CHECK_NEAR(e1, e0, 1e4 * EPS * fabs((double)e0));
+    CHECK_SAY(test_max_diff(g0, g1, n) <= 1e4 * EPS * test_max_abs(g0, n), "gradients differ by %.3g of %.3g", test_max_diff(g0, g1, n), test_max_abs(g0, n));
     CHECK_STATUS(odvgp_predict_once(a, X, N, m0, v0, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_predict_once(b, S, N, m1, v1, NULL), ODVGP_OK);
-    CHECK_SAY(test_max_diff(m0, m1, N) <= BY_PRECISION(1e-8, 1e-2), "means differ by %.3g", test_max_diff(m0, m1, N));
-    CHECK_SAY(test_max_diff(v0, v1, N) <= BY_PRECISION(1e-8, 1e-2), "variances differ by %.3g", test_max_diff(v0, v1, N));
+    CHECK_SAY(test_max_diff(m0, m1, N) <= 1e5 * EPS, "means differ by %.3g", test_max_diff(m0, m1, N));
+    CHECK_SAY(test_max_diff(v0, v1, N) <= 1e5 * EPS, "variances differ by %.3g", test_max_diff(v0, v1, N));
     odvgp_model_free(a);
     odvgp_model_free(b);
     free(g0), free(g1);
@@ -1369,6 +1369,52 @@ TEST(repeated_inducing_points_raise_the_jitter) {
     CHECK_SAY(odvgp_model_events(a.m).jitter <= 0.11 * high, "jitter %.3g after 100 steps, %.3g before", odvgp_model_events(a.m).jitter, high);
     free(grad);
     drop(&a);
+}
+/*  A raised jitter and the steps since then are state: a file keeps them, before and after it was lowered, with a kernel that moves and with
+    one that is frozen (whose factor is made again when the file is read). */
+TEST(a_raised_jitter_goes_on_after_a_file) {
+    static const int steps[] = {3, 60, 103, 150};
+    int k, frozen, i;
+    for (frozen = 0; frozen < 2; frozen++)
+        for (k = 0; k < 4; k++) {
+            odvgp_config c = config(20, 2, 1, 5, 4);
+            made a;
+            odvgp_real z[10], e;
+            odvgp_model *b = NULL;
+            size_t bytes, model_bytes = 0;
+            void *file, *block;
+            odvgp_report r0, r1;
+            test_seed = 355;
+            c.jitter = c.jitter_rel = 0;
+            a = make(&c);
+            for (i = 0; i < 10; i++) z[i] = (odvgp_real)(i < 6 ? i % 5 * 0.5 - 1 : 0.3 * i);
+            z[6] = z[2], z[7] = z[3];
+            CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_OK);
+            CHECK(odvgp_model_events(a.m).jitter_raised > 0);
+            for (i = 0; i < 5; i++) z[2 * i] += (odvgp_real)(0.7 * i);
+            CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
+            if (frozen) {
+                CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
+                CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0), ODVGP_OK);
+            }
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL), ODVGP_OK);
+            file = save(a.m, NULL, "", &bytes);
+            CHECK_STATUS(odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, NULL, NULL, NULL, NULL), ODVGP_OK);
+            block = test_alloc(model_bytes);
+            CHECK_STATUS(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &b, NULL), ODVGP_OK);
+            CHECK_INT(odvgp_model_events(b).jitter_raised, odvgp_model_events(a.m).jitter_raised);
+            for (i = 0; i < 110 && b; i++) {
+                CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);
+                if (!CHECK_SAY(r0.elbo == r1.elbo && r0.kl == r1.kl && r0.events.jitter == r1.events.jitter,
+                               "frozen %d, file after %d steps: step %d: elbo %.17g and %.17g, jitter %.3g and %.3g", frozen, steps[k], i, (double)r0.elbo, (double)r1.elbo,
+                               r0.events.jitter, r1.events.jitter))
+                    break;
+            }
+            free(file), free(block);
+            drop(&a);
+        }
 }
 TEST(causes_are_told) {
     static const struct { const char *words, *kernel; int points; } list[] = {
@@ -1476,6 +1522,31 @@ TEST(wild_steps_are_undone) {
     CHECK(undone > 0); /* it did come to that */
     test_note("%d of 16 runs took steps back", undone);
 }
+/*  A step that is taken back halves the steps to come; they double again after 100 steps without trouble. */
+TEST(steps_are_shorter_after_one_that_was_undone) {
+    odvgp_config c = config(20, 2, 1, 4, 3);
+    made a;
+    odvgp_report r;
+    int i, found = 0;
+    double most = 1e3;
+    test_seed = 356;
+    c.lr.end = (odvgp_real)most;
+    a = make(&c);
+    for (i = 0; i < 60 && !found; i++) {
+        odvgp_status s = odvgp_step(a.m, a.X, a.Y, &r, NULL);
+        CHECK_STATUS(s, ODVGP_OK);
+        found = r.events.step_undone > 0;
+    }
+    CHECK(found);
+    CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK); /* nothing can go wrong now */
+    found = (int)r.events.step_undone;
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
+    CHECK_INT(r.events.step_undone, found);
+    CHECK_NEAR(r.lr, most * pow(0.5, found), 1e-3);
+    for (i = 0; i < 1100; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
+    CHECK_NEAR(r.lr, most, 1e-3);
+    drop(&a);
+}
 /*  eps = 0 is allowed; a gradient that is 0 then moves nothing, and makes no 0/0. */
 TEST(adam_without_eps) {
     odvgp_config c = config(20, 2, 1, 4, 3);
@@ -1497,9 +1568,10 @@ TEST(adam_without_eps) {
 
 /*  Where k - |A|^2 is nothing but rounding: at the inducing points, with little jitter, with lengthscales that make Kb nearly singular. */
 TEST(variances_are_never_negative) {
-    static const char *const lists[] = {"rbf(0.3)", "rbf(3)", "rbf(30)", "matern12(100)", "matern52(10) + rbf(20)", "rbf(2, variance=1e8)", "rbf(2, variance=1e-8)"};
+    static const char *const lists[] = {"rbf(0.3)", "rbf(3)", "rbf(30)", "matern12(100)", "matern52(10) + rbf(20)", "rbf(2, variance=1e8)", "rbf(2, variance=1e-8)",
+                                        "matern12(1)", "matern12(0.3) + matern32(0.1)"}; /* the last two need no jitter and get none */
     int k, mg, sharp;
-    for (k = 0; k < 7; k++)
+    for (k = 0; k < 9; k++)
         for (mg = 0; mg < 10; mg += 9)
             for (sharp = 0; sharp < 2; sharp++) {
                 odvgp_config c = config(40, 1, 2, 20, mg);
@@ -1511,7 +1583,7 @@ TEST(variances_are_never_negative) {
                 ptrdiff_t i, bad = 0;
                 test_seed = 360;
                 c.kernel = lists[k];
-                c.jitter = (odvgp_real)1e-14;
+                c.jitter = (odvgp_real)(k < 7 ? 1e-14 : 0);
                 c.jitter_rel = 0;
                 a = make(&c);
                 if (sharp) { /* a posterior with next to no variance of its own */
@@ -1582,9 +1654,11 @@ int main(int argc, char **argv) {
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
     RUN(repeated_inducing_points_raise_the_jitter);
+    RUN(a_raised_jitter_goes_on_after_a_file);
     RUN(causes_are_told);
     RUN(past_the_largest_jitter);
     RUN(wild_steps_are_undone);
+    RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
     RUN(variances_are_never_negative);
     RUN(coincident_points_have_gradients);
