@@ -176,7 +176,7 @@ typedef enum odvgp_status {
         ODVGP_STATUS_COUNT
 } odvgp_status;
 
-/*  What went wrong, in words and numbers. Filled only when a call returns an error. */
+/*  What went wrong, in words and numbers. To be read only when a call returned an error. */
 typedef struct odvgp_info {
     odvgp_status status;
     const char *what; /* the culprit: an argument, a matrix, a slot; a string constant */
@@ -244,7 +244,7 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float. */
+/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float.               */
 #ifdef ODVGP_FLOAT
 #define odvgp_real              odvgpf_real
 #define odvgp_schedule          odvgpf_schedule
@@ -345,7 +345,7 @@ typedef struct odvgp_schedule {
     ptrdiff_t steps;
 } odvgp_schedule;
 
-/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody. */
+/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
 typedef struct odvgp_config {
     /* sizes */
     ptrdiff_t N;           /* data rows, >= 1; scales the likelihood to the whole set */
@@ -415,7 +415,7 @@ typedef struct odvgp_slot {
     int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale. */
+/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale.   */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
     const odvgp_real *y_mean, *y_scale; /* [P] */
@@ -533,7 +533,9 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odv
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values, ptrdiff_t count,
                                  odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*". */
+/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*".
+    With config.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
+    same. */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -573,7 +575,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real 
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
                                          odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P]. */
+/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P].        */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
@@ -624,7 +626,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 /*  >>api_low   dense linear algebra on row-major matrices                                                                */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
-/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing. */
+/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing.             */
 typedef struct odvgp_blas {
     const void *row; /* the instruction set's row */
     odvgp_threads threads;
@@ -687,9 +689,11 @@ ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_re
 #define ODVGP__R(x) ((odvgp_real)(x))
 #ifdef ODVGP_FLOAT
 #define ODVGP__EPS  FLT_EPSILON
+#define ODVGP__TINY FLT_MIN
 #define ODVGP__SQRT sqrtf
 #else
 #define ODVGP__EPS  DBL_EPSILON
+#define ODVGP__TINY DBL_MIN
 #define ODVGP__SQRT sqrt
 #endif
 #define ODVGP__MIN(a, b)    ((a) < (b) ? (a) : (b))
@@ -1076,7 +1080,7 @@ static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
 }
 
-/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent). */
+/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent).  */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     double u = odvgp__uniform(seed, stream, 2 * counter), v = odvgp__uniform(seed, stream, 2 * counter + 1);
@@ -1210,7 +1214,7 @@ ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const o
 #define ODVGP__ALL8          ((__mmask8)0xff) /* a full mask: gcc 12 warns of the form without one */
 #endif
 
-/*  Square roots in place. By intrinsics: compilers leave a loop of sqrt() scalar, because it may set errno. */
+/*  Square roots in place. By intrinsics: compilers leave a loop of sqrt() scalar, because it may set errno.              */
 static void odvgp__root_c(odvgp_real *x)
 {
     for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = ODVGP__SQRT(x[j]);
@@ -1857,7 +1861,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further  */
 /*      step                                                                                                              */
 /*      trtri          L <- L^-1       n^3/3                                                                              */
-/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                 */
+/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                             */
 /*      All by halves, as in trsm; only lower triangles are read and written.                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
@@ -2410,7 +2414,7 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
     return c->value[k->nnode - 1];
 }
 
-/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored). */
+/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored).          */
 static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t row, ptrdiff_t j)
 {
     const odvgp__kernel *k = job->k;
@@ -3925,7 +3929,7 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>model   the struct, the config, slots                                                                                 */
+/*  >>model   the struct, the config, slots                                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
 #define ODVGP__MAX_KL      6
@@ -3990,7 +3994,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
 static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
     int falls = s->kind != ODVGP_CONSTANT;
-    if (s->kind < ODVGP_CONSTANT || s->kind > ODVGP_LOGLINEAR || !(s->end > 0) || !(s->end <= limit)) return 0;
+    if (s->kind < ODVGP_CONSTANT || s->kind > ODVGP_LOGLINEAR || s->steps < 0 || !(s->end > 0) || !(s->end <= limit)) return 0;
     return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_LINEAR || s->start > 0));
 }
 
@@ -4016,6 +4020,9 @@ static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
     }
     if (c->D > INT_MAX || c->P > INT_MAX || c->M > INT_MAX || c->M_gamma > INT_MAX)
         return odvgp__fail(info, ODVGP_E_SIZE, "D, P, M or M_gamma", -1, 0, "is too large");
+    double M = (double)c->M, P = (double)c->P, D = (double)c->D, Mg = (double)c->M_gamma;
+    if (P * M * M + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256) /* products of sizes below cannot overflow then */
+        return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0, "make too many parameters for memory");
     return ODVGP_OK;
 }
 
@@ -4356,7 +4363,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = ODVGP__MAX(most, a->used);
 }
 
-/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched. */
+/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched.         */
 static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
                                         odvgp_info *info)
 {
@@ -4564,7 +4571,7 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>bound   the evidence lower bound and its gradient                                                                   */
-/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4              */
+/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4                    */
 /*      Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.          */
 /*      The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step.                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -4717,6 +4724,7 @@ static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *ro
         s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
     if (s) return s;
     odvgp__copy(m->good, m->par.theta, m->par.count);
+    if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL; /* no measure for the next step */
     m->state.good_valid = 1;
     if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
     return ODVGP_OK;
@@ -4862,7 +4870,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
     return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
 }
 
-/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as an evaluation. */
+/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as an evaluation.           */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     odvgp__all_columns(m);
@@ -4902,7 +4910,7 @@ static odvgp__piece odvgp__piece_of(const odvgp_real *from, ptrdiff_t n, odvgp_r
     return piece;
 }
 
-/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run. */
+/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run.              */
 static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
 {
     const odvgp_config *c = &m->cfg;
@@ -5477,14 +5485,17 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
     return total > 0 ? total / (double)P : 1;
 }
 
+/*  A start value from data of a size whose square is not a number of this precision is 1. */
+static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
+
 /*  Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-    double variance = odvgp__target_variance(m, Y), n = (double)m->kernel.nleaf;
+    double variance = odvgp__usable(odvgp__target_variance(m, Y)), n = (double)m->kernel.nleaf;
     for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
         const odvgp__leaf *leaf = &m->kernel.leaf[i];
         double factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
-        double length = odvgp__median_distance(m, X, leaf, w->median) * factor * 0.70710678118654752;
+        double length = odvgp__usable(odvgp__median_distance(m, X, leaf, w->median) * factor * 0.70710678118654752);
         for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
             odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), length);
         if (!(leaf->given & ODVGP__GIVEN_VARIANCE)) odvgp__set_positive(m, (ptrdiff_t)leaf->var, variance);
@@ -5972,7 +5983,7 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
     if (!file) return ODVGP_E_IO;
     long length = -1;
     if (!fseek(file, 0, SEEK_END)) length = ftell(file);
-    if (length < 0 || fseek(file, 0, SEEK_SET)) {
+    if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET)) /* a folder's length */ {
         (void)fclose(file);
         return ODVGP_E_IO;
     }
