@@ -225,7 +225,14 @@ typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST }
 typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
 typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
 typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
-typedef enum odvgp_isa { ODVGP_ISA_AUTO, ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512 } odvgp_isa;
+typedef enum odvgp_isa {
+    ODVGP_ISA_AUTO,
+    ODVGP_ISA_C,
+    ODVGP_ISA_AVX2,
+    ODVGP_ISA_AVX512,
+    ODVGP_ISA_SSE2,
+    ODVGP_ISA_NEON
+} odvgp_isa;
 
 /*  Threads: run must call task(arg, i) once for each i in [0, n), in any order, on any threads, and return when all are done.
     count is how many tasks a large operation is cut into (usually the number of threads). {0} is serial. */
@@ -310,6 +317,8 @@ typedef struct odvgp_allocator {
 #define odvgp_trmm              odvgpf_trmm
 #define odvgp_trsm              odvgpf_trsm
 #define odvgp_potrf             odvgpf_potrf
+#define odvgp_potrf_reverse     odvgpf_potrf_reverse
+#define odvgp_trtri             odvgpf_trtri
 #endif
 
 #if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
@@ -656,6 +665,10 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row
     and value. */
 ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
+/*  The same from the last row up: lower triangle of P <- R with P = R^T R. Then R^-1 is the lower factor of P^-1. */
+ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
+/*  Lower triangle of L <- L^-1. n^3/3 flops. */
+ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
 
 #ifdef __cplusplus
 }
@@ -865,6 +878,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__X86
 #include <cpuid.h>
 #include <immintrin.h>
+#define ODVGP__SSE2 /* every such processor has it */
 #ifndef ODVGP_NO_AVX2
 #define ODVGP__AVX2 __attribute__((target("avx2,fma")))
 #endif
@@ -872,11 +886,26 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
+#if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && !defined(ODVGP_NO_SIMD) &&   \
+    !defined(__ARM_BIG_ENDIAN)
+#define ODVGP__NEON /* a matter of the compiler's target; 32-bit ARM has it for float only */
+#include <arm_neon.h>
+#endif
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
+#define ODVGP__UNROLL                                                                                                          \
+    _Pragma("GCC unroll 16") /* gcc keeps an array in registers only where it has unrolled the loops over it */
+#else
+#define ODVGP__UNROLL
+#endif
 
 static int odvgp__cpu_has(odvgp_isa isa)
 {
     if (isa == ODVGP_ISA_C) return 1;
+#ifdef ODVGP__NEON
+    if (isa == ODVGP_ISA_NEON) return 1;
+#endif
 #ifdef ODVGP__X86
+    if (isa == ODVGP_ISA_SSE2) return 1;
     unsigned a, b, c, d, c1, xcr0, high;
     __cpuid(0, a, b, c, d); /* three calls, no more: on virtual machines each costs microseconds */
     if (a < 7) return 0;
@@ -891,6 +920,99 @@ static int odvgp__cpu_has(odvgp_isa isa)
     return 0;
 #endif
 }
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>simd   one vector type for each instruction set                                                                     */
+/*      V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, ZIPLO and   */
+/*      ZIPHI the interleaved low and high halves of two vectors. In plain C a vector is one real.                        */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__V_c            odvgp_real
+#define ODVGP__LANES_c        1
+#define ODVGP__LOAD_c(p)      (*(p))
+#define ODVGP__STORE_c(p, v)  (*(p) = (v))
+#define ODVGP__SET1_c(x)      ((odvgp_real)(x))
+#define ODVGP__FMA_c(a, b, c) ((a) * (b) + (c))
+#define ODVGP__NMA_c(a, b, c) ((c) - (a) * (b))
+#define ODVGP__ZIPLO_c(a, b)  (a)
+#define ODVGP__ZIPHI_c(a, b)  (b)
+
+#ifdef ODVGP__X86
+#ifdef ODVGP_FLOAT
+#define ODVGP__V_sse2       __m128
+#define ODVGP__V_avx2       __m256
+#define ODVGP__V_avx512     __m512
+#define ODVGP__LANES_sse2   4
+#define ODVGP__LANES_avx2   8
+#define ODVGP__LANES_avx512 16
+#define ODVGP__M128(op)     _mm_##op##_ps
+#define ODVGP__M256(op)     _mm256_##op##_ps
+#define ODVGP__M512(op)     _mm512_##op##_ps
+#define ODVGP__ORDER_LO     _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ODVGP__ORDER_HI     _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#else
+#define ODVGP__V_sse2       __m128d
+#define ODVGP__V_avx2       __m256d
+#define ODVGP__V_avx512     __m512d
+#define ODVGP__LANES_sse2   2
+#define ODVGP__LANES_avx2   4
+#define ODVGP__LANES_avx512 8
+#define ODVGP__M128(op)     _mm_##op##_pd
+#define ODVGP__M256(op)     _mm256_##op##_pd
+#define ODVGP__M512(op)     _mm512_##op##_pd
+#define ODVGP__ORDER_LO     _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
+#define ODVGP__ORDER_HI     _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)
+#endif
+#define ODVGP__LOAD_sse2(p)        ODVGP__M128(loadu)(p)
+#define ODVGP__STORE_sse2(p, v)    ODVGP__M128(storeu)(p, v)
+#define ODVGP__SET1_sse2(x)        ODVGP__M128(set1)(x)
+#define ODVGP__FMA_sse2(a, b, c)   ((a) * (b) + (c))
+#define ODVGP__NMA_sse2(a, b, c)   ((c) - (a) * (b))
+#define ODVGP__ZIPLO_sse2(a, b)    ODVGP__M128(unpacklo)(a, b)
+#define ODVGP__ZIPHI_sse2(a, b)    ODVGP__M128(unpackhi)(a, b)
+#define ODVGP__LOAD_avx2(p)        ODVGP__M256(loadu)(p)
+#define ODVGP__STORE_avx2(p, v)    ODVGP__M256(storeu)(p, v)
+#define ODVGP__SET1_avx2(x)        ODVGP__M256(set1)(x)
+#define ODVGP__FMA_avx2(a, b, c)   ODVGP__M256(fmadd)(a, b, c)
+#define ODVGP__NMA_avx2(a, b, c)   ODVGP__M256(fnmadd)(a, b, c)
+#define ODVGP__ZIPLO_avx2(a, b)    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x20)
+#define ODVGP__ZIPHI_avx2(a, b)    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x31)
+#define ODVGP__LOAD_avx512(p)      ODVGP__M512(loadu)(p)
+#define ODVGP__STORE_avx512(p, v)  ODVGP__M512(storeu)(p, v)
+#define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
+#define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
+#define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
+#define ODVGP__ZIPLO_avx512(a, b)  ODVGP__M512(permutex2var)(a, ODVGP__ORDER_LO, b)
+#define ODVGP__ZIPHI_avx512(a, b)  ODVGP__M512(permutex2var)(a, ODVGP__ORDER_HI, b)
+#endif
+
+#ifdef ODVGP__NEON
+#ifdef ODVGP_FLOAT
+#define ODVGP__V_neon      float32x4_t
+#define ODVGP__LANES_neon  4
+#define ODVGP__NEON_OP(op) op##_f32
+#else
+#define ODVGP__V_neon      float64x2_t
+#define ODVGP__LANES_neon  2
+#define ODVGP__NEON_OP(op) op##_f64
+#endif
+#define ODVGP__LOAD_neon(p)     ODVGP__NEON_OP(vld1q)(p)
+#define ODVGP__STORE_neon(p, v) ODVGP__NEON_OP(vst1q)(p, v)
+#define ODVGP__SET1_neon(x)     ODVGP__NEON_OP(vdupq_n)(x)
+#ifdef __ARM_FEATURE_FMA
+#define ODVGP__FMA_neon(a, b, c) ODVGP__NEON_OP(vfmaq)(c, a, b)
+#define ODVGP__NMA_neon(a, b, c) ODVGP__NEON_OP(vfmsq)(c, a, b)
+#else
+#define ODVGP__FMA_neon(a, b, c) ODVGP__NEON_OP(vmlaq)(c, a, b)
+#define ODVGP__NMA_neon(a, b, c) ODVGP__NEON_OP(vmlsq)(c, a, b)
+#endif
+#ifdef __aarch64__
+#define ODVGP__ZIPLO_neon(a, b) ODVGP__NEON_OP(vzip1q)(a, b)
+#define ODVGP__ZIPHI_neon(a, b) ODVGP__NEON_OP(vzip2q)(a, b)
+#else
+#define ODVGP__ZIPLO_neon(a, b) vzipq_f32(a, b).val[0]
+#define ODVGP__ZIPHI_neon(a, b) vzipq_f32(a, b).val[1]
+#endif
+#endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>threads   cutting work into tasks; the optional POSIX pool                                                          */
@@ -1335,16 +1457,33 @@ ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels: C[MR,NR] += A B in registers                                                                   */
-/*      A is packed MR wide, B is packed NR wide, k steps. The accumulators are named, so that every compiler keeps them  */
-/*      in registers: 8x3 vectors of 32 for AVX-512, 6x2 of 16 for AVX2.                                                  */
+/*  >>ukr   micro-kernels                                                                                                 */
+/*      What level 3 spends its time in, written once as macros and expanded for each instruction set:                    */
+/*        ukr    C[MR,w] <- alpha A B (+ C)           k steps, C in registers                                             */
+/*        solve  T[MR,w] <- U^-1 (T - A X)            the same, then a triangle of MR rows: product and solve in one      */
+/*        copy, turn   strips copied straight or transposed, for packing                                                  */
+/*      for widths w of 1 to NV vectors. A is read by broadcasts with any two strides, B by vectors along its rows, so    */
+/*      that operands in cache need no packing. Accumulators are named (c00, c01, ...), for then every compiler keeps     */
+/*      them in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16.                          */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,
+                           const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs);
+typedef void (*odvgp__solve)(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *tri,
+                             const odvgp_real *x, ptrdiff_t xs, odvgp_real *t, ptrdiff_t ts);
+
+enum { ODVGP__MAX_MR = 8, ODVGP__MAX_LANES = 64 / (int)sizeof(odvgp_real), ODVGP__MAX_NR = 3 * ODVGP__MAX_LANES };
+
 typedef struct odvgp__isa {
     const char *name;
     odvgp_isa id;
-    int MR, NR;
+    int MR, NR, lanes;
     ptrdiff_t MC, KC, NC; /* block sizes: MC x KC of A stays in L2, KC x NR of B in L1 */
-    void (*ukr)(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc);
+    odvgp__ukr ukr[4];    /* [vectors - 1] */
+    odvgp__solve solve[4];
+    ptrdiff_t (*factor)(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri);
+    void (*copy)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs,
+                 odvgp_real *to, ptrdiff_t ts);
+    void (*turn)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
     void (*sqdist)(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
     void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, odvgp_real *dk);
     void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
@@ -1352,87 +1491,227 @@ typedef struct odvgp__isa {
     void (*exp)(odvgp_real *x);
 } odvgp__isa;
 
-#define ODVGP__MAX_MR 8
-#define ODVGP__MAX_NR 48
+/* --- lists of rows, of the vectors of a row, of the rows above one, for macros X --- */
 
-static void odvgp__ukr_c(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
+/* clang-format off */
+#define ODVGP__ROWS4(X, NV, S) X(NV, S, 0) X(NV, S, 1) X(NV, S, 2) X(NV, S, 3)
+#define ODVGP__ROWS6(X, NV, S) ODVGP__ROWS4(X, NV, S) X(NV, S, 4) X(NV, S, 5)
+#define ODVGP__ROWS8(X, NV, S) ODVGP__ROWS6(X, NV, S) X(NV, S, 6) X(NV, S, 7)
+#define ODVGP__EACH1(X, S, i)  X(S, i, 0)
+#define ODVGP__EACH2(X, S, i)  ODVGP__EACH1(X, S, i) X(S, i, 1)
+#define ODVGP__EACH3(X, S, i)  ODVGP__EACH2(X, S, i) X(S, i, 2)
+#define ODVGP__EACH4(X, S, i)  ODVGP__EACH3(X, S, i) X(S, i, 3)
+#define ODVGP__ABOVE0(NV, S, i)
+#define ODVGP__ABOVE1(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 0)
+#define ODVGP__ABOVE2(NV, S, i) ODVGP__ABOVE1(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 1)
+#define ODVGP__ABOVE3(NV, S, i) ODVGP__ABOVE2(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 2)
+#define ODVGP__ABOVE4(NV, S, i) ODVGP__ABOVE3(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 3)
+#define ODVGP__ABOVE5(NV, S, i) ODVGP__ABOVE4(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 4)
+#define ODVGP__ABOVE6(NV, S, i) ODVGP__ABOVE5(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 5)
+#define ODVGP__ABOVE7(NV, S, i) ODVGP__ABOVE6(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 6)
+
+/* --- one line of a kernel each: of one vector (name1), of a row of vectors (name) --- */
+
+#define ODVGP__AT(S, p, s, i, j)    ((p) + i * (s) + j * ODVGP__LANES_##S)
+#define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__SET1_##S(0);
+#define ODVGP__ZERO(NV, S, i)       ODVGP__EACH##NV(ODVGP__ZERO1, S, i)
+#define ODVGP__GETB1(S, i, j)       ODVGP__V_##S b##j = ODVGP__LOAD_##S(ODVGP__AT(S, b, 0, i, j));
+#define ODVGP__FMA1(S, i, j)        c##i##j = ODVGP__FMA_##S(a##i, b##j, c##i##j);
+#define ODVGP__FMA(NV, S, i)        ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
+#define ODVGP__NMA1(S, i, j)        c##i##j = ODVGP__NMA_##S(a##i, b##j, c##i##j);
+#define ODVGP__NMA(NV, S, i)        ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
+#define ODVGP__ADD1(S, i, j)        ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), ODVGP__FMA_##S(factor, c##i##j, ODVGP__LOAD_##S(ODVGP__AT(S, c, cs, i, j))));
+#define ODVGP__ADD(NV, S, i)        ODVGP__EACH##NV(ODVGP__ADD1, S, i)
+#define ODVGP__PUT1(S, i, j)        ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), factor * c##i##j);
+#define ODVGP__PUT(NV, S, i)        ODVGP__EACH##NV(ODVGP__PUT1, S, i)
+#define ODVGP__GET1(S, i, j)        ODVGP__V_##S c##i##j = ODVGP__LOAD_##S(ODVGP__AT(S, t, ts, i, j));
+#define ODVGP__GET(NV, S, i)        ODVGP__EACH##NV(ODVGP__GET1, S, i)
+#define ODVGP__SUB1(S, i, r)        c##i##0 = ODVGP__NMA_##S(u, c##r##0, c##i##0);
+#define ODVGP__SUB2(S, i, r)        ODVGP__SUB1(S, i, r) c##i##1 = ODVGP__NMA_##S(u, c##r##1, c##i##1);
+#define ODVGP__SUB3(S, i, r)        ODVGP__SUB2(S, i, r) c##i##2 = ODVGP__NMA_##S(u, c##r##2, c##i##2);
+#define ODVGP__SUB4(S, i, r)        ODVGP__SUB3(S, i, r) c##i##3 = ODVGP__NMA_##S(u, c##r##3, c##i##3);
+#define ODVGP__SUBTRACT(NV, S, i, r) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
+#define ODVGP__DIVIDE1(S, i, j)     c##i##j = u * c##i##j; ODVGP__STORE_##S(ODVGP__AT(S, t, ts, i, j), c##i##j);
+#define ODVGP__DIVIDE(NV, S, i)     ODVGP__ABOVE##i(NV, S, i) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + i]); ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
+/* clang-format on */
+
+#define ODVGP__UKR(TARGET, S, ROWS, NV)                                                                                        \
+    TARGET static void odvgp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars,        \
+                                            ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs)     \
+    {                                                                                                                          \
+        ROWS(ODVGP__ZERO, NV, S)                                                                                               \
+        for (; k > 0; k--, a += acs, b += bs) {                                                                                \
+            ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__FMA, NV, S)                                                        \
+        }                                                                                                                      \
+        ODVGP__V_##S factor = ODVGP__SET1_##S(alpha);                                                                          \
+        if (add) {                                                                                                             \
+            ROWS(ODVGP__ADD, NV, S)                                                                                            \
+        } else {                                                                                                               \
+            ROWS(ODVGP__PUT, NV, S)                                                                                            \
+        }                                                                                                                      \
+    }
+
+/*  tri [MR, stride MAX_MR]: a lower triangle with the inverses of its diagonal. t is solved in place. */
+#define ODVGP__SOLVE(TARGET, S, ROWS, NV)                                                                                      \
+    TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,                  \
+                                              const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, odvgp_real *t,         \
+                                              ptrdiff_t ts)                                                                    \
+    {                                                                                                                          \
+        ROWS(ODVGP__GET, NV, S)                                                                                                \
+        for (; k > 0; k--, a += acs, b += bs) {                                                                                \
+            ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__NMA, NV, S)                                                        \
+        }                                                                                                                      \
+        ODVGP__V_##S u;                                                                                                        \
+        ROWS(ODVGP__DIVIDE, NV, S)                                                                                             \
+    }
+
+/*  The Cholesky factor of the MR x MR block d, given by its upper half d[i * rs + j * cs], j >= i, which receives U; tri
+    as above holds U^T. By way of U^T D U with a unit diagonal, so that the chain of pivots waits for no square root.
+    Returns the first row whose pivot is not positive and finite, or -1; d[row,row] is that pivot then. */
+ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
-    odvgp_real sum[4][4] = {{0}};
-    for (; k > 0; k--, a += 4, b += 4)
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j < 4; j++) sum[i][j] += a[i] * b[j];
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) c[i * ldc + j] += sum[i][j];
+    odvgp_real T[ODVGP__MAX_MR][ODVGP__MAX_MR];
+    for (int i = 0; i < MR; i++)
+        for (int j = 0; j < MR; j++) T[i][j] = j >= i ? d[i * rs + j * cs] : 0;
+    for (int i = 0; i < MR; i++) {
+        odvgp_real pivot = T[i][i], inverse = 1 / pivot;
+        if (!(pivot > 0) || !(pivot - pivot == 0)) { /* NaN and infinity land here, too */
+            d[i * (rs + cs)] = pivot;
+            return i;
+        }
+        for (int r = i + 1; r < MR; r++) {
+            odvgp_real f = T[i][r] * inverse;
+            for (int j = 0; j < MR; j++) T[r][j] -= f * T[i][j];
+        }
+    }
+    for (int i = 0; i < MR; i++) {
+        odvgp_real root = ODVGP__SQRT(T[i][i]), inverse = 1 / root;
+        tri[i * ODVGP__MAX_MR + i] = inverse;
+        d[i * (rs + cs)] = root;
+        for (int j = i + 1; j < MR; j++) tri[j * ODVGP__MAX_MR + i] = d[i * rs + j * cs] = T[i][j] * inverse;
+    }
+    return -1;
 }
 
-#ifdef ODVGP__AVX2
-#ifdef ODVGP_FLOAT
-#define ODVGP__BROADCAST4(p) _mm256_broadcast_ss(p)
+/*  copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
+    turn: to[p * ts + i] = from[i * fs + p], likewise; p < k in both. Strides may be negative. */
+#define ODVGP__COPY(TARGET, S)                                                                                                 \
+    TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w, const odvgp_real *from, \
+                                       ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts)                                             \
+    {                                                                                                                          \
+        for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) {                                                              \
+            ptrdiff_t i = 0;                                                                                                   \
+            odvgp_real f = w ? w[p] : 1;                                                                                       \
+            ODVGP__V_##S factor = ODVGP__SET1_##S(f);                                                                          \
+            for (; i + ODVGP__LANES_##S <= n; i += ODVGP__LANES_##S)                                                           \
+                ODVGP__STORE_##S(to + i, factor * ODVGP__LOAD_##S(from + i));                                                  \
+            for (; i < n; i++) to[i] = f * from[i];                                                                            \
+            for (; i < width; i++) to[i] = 0;                                                                                  \
+        }                                                                                                                      \
+    }
+
+#define ODVGP__TURN(TARGET, S)                                                                                                 \
+    TARGET static void odvgp__turn_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs,        \
+                                       odvgp_real *to, ptrdiff_t ts)                                                           \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        ptrdiff_t whole = n / L * L, p = 0;                                                                                    \
+        for (; p + L <= k; p += L)                                                                                             \
+            for (ptrdiff_t i = 0; i < whole; i += L) {                                                                         \
+                ODVGP__V_##S v[L], t[L];                                                                                       \
+                ODVGP__UNROLL                                                                                                  \
+                for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(from + (i + r) * fs + p);                                   \
+                ODVGP__UNROLL                                                                                                  \
+                for (int half = L / 2; half > 0;                                                                               \
+                     half /= 2) { /* each pass interleaves rows r and r + L/2: a perfect shuffle */                            \
+                    ODVGP__UNROLL                                                                                              \
+                    for (int r = 0; r < L / 2; r++) {                                                                          \
+                        t[2 * r] = ODVGP__ZIPLO_##S(v[r], v[r + L / 2]);                                                       \
+                        t[2 * r + 1] = ODVGP__ZIPHI_##S(v[r], v[r + L / 2]);                                                   \
+                    }                                                                                                          \
+                    ODVGP__UNROLL                                                                                              \
+                    for (int r = 0; r < L; r++) v[r] = t[r];                                                                   \
+                }                                                                                                              \
+                ODVGP__UNROLL                                                                                                  \
+                for (int r = 0; r < L; r++) ODVGP__STORE_##S(to + (p + r) * ts + i, v[r]);                                     \
+            }                                                                                                                  \
+        for (ptrdiff_t i = whole; i < n; i++)                                                                                  \
+            for (ptrdiff_t q = 0; q < p; q++) to[q * ts + i] = from[i * fs + q];                                               \
+        for (; p < k; p++)                                                                                                     \
+            for (ptrdiff_t i = 0; i < n; i++) to[p * ts + i] = from[i * fs + p];                                               \
+        for (p = 0; p < k && n < width; p++)                                                                                   \
+            for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0;                                                          \
+    }
+
+/*  All of an instruction set: its macros' suffix, rows and vectors of a kernel. */
+#define ODVGP__KERNELS(TARGET, S, R, NVMAX)                                                                                    \
+    ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R)  \
+        ODVGP__COPY(TARGET, S) ODVGP__TURN(TARGET, S)                                                                          \
+            TARGET static ptrdiff_t odvgp__factor_##S(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)              \
+    {                                                                                                                          \
+        return odvgp__factor_body(R, d, rs, cs, tri);                                                                          \
+    }
+#define ODVGP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 1) X(TARGET, S, ROWS, 2)
+#define ODVGP__WIDTHS3(X, TARGET, S, ROWS) ODVGP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 3)
+#define ODVGP__WIDTHS4(X, TARGET, S, ROWS) ODVGP__WIDTHS3(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 4)
+
+ODVGP__KERNELS(, c, 4, 4)
+#ifdef ODVGP__SSE2
+ODVGP__KERNELS(, sse2, 6, 2)
+#endif
+#ifdef ODVGP__NEON
+#ifdef __aarch64__
+ODVGP__KERNELS(, neon, 8, 3)
 #else
-#define ODVGP__BROADCAST4(p) _mm256_broadcast_sd(p)
+ODVGP__KERNELS(, neon, 6, 2)
 #endif
-#define ODVGP__ROWS6(X) X(0) X(1) X(2) X(3) X(4) X(5)
-ODVGP__AVX2 static void odvgp__ukr_avx2(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
-{
-#define ODVGP__ZERO(i) ODVGP__V4 c##i##0 = ODVGP__MM(256, setzero)(), c##i##1 = c##i##0;
-#define ODVGP__FMA(i)                                                                                                          \
-    t = ODVGP__BROADCAST4(a + i);                                                                                              \
-    c##i##0 = ODVGP__MM(256, fmadd)(t, b0, c##i##0);                                                                           \
-    c##i##1 = ODVGP__MM(256, fmadd)(t, b1, c##i##1);
-#define ODVGP__PUT(i)                                                                                                          \
-    ODVGP__MM(256, storeu)(c + i * ldc, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc), c##i##0));                     \
-    ODVGP__MM(256, storeu)                                                                                                     \
-    (c + i * ldc + ODVGP__LANES4, ODVGP__MM(256, add)(ODVGP__MM(256, loadu)(c + i * ldc + ODVGP__LANES4), c##i##1));
-    ODVGP__ROWS6(ODVGP__ZERO)
-    for (; k > 0; k--, a += 6, b += 2 * ODVGP__LANES4) {
-        ODVGP__V4 b0 = ODVGP__MM(256, loadu)(b), b1 = ODVGP__MM(256, loadu)(b + ODVGP__LANES4), t;
-        ODVGP__ROWS6(ODVGP__FMA)
-    }
-    ODVGP__ROWS6(ODVGP__PUT)
-#undef ODVGP__ZERO
-#undef ODVGP__FMA
-#undef ODVGP__PUT
-}
 #endif
-
+#ifdef ODVGP__AVX2
+ODVGP__KERNELS(ODVGP__AVX2, avx2, 6, 2)
+#endif
 #ifdef ODVGP__AVX512
-#define ODVGP__ROWS8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-ODVGP__AVX512 static void odvgp__ukr_avx512(ptrdiff_t k, const odvgp_real *a, const odvgp_real *b, odvgp_real *c, ptrdiff_t ldc)
-{
-#define ODVGP__ZERO(i) ODVGP__V8 c##i##0 = ODVGP__MM(512, setzero)(), c##i##1 = c##i##0, c##i##2 = c##i##0;
-#define ODVGP__FMA(i)                                                                                                          \
-    t = ODVGP__MM(512, set1)(a[i]);                                                                                            \
-    c##i##0 = ODVGP__MM(512, fmadd)(t, b0, c##i##0);                                                                           \
-    c##i##1 = ODVGP__MM(512, fmadd)(t, b1, c##i##1);                                                                           \
-    c##i##2 = ODVGP__MM(512, fmadd)(t, b2, c##i##2);
-#define ODVGP__PUT1(i, v)                                                                                                      \
-    ODVGP__MM(512, storeu)                                                                                                     \
-    (c + i * ldc + v * ODVGP__LANES8, ODVGP__MM(512, add)(ODVGP__MM(512, loadu)(c + i * ldc + v * ODVGP__LANES8), c##i##v));
-#define ODVGP__PUT(i) ODVGP__PUT1(i, 0) ODVGP__PUT1(i, 1) ODVGP__PUT1(i, 2)
-    ODVGP__ROWS8(ODVGP__ZERO)
-    for (; k > 0; k--, a += 8, b += 3 * ODVGP__LANES8) {
-        ODVGP__V8 b0 = ODVGP__MM(512, loadu)(b), b1 = ODVGP__MM(512, loadu)(b + ODVGP__LANES8);
-        ODVGP__V8 b2 = ODVGP__MM(512, loadu)(b + 2 * ODVGP__LANES8), t;
-        ODVGP__ROWS8(ODVGP__FMA)
-    }
-    ODVGP__ROWS8(ODVGP__PUT)
-#undef ODVGP__ZERO
-#undef ODVGP__FMA
-#undef ODVGP__PUT1
-#undef ODVGP__PUT
-}
+ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
-#define ODVGP__VROW(isa)                                                                                                       \
-    odvgp__ukr_##isa, odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa
+/*  A row of the table: name, id, shape, block sizes, kernels; v: whose array arithmetic it shares. */
+#define ODVGP__LIST2(name, S)                                                                                                  \
+    {                                                                                                                          \
+        name##1_##S, name##2_##S, NULL, NULL                                                                                   \
+    }
+#define ODVGP__LIST3(name, S)                                                                                                  \
+    {                                                                                                                          \
+        name##1_##S, name##2_##S, name##3_##S, NULL                                                                            \
+    }
+#define ODVGP__LIST4(name, S)                                                                                                  \
+    {                                                                                                                          \
+        name##1_##S, name##2_##S, name##3_##S, name##4_##S                                                                     \
+    }
+#define ODVGP__ISA(S, id, v, R, NVMAX, MC, KC, NC)                                                                             \
+    {                                                                                                                          \
+#S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S),                   \
+            ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v)           \
+    }
+#define ODVGP__VROW(isa) odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa
+
+/*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
 #ifdef ODVGP__AVX512
-    {"avx512", ODVGP_ISA_AVX512, 8, 3 * ODVGP__LANES8, 192, 256, 1536, ODVGP__VROW(avx512)},
+    ODVGP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
 #endif
 #ifdef ODVGP__AVX2
-    {"avx2", ODVGP_ISA_AVX2, 6, 2 * ODVGP__LANES4, 96, 256, 1536, ODVGP__VROW(avx2)},
+    ODVGP__ISA(avx2, ODVGP_ISA_AVX2, avx2, 6, 2, 96, 256, 1536),
 #endif
-    {"c", ODVGP_ISA_C, 4, 4, 64, 256, 1024, ODVGP__VROW(c)},
+#ifdef ODVGP__SSE2
+    ODVGP__ISA(sse2, ODVGP_ISA_SSE2, c, 6, 2, 96, 256, 1536),
+#endif
+#ifdef ODVGP__NEON
+#ifdef __aarch64__
+    ODVGP__ISA(neon, ODVGP_ISA_NEON, c, 8, 3, 96, 256, 1536),
+#else
+    ODVGP__ISA(neon, ODVGP_ISA_NEON, c, 6, 2, 96, 256, 1536),
+#endif
+#endif
+    ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
 /*  The row of an instruction set, the best one for AUTO, NULL if the machine or the build lacks it. */
@@ -1446,8 +1725,10 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                      */
 /*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:      */
-/*      operands are given by row and column strides, triangles by flags that skip blocks of zeros. Blocks of op(A) and   */
-/*      op(B) are packed for the micro-kernel; tiny or thin products run unpacked. 2 m n k flops.                         */
+/*      operands are given by row and column strides, triangles by flags; each micro-kernel then runs over the steps that */
+/*      are not zeros only. 2 m n k flops. Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of */
+/*      MC rows (A packed into panels of MR), strips, panels. An operand that stays in cache by itself is read where it   */
+/*      is; only its ragged edge is copied, to be filled up with zeros.                                                   */
 /*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on    */
 /*      it.                                                                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -1467,15 +1748,39 @@ typedef struct odvgp__mm {
     int c_part;         /* LOWER: only j <= i of C is computed and touched */
 } odvgp__mm;
 
-/*  Block sizes for problems up to m x n x k, and the packing area that goes with them. Smaller problems need smaller
+enum {
+    ODVGP__BASE = 256,       /* the largest triangle that is solved or inverted in one go, without cutting it into products */
+    ODVGP__POTRF_BASE = 192, /* the same for factors; at most BASE */
+    ODVGP__HALF_UNIT = 24,   /* where larger ones are cut, in multiples of this */
+    ODVGP__IN_PLACE = 96,    /* up to so many rows strips are solved where they are */
+    ODVGP__PACK_ROWS = 48,   /* an operand is packed when so many rows of C ... */
+    ODVGP__PACK_COLS = 256,  /* ... or columns of C will use it again ... */
+    ODVGP__PACK_SIZE = 8192, /* ... and it is larger than this */
+    ODVGP__TASK_WORK = 48 * 48 * 48 /* less than so many multiplications are not worth a second thread */
+};
+
+static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 1) / unit * unit; }
+
+/*  Columns of the square for n rows: room for the last vector, and no power of two, for then its rows would share a few
+    sets of the cache. */
+static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
+{
+    ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
+    return (vectors | 1) * isa->lanes;
+}
+
+/*  Block sizes for problems up to m x n x k, and the area of each task that goes with them. Smaller problems need smaller
     areas. */
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
+    ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE) + ODVGP__MAX_MR;
     blas->row = isa;
-    blas->mc = (ODVGP__MIN(isa->MC, m) + isa->MR - 1) / isa->MR * isa->MR; /* MC is a multiple of MR, NC of NR */
-    blas->nc = (ODVGP__MIN(isa->NC, n) + isa->NR - 1) / isa->NR * isa->NR;
+    blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR); /* MC is a multiple of MR, NC of NR */
+    blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
     blas->kc = ODVGP__MIN(isa->KC, k);
-    blas->pack_stride = (blas->mc + blas->nc) * blas->kc + 16;
+    /* the areas of odvgp__solve_strips and odvgp__potrf_base */
+    ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR), factor = order * odvgp__square_stride(isa, order);
+    blas->pack_stride = ODVGP__MAX((blas->mc + blas->nc) * blas->kc, ODVGP__MAX(solve, factor)) + 16;
 }
 
 /*  A blas for problems up to m x n x k, its packing area taken from the arena. */
@@ -1517,48 +1822,90 @@ static const odvgp__isa *odvgp__row(const odvgp_blas *blas) { return (const odvg
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__row(blas)->name; }
 
-/*  Columns of a block [width of `unit`, k] one after the other, zeros beyond the edge: to[p * unit + i] = factor w[p]
-    from[i * rs + p * cs]. */
-static void odvgp__pack(ptrdiff_t rows, ptrdiff_t k, int unit, odvgp_real factor, const odvgp_real *w, const odvgp_real *from,
-                        ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
+/*  How a kernel finds its operand: the panel (of A) or strip (of B) that begins with row or column i stands at
+    at + i * step; `ragged` is the last one, copied, when it is not a whole one. */
+typedef struct odvgp__operand {
+    const odvgp_real *at, *ragged;
+    ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
+} odvgp__operand;
+
+/*  A panel [n, width of `unit`] of k steps one after the other, zeros beyond n: to[p * unit + i] = w[p] from[i * rs + p * cs].
+    One of the strides is 1. */
+static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit, const odvgp_real *w,
+                        const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
-    for (ptrdiff_t r = 0; r < rows; r += unit, from += unit * rs) {
-        int full = (int)ODVGP__MIN(rows - r, (ptrdiff_t)unit);
-        for (ptrdiff_t p = 0; p < k; p++, to += unit) {
-            const odvgp_real *f = from + p * cs;
-            odvgp_real scale = w ? factor * w[p] : factor;
-            if (rs == 1)
-                for (int i = 0; i < full; i++) to[i] = scale * f[i];
-            else
-                for (int i = 0; i < full; i++) to[i] = scale * f[i * rs];
-            for (int i = full; i < unit; i++) to[i] = 0;
-        }
+    if (rs == 1) {
+        isa->copy(k, n, unit, w, from, cs, to, unit);
+    } else {
+        isa->turn(k, n, unit, from, rs, to, unit);
+        if (w) isa->copy(k, unit, unit, w, to, unit, to, unit);
     }
 }
 
-/*  A packed block times a packed panel, into C from row i0 and column j0; tiles that stick out or cross the diagonal go
-    through a buffer. */
-static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc,
-                         ptrdiff_t kc, const odvgp_real *pa, const odvgp_real *pb)
+/*  The operand of n rows, in panels of `unit`, and k steps: packed into `area` [n rounded up, k], or where it is but for
+    the ragged end. */
+static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
+                                     const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *area)
 {
-    for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR)
+    odvgp__operand o = {from, area, rs, rs, cs, 1, unit};
+    ptrdiff_t whole = n / unit * unit;
+    if (packed) {
+        o.at = area;
+        o.step = k;
+        o.rs = 1;
+        o.cs = unit;
+        for (ptrdiff_t i = 0; i < whole; i += unit) odvgp__pack(isa, unit, k, unit, w, from + i * rs, rs, cs, area + i * k);
+        o.ragged = area + whole * k;
+    }
+    if (whole < n) odvgp__pack(isa, n - whole, k, unit, w, from + whole * rs, rs, cs, area + (packed ? whole * k : 0));
+    return o;
+}
+
+/*  The tile of C at row i and column j, [rows, cols], from a and b, k steps. One that is not whole, or crosses the
+    diagonal, goes through a buffer. */
+static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k, const odvgp_real *a,
+                             ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j,
+                             ptrdiff_t rows, ptrdiff_t cols)
+{
+    int vectors = (int)((cols + isa->lanes - 1) / isa->lanes), triangle = g->c_part == ODVGP__LOWER && j + cols > i + 1;
+    ptrdiff_t width = vectors * isa->lanes;
+    odvgp_real *c = g->C + i * g->ldc + j, tile[ODVGP__MAX_MR * ODVGP__MAX_NR];
+    if (rows == isa->MR && cols == width && !triangle) {
+        isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, c, g->ldc);
+        return;
+    }
+    for (ptrdiff_t r = 0; r < isa->MR && add; r++)
+        for (ptrdiff_t s = 0; s < width; s++)
+            tile[r * width + s] = r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
+    isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        ptrdiff_t end = triangle ? ODVGP__MIN(cols, i + r - j + 1) : cols;
+        for (ptrdiff_t s = 0; s < end; s++) c[r * g->ldc + s] = tile[r * width + s];
+    }
+}
+
+/*  Rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0,
+                         ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const odvgp__operand *A, const odvgp__operand *B)
+{
+    for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR) {
+        const odvgp_real *b = B->at + jr * B->step;
+        ptrdiff_t j = j0 + jr, width = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR), bs = B->cs, b_from = 0, b_to = kc;
+        if (width < isa->NR) b = B->ragged, bs = B->ragged_cs;
+        if (g->b_part == ODVGP__LOWER) b_from = ODVGP__MAX(0, j - p0);
+        if (g->b_part == ODVGP__UPPER) b_to = ODVGP__MIN(kc, j + width - p0);
         for (ptrdiff_t ir = 0; ir < mc; ir += isa->MR) {
-            ptrdiff_t i = i0 + ir, j = j0 + jr, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR),
-                      cols = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR);
-            if (g->c_part == ODVGP__LOWER && i + rows <= j) continue;
-            int inside = rows == isa->MR && cols == isa->NR && (g->c_part == ODVGP__FULL || j + cols <= i + 1);
-            odvgp_real *c = g->C + i * g->ldc + j;
-            if (inside) {
-                isa->ukr(kc, pa + ir * kc, pb + jr * kc, c, g->ldc);
-                continue;
-            }
-            odvgp_real tile[ODVGP__MAX_MR * ODVGP__MAX_NR] = {0};
-            isa->ukr(kc, pa + ir * kc, pb + jr * kc, tile, isa->NR);
-            for (ptrdiff_t r = 0; r < rows; r++) {
-                ptrdiff_t end = g->c_part == ODVGP__LOWER ? ODVGP__MIN(cols, i + r - j + 1) : cols;
-                for (ptrdiff_t s = 0; s < end; s++) c[r * g->ldc + s] += tile[r * isa->NR + s];
-            }
+            const odvgp_real *a = A->at + ir * A->step;
+            ptrdiff_t i = i0 + ir, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR), ars = A->rs, acs = A->cs, cols = width;
+            ptrdiff_t from = b_from, to = b_to;
+            if (g->c_part == ODVGP__LOWER) cols = ODVGP__MIN(cols, i + rows - j);
+            if (g->a_part == ODVGP__LOWER) to = ODVGP__MIN(to, i + rows - p0);
+            if (g->a_part == ODVGP__UPPER) from = ODVGP__MAX(from, i - p0);
+            if (cols <= 0 || from >= to) continue;
+            if (rows < isa->MR) a = A->ragged, ars = A->ragged_rs, acs = A->ragged_cs;
+            odvgp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i, j, rows, cols);
         }
+    }
 }
 
 static int odvgp__block_is_zero(int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0, ptrdiff_t cols)
@@ -1577,34 +1924,29 @@ static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdi
     }
 }
 
-/*  Rows [i0, i1) and columns [j0, j1) of C: the five loops. */
+/*  Rows [i0, i1) and columns [j0, j1) of C: the outer loops. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1,
                           odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__row(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc;
-    odvgp__scale_c(g, i0, i1, j0, j1);
+    int add = g->beta != 0 || g->a_part || g->b_part; /* else the first block of steps need not read C */
+    int pack_b = g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
+    int pack_a = j1 - j0 > ODVGP__PACK_COLS && g->k * (i1 - i0) > ODVGP__PACK_SIZE;
+    if (add) odvgp__scale_c(g, i0, i1, j0, j1);
     for (ptrdiff_t j = j0; j < j1; j += blas->nc) {
         ptrdiff_t nc = ODVGP__MIN(blas->nc, j1 - j);
         for (ptrdiff_t p = 0; p < g->k; p += blas->kc) {
             ptrdiff_t kc = ODVGP__MIN(blas->kc, g->k - p);
             if (odvgp__block_is_zero(g->b_part, p, kc, j, nc)) continue;
-            odvgp__pack(nc, kc, isa->NR, 1, g->w ? g->w + p : NULL, g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
+            odvgp__operand B = odvgp__prepare(isa, pack_b, nc, kc, isa->NR, g->w ? g->w + p : NULL,
+                                              g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
             for (ptrdiff_t i = i0; i < i1; i += blas->mc) {
-                ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i), from = p,
-                          to = p + kc; /* of k: only what the triangle of A holds */
-                if (g->a_part == ODVGP__LOWER) to = ODVGP__MIN(to, i + mc);
-                if (g->a_part == ODVGP__UPPER) from = ODVGP__MAX(from, p + (ODVGP__MAX(i, p) - p) / 8 * 8);
-                if (to <= from || (g->c_part == ODVGP__LOWER && i + mc <= j)) continue;
-                if (from > p || to < p + kc) { /* a part of the packed panel, one strip of NR columns after the other */
-                    odvgp__pack(mc, to - from, isa->MR, g->alpha, NULL, g->A + i * g->ars + from * g->acs, g->ars, g->acs, pa);
-                    for (ptrdiff_t s = 0; s < nc; s += isa->NR)
-                        odvgp__macro(isa, g, i, mc, j + s, ODVGP__MIN((ptrdiff_t)isa->NR, nc - s), to - from, pa,
-                                     pb + s * kc + (from - p) * isa->NR);
-                } else {
-                    odvgp__pack(mc, kc, isa->MR, g->alpha, NULL, g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
-                    odvgp__macro(isa, g, i, mc, j, nc, kc, pa, pb);
-                }
+                ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i);
+                if (odvgp__block_is_zero(g->a_part, i, mc, p, kc) || (g->c_part == ODVGP__LOWER && i + mc <= j)) continue;
+                odvgp__operand A =
+                    odvgp__prepare(isa, pack_a, mc, kc, isa->MR, NULL, g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
+                odvgp__macro(isa, g, add || p > 0, i, mc, j, nc, p, kc, &A, &B);
             }
         }
     }
@@ -1707,7 +2049,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     job.blas = blas;
     job.g = g;
     job.by_columns = g->n > g->m;
-    job.tasks = work < 48. * 48 * 48 ? 1 : odvgp__tasks(&blas->threads);
+    job.tasks = work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
@@ -1761,49 +2103,115 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>trsm   triangular solves, m^2 n flops                                                                               */
-/*      By halves: solve with one half of L, one product, solve with the other; nearly all flops are products. At the     */
-/*      bottom a block of at most 24 rows is solved on 64 columns at a time; from the right, rows are first turned into   */
-/*      columns.                                                                                                          */
+/*      Triangles of more than BASE rows are cut into halves: solve with one, a product, solve with the other. Below,     */
+/*      strips of NR columns are solved from the first row to the last, MR rows at a time, by the fused kernel.           */
+/*      All four cases are one: L^T X = B is a lower triangle when rows are counted from the last, and X op(L) = B is     */
+/*      op(L)^T X^T = B^T. Only the copies into and out of the strip differ.                                              */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__BASE 24
 
-/*  Where to cut n: a multiple of BASE, at about half. */
-static ptrdiff_t odvgp__half(ptrdiff_t n) { return (n / 2 + ODVGP__BASE - 1) / ODVGP__BASE * ODVGP__BASE; }
+/*  Where to cut n: at about half. */
+static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  T <- op(L)^-1 T for T [n, cols <= 64]. */
-static void odvgp__trsm_base(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *T,
-                             ptrdiff_t ldt, ptrdiff_t cols)
+/*  The triangle of a solve, element (i, p) at at[i * rs + p * cs]: L itself, or L^T with rows and columns counted from the
+    last. */
+typedef struct odvgp__triangle {
+    ptrdiff_t m;
+    const odvgp_real *at;
+    ptrdiff_t rs, cs;
+} odvgp__triangle;
+
+static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_real *L, ptrdiff_t ldl)
 {
-    for (ptrdiff_t s = 0; s < n; s++) {
-        ptrdiff_t i = trans ? n - 1 - s : s;
-        odvgp_real inverse = 1 / L[i * ldl + i], *row = T + i * ldt;
-        if (!trans)
-            for (ptrdiff_t j = 0; j < i; j++) isa->axpy(cols, -L[i * ldl + j], T + j * ldt, row);
-        for (ptrdiff_t j = 0; j < cols; j++) row[j] *= inverse;
-        if (trans)
-            for (ptrdiff_t j = 0; j < i; j++) isa->axpy(cols, -L[i * ldl + j], row, T + j * ldt);
+    odvgp__triangle t = {m, L, ldl, 1};
+    if (trans) {
+        t.at = L + (m - 1) * (ldl + 1);
+        t.rs = -1;
+        t.cs = -ldl;
+    }
+    return t;
+}
+
+/*  What the kernel needs beside the triangle: its blocks of MR x MR on the diagonal, filled up with ones, with inverses on
+    their diagonals, one after the other in tri [m rounded up, MAX_MR]; the last rows, when they are fewer than MR, by
+    columns in last [m, MR], zeros below. */
+static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
+{
+    const int MR = isa->MR;
+    for (ptrdiff_t r0 = 0; r0 < t->m; r0 += MR, tri += MR * ODVGP__MAX_MR)
+        for (int i = 0; i < MR; i++) {
+            const odvgp_real *row = t->at + (r0 + i) * t->rs + r0 * t->cs;
+            int inside = r0 + i < t->m;
+            for (int j = 0; j < i; j++) tri[i * ODVGP__MAX_MR + j] = inside ? row[j * t->cs] : 0;
+            tri[i * ODVGP__MAX_MR + i] = inside ? 1 / row[i * t->cs] : 1;
+        }
+    ptrdiff_t whole = t->m / MR * MR;
+    for (ptrdiff_t p = 0; p < whole && whole < t->m; p++)
+        for (int i = 0; i < MR; i++) last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
+}
+
+/*  X [m rounded up, stride xs], `vectors` wide, in place. Rows above `top` are zeros. */
+static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t, const odvgp_real *tri, const odvgp_real *last,
+                               ptrdiff_t top, int vectors, odvgp_real *X, ptrdiff_t xs)
+{
+    const int MR = isa->MR;
+    for (ptrdiff_t r = top / MR * MR; r < t->m; r += MR) {
+        const odvgp_real *a = t->at + r * t->rs + top * t->cs;
+        ptrdiff_t rs = t->rs, cs = t->cs;
+        if (r + MR > t->m) a = last + top * MR, rs = 1, cs = MR;
+        isa->solve[vectors - 1](ODVGP__MAX(0, r - top), a, rs, cs, tri + r * ODVGP__MAX_MR, X + top * xs, xs, X + r * xs, xs);
     }
 }
 
-static void odvgp__trsm_left_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
-                                  ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
+typedef struct odvgp__solve_job {
+    const odvgp_blas *blas;
+    odvgp__triangle t;
+    int right, reversed, tasks;
+    ptrdiff_t n; /* columns of X */
+    odvgp_real *B;
+    ptrdiff_t ldb;
+} odvgp__solve_job;
+
+/*  A strip of B into X and back; B' = B or B^T, its rows perhaps from the last to the first. */
+static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, ptrdiff_t width, odvgp_real *X,
+                              ptrdiff_t xs)
 {
-    for (ptrdiff_t j = 0; j < n; j += ODVGP__CHUNK)
-        odvgp__trsm_base(isa, trans, m, L, ldl, B + j, ldb, ODVGP__MIN(n - j, ODVGP__CHUNK));
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
+    if (job->right) isa->turn(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
+    else isa->copy(m, cols, width, NULL, job->B + end * job->ldb + j, sign * job->ldb, X, xs);
 }
 
-/*  B op(L)^-1 = (op(L)^-T B^T)^T */
-static void odvgp__trsm_right_base(const odvgp__isa *isa, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
-                                   ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
+static void odvgp__store_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
 {
-    odvgp_real T[ODVGP__BASE * ODVGP__CHUNK];
-    for (ptrdiff_t i = 0; i < m; i += ODVGP__CHUNK) {
-        ptrdiff_t rows = ODVGP__MIN(m - i, ODVGP__CHUNK);
-        for (ptrdiff_t r = 0; r < rows; r++)
-            for (ptrdiff_t j = 0; j < n; j++) T[j * ODVGP__CHUNK + r] = B[(i + r) * ldb + j];
-        odvgp__trsm_base(isa, !trans, n, L, ldl, T, ODVGP__CHUNK, rows);
-        for (ptrdiff_t r = 0; r < rows; r++)
-            for (ptrdiff_t j = 0; j < n; j++) B[(i + r) * ldb + j] = T[j * ODVGP__CHUNK + r];
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
+    if (job->right) isa->turn(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
+    else isa->copy(m, cols, cols, NULL, X, xs, job->B + end * job->ldb + j, sign * job->ldb);
+}
+
+static void odvgp__solve_task(void *arg, int i)
+{
+    const odvgp__solve_job *job = (const odvgp__solve_job *)arg;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    const int NR = isa->NR;
+    ptrdiff_t j0, j1, m = job->t.m, rows = odvgp__round_up(m, isa->MR);
+    odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * ODVGP__MAX_MR;
+    odvgp_real *X = last + rows * ODVGP__MAX_MR;
+    odvgp__share(job->n, NR, job->tasks, i, &j0, &j1);
+    if (j0 >= j1) return;
+    odvgp__prepare_triangle(isa, &job->t, tri, last);
+    for (ptrdiff_t r = m; r < rows; r++) odvgp__zero(X + r * NR, NR);
+    for (ptrdiff_t j = j0; j < j1; j += NR) {
+        ptrdiff_t cols = ODVGP__MIN(NR, j1 - j), width = odvgp__round_up(cols, isa->lanes);
+        if (!job->right && cols == width && m == rows && m <= ODVGP__IN_PLACE) {
+            ptrdiff_t end = job->reversed ? m - 1 : 0;
+            odvgp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), job->B + end * job->ldb + j,
+                               job->reversed ? -job->ldb : job->ldb);
+            continue;
+        }
+        odvgp__load_strip(job, j, cols, width, X, NR);
+        odvgp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), X, NR);
+        odvgp__store_strip(job, j, cols, X, NR);
     }
 }
 
@@ -1820,38 +2228,32 @@ static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odv
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
                           ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
-    ptrdiff_t order = right ? n : m, h = odvgp__half(order), rest = order - h;
+    ptrdiff_t order = right ? n : m, cols = right ? m : n, h = odvgp__half(order), rest = order - h;
     if (m <= 0 || n <= 0) return;
-    if (!right && n == 1 && ldb == 1) {
-        odvgp__trsv(odvgp__row(blas), trans, m, L, ldl, B);
-        return;
-    }
-    if (right && m == 1) {
-        odvgp__trsv(odvgp__row(blas), !trans, n, L, ldl, B);
+    ODVGP_ASSERT(L != B);
+    if (right ? m == 1 : n == 1 && ldb == 1) {
+        odvgp__trsv(odvgp__row(blas), right ? !trans : trans, order, L, ldl, B);
         return;
     }
     if (order <= ODVGP__BASE) {
-        if (right) odvgp__trsm_right_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
-        else odvgp__trsm_left_base(odvgp__row(blas), trans, m, n, L, ldl, B, ldb);
+        int reversed = right ? !trans : trans;
+        odvgp__solve_job job = {blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
+        if ((double)order * (double)order * (double)cols >= ODVGP__TASK_WORK) job.tasks = odvgp__tasks(&blas->threads);
+        odvgp__run(&blas->threads, job.tasks, odvgp__solve_task, &job);
         return;
     }
     const odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
-    if (!right && !trans) {
-        odvgp_trsm(blas, 0, 0, h, n, L, ldl, B, ldb);
-        odvgp_gemm(blas, 0, 0, rest, n, h, -1, L21, ldl, B, ldb, 1, B + h * ldb, ldb);
-        odvgp_trsm(blas, 0, 0, rest, n, L22, ldl, B + h * ldb, ldb);
-    } else if (!right) {
-        odvgp_trsm(blas, 0, 1, rest, n, L22, ldl, B + h * ldb, ldb);
-        odvgp_gemm(blas, 1, 0, h, n, rest, -1, L21, ldl, B + h * ldb, ldb, 1, B, ldb);
-        odvgp_trsm(blas, 0, 1, h, n, L, ldl, B, ldb);
-    } else if (trans) {
-        odvgp_trsm(blas, 1, 1, m, h, L, ldl, B, ldb);
-        odvgp_gemm(blas, 0, 1, m, rest, h, -1, B, ldb, L21, ldl, 1, B + h, ldb);
-        odvgp_trsm(blas, 1, 1, m, rest, L22, ldl, B + h, ldb);
+    odvgp_real *B2 = right ? B + h : B + h * ldb;
+    if (right ? trans : !trans) { /* the first half first */
+        odvgp_trsm(blas, right, trans, right ? m : h, right ? h : n, L, ldl, B, ldb);
+        if (right) odvgp_gemm(blas, 0, 1, m, rest, h, -1, B, ldb, L21, ldl, 1, B2, ldb);
+        else odvgp_gemm(blas, 0, 0, rest, n, h, -1, L21, ldl, B, ldb, 1, B2, ldb);
+        odvgp_trsm(blas, right, trans, right ? m : rest, right ? rest : n, L22, ldl, B2, ldb);
     } else {
-        odvgp_trsm(blas, 1, 0, m, rest, L22, ldl, B + h, ldb);
-        odvgp_gemm(blas, 0, 0, m, h, rest, -1, B + h, ldb, L21, ldl, 1, B, ldb);
-        odvgp_trsm(blas, 1, 0, m, h, L, ldl, B, ldb);
+        odvgp_trsm(blas, right, trans, right ? m : rest, right ? rest : n, L22, ldl, B2, ldb);
+        if (right) odvgp_gemm(blas, 0, 0, m, h, rest, -1, B2, ldb, L21, ldl, 1, B, ldb);
+        else odvgp_gemm(blas, 1, 0, h, n, rest, -1, L21, ldl, B2, ldb, 1, B, ldb);
+        odvgp_trsm(blas, right, trans, right ? m : h, right ? h : n, L, ldl, B, ldb);
     }
 }
 
@@ -1862,82 +2264,137 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /*      step                                                                                                              */
 /*      trtri          L <- L^-1       n^3/3                                                                              */
 /*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                             */
-/*      All by halves, as in trsm; only lower triangles are read and written.                                             */
+/*      More than BASE rows are cut into halves, as in trsm. Below, the upper triangle U of A = U^T U is formed in a      */
+/*      square of its own, MR rows at a time: their strips are what the fused kernel solves. Counted from the last row,   */
+/*      potrf_reverse is the same on the square as it stands. Only lower triangles are read and written.                  */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+
+/*  U^T U = W in place. W is the first element in the order of elimination; (i, j), j >= i, stands at W[i * ws + dir * j]
+    with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
+static ptrdiff_t odvgp__factor_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
+{
+    const int MR = isa->MR;
+    const ptrdiff_t lanes = isa->lanes, block = odvgp__round_up(MR, lanes);
+    odvgp_real tri[ODVGP__MAX_MR * ODVGP__MAX_MR], tile[ODVGP__MAX_MR * ODVGP__MAX_LANES];
+    for (ptrdiff_t i = 0; i < n; i += MR) {
+        const odvgp_real *a = W + dir * i;
+        odvgp_real *row = W + i * ws, *d = row + dir * i;
+        ptrdiff_t back = dir > 0 ? 0 : block - 1, bad;
+        isa->ukr[block / lanes - 1](i, -1, 0, a, dir, ws, a - back, ws, tile, block);
+        for (int r = 0; r < MR; r++)
+            for (int s = r; s < MR; s++) d[r * ws + dir * s] += tile[r * block + back + dir * s];
+        bad = isa->factor(d, ws, dir, tri);
+        if (bad >= 0) return i + bad;
+        for (ptrdiff_t j = i + MR; j < n; j += isa->NR) {
+            ptrdiff_t width = ODVGP__MIN((ptrdiff_t)isa->NR, odvgp__round_up(n - j, lanes)), at = dir > 0 ? j : -j - width + 1;
+            isa->solve[width / lanes - 1](i, a, dir, ws, tri, W + at, ws, row + at, ws);
+        }
+    }
+    return -1;
+}
+
+/*  Lower triangle of A [n,n] into the square and back: transposed, or as it is when counted from the last row. */
+static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A, ptrdiff_t lda, odvgp_real *W,
+                               ptrdiff_t ws, ptrdiff_t dir)
+{
+    ptrdiff_t whole = odvgp__round_up(n, isa->MR), columns = ODVGP__MAX(ws, -ws);
+    for (ptrdiff_t j = 0; j < n; j += ODVGP__HALF_UNIT) {
+        ptrdiff_t rows = ODVGP__MIN(n - j, ODVGP__HALF_UNIT);
+        if (dir > 0) isa->turn(j + rows, rows, rows, A + j * lda, lda, W + j, ws);
+        else isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda, W + (n - 1 - j) * ws - (n - 1), -ws);
+    }
+    for (ptrdiff_t i = 0; i < whole; i++)
+        for (ptrdiff_t j = ODVGP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
+}
+
+static void odvgp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, const odvgp_real *W,
+                                ptrdiff_t ws, ptrdiff_t dir)
+{
+    for (ptrdiff_t j = 0; j < n; j += ODVGP__HALF_UNIT) {
+        ptrdiff_t rows = ODVGP__MIN(n - j, ODVGP__HALF_UNIT), last = n - 1;
+        if (dir > 0) isa->turn(rows, j, j, W + j, ws, A + j * lda, lda);
+        else isa->copy(rows, j, j, NULL, W + (last - j) * ws - last, -ws, A + j * lda, lda);
+        for (ptrdiff_t r = j; r < j + rows; r++)
+            for (ptrdiff_t s = j; s <= r; s++) A[r * lda + s] = dir > 0 ? W[s * ws + r] : W[(last - r) * ws - (last - s)];
+    }
+}
+
 static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
 {
     return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
 }
 
-static odvgp_status odvgp__potrf_base(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
-                                      odvgp_info *info)
+/*  n <= BASE. `first` is added to the row that is reported. */
+static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
+                                      ptrdiff_t first, odvgp_info *info)
 {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        odvgp_real *row = A + i * lda;
-        for (ptrdiff_t j = 0; j < i; j++) row[j] = (row[j] - isa->dot(j, row, A + j * lda)) / A[j * lda + j];
-        odvgp_real pivot = row[i] - isa->dot(i, row, row);
-        if (!(pivot > 0) || !(pivot - pivot == 0))
-            return odvgp__bad_pivot(info, first + i, pivot); /* NaN and infinity land here, too */
-        row[i] = ODVGP__SQRT(pivot);
+    const odvgp__isa *isa = odvgp__row(blas);
+    ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole), dir = reverse ? -1 : 1;
+    odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
+    odvgp__load_square(isa, n, A, lda, W, dir * stride, dir);
+    ptrdiff_t bad = odvgp__factor_square(isa, whole, W, dir * stride, dir);
+    if (bad >= 0) {
+        odvgp_real pivot = W[bad * (dir * stride + dir)];
+        return odvgp__bad_pivot(info, first + (reverse ? n - 1 - bad : bad), pivot);
     }
+    odvgp__store_square(isa, n, A, lda, W, dir * stride, dir);
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
-                                      odvgp_info *info)
+static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
+                                      ptrdiff_t first, odvgp_info *info)
 {
-    if (n <= ODVGP__BASE) return odvgp__potrf_base(odvgp__row(blas), n, A, lda, first, info);
-    ptrdiff_t h = odvgp__half(n);
+    if (n <= 0) return ODVGP_OK;
+    if (n <= ODVGP__POTRF_BASE) return odvgp__potrf_base(blas, reverse, n, A, lda, first, info);
+    ptrdiff_t h = odvgp__half(n), rest = n - h;
     odvgp_real *A21 = A + h * lda, *A22 = A21 + h;
-    odvgp_status s = odvgp__potrf_from(blas, h, A, lda, first, info);
+    odvgp_status s;
+    if (reverse) {
+        s = odvgp__potrf_from(blas, 1, rest, A22, lda, first + h, info);
+        if (s) return s;
+        odvgp_trsm(blas, 0, 1, rest, h, A22, lda, A21, lda);
+        odvgp_syrk(blas, 1, h, rest, -1, A21, lda, NULL, 1, A, lda);
+        return odvgp__potrf_from(blas, 1, h, A, lda, first, info);
+    }
+    s = odvgp__potrf_from(blas, 0, h, A, lda, first, info);
     if (s) return s;
-    odvgp_trsm(blas, 1, 1, n - h, h, A, lda, A21, lda);
-    odvgp_syrk(blas, 0, n - h, h, -1, A21, lda, NULL, 1, A22, lda);
-    return odvgp__potrf_from(blas, n - h, A22, lda, first + h, info);
+    odvgp_trsm(blas, 1, 1, rest, h, A, lda, A21, lda);
+    odvgp_syrk(blas, 0, rest, h, -1, A21, lda, NULL, 1, A22, lda);
+    return odvgp__potrf_from(blas, 0, rest, A22, lda, first + h, info);
 }
 
 ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info)
 {
-    return odvgp__potrf_from(blas, n, A, lda, 0, info);
+    return odvgp__potrf_from(blas, 0, n, A, lda, 0, info);
 }
 
-static odvgp_status odvgp__potrf_reverse_base(ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp)
+ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info)
 {
-    for (ptrdiff_t i = n - 1; i >= 0; i--) {
-        odvgp_real *row = P + i * ldp, pivot = row[i];
-        if (!(pivot > 0) || !(pivot - pivot == 0)) return ODVGP_E_NOT_PD;
-        row[i] = ODVGP__SQRT(pivot);
-        for (ptrdiff_t j = 0; j < i; j++) row[j] /= row[i];
-        for (ptrdiff_t k = 0; k < i; k++)
-            for (ptrdiff_t j = 0; j <= k; j++) P[k * ldp + j] -= row[k] * row[j];
+    return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
+}
+
+/*  n <= BASE: the columns of the identity, strip by strip from the left; a strip needs no column left of it. */
+static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
+{
+    const odvgp__isa *isa = odvgp__row(blas);
+    ptrdiff_t rows = odvgp__round_up(n, isa->MR), NR = isa->NR;
+    odvgp_real *tri = blas->pack, *last = tri + rows * ODVGP__MAX_MR, *X = last + rows * ODVGP__MAX_MR;
+    odvgp__triangle t = odvgp__triangle_of(0, n, L, ldl);
+    odvgp__prepare_triangle(isa, &t, tri, last);
+    for (ptrdiff_t j = 0; j < n; j += NR) {
+        ptrdiff_t cols = ODVGP__MIN(NR, n - j), top = j / isa->MR * isa->MR;
+        odvgp__zero(X + top * NR, (rows - top) * NR);
+        for (ptrdiff_t i = 0; i < cols; i++) X[(j + i) * NR + i] = 1;
+        odvgp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
+        for (ptrdiff_t r = j; r < n; r++)
+            for (ptrdiff_t i = 0; i < ODVGP__MIN(cols, r - j + 1); i++) L[r * ldl + j + i] = X[r * NR + i];
     }
-    return ODVGP_OK;
 }
 
-static odvgp_status odvgp__potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp)
-{
-    if (n <= ODVGP__BASE) return odvgp__potrf_reverse_base(n, P, ldp);
-    ptrdiff_t h = odvgp__half(n);
-    odvgp_real *P21 = P + h * ldp, *P22 = P21 + h;
-    odvgp_status s = odvgp__potrf_reverse(blas, n - h, P22, ldp);
-    if (s) return s;
-    odvgp_trsm(blas, 0, 1, n - h, h, P22, ldp, P21, ldp);
-    odvgp_syrk(blas, 1, h, n - h, -1, P21, ldp, NULL, 1, P, ldp);
-    return odvgp__potrf_reverse(blas, h, P, ldp);
-}
-
-static void odvgp__trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
+ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
     if (n <= ODVGP__BASE) {
-        for (ptrdiff_t i = 0; i < n; i++) { /* row i of the inverse from the rows above, already inverted */
-            odvgp_real *row = L + i * ldl, inverse = 1 / row[i];
-            for (ptrdiff_t j = 0; j < i; j++) {
-                odvgp_real sum = 0;
-                for (ptrdiff_t k = j; k < i; k++) sum += row[k] * L[k * ldl + j];
-                row[j] = -sum * inverse;
-            }
-            row[i] = inverse;
-        }
+        odvgp__trtri_base(blas, n, L, ldl);
         return;
     }
     ptrdiff_t h = odvgp__half(n);
@@ -1946,8 +2403,8 @@ static void odvgp__trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptr
     odvgp_trsm(blas, 0, 0, n - h, h, L22, ldl, L21, ldl);
     for (ptrdiff_t i = 0; i < n - h; i++)
         for (ptrdiff_t j = 0; j < h; j++) L21[i * ldl + j] = -L21[i * ldl + j];
-    odvgp__trtri(blas, h, L, ldl);
-    odvgp__trtri(blas, n - h, L22, ldl);
+    odvgp_trtri(blas, h, L, ldl);
+    odvgp_trtri(blas, n - h, L22, ldl);
 }
 
 /*  Unblocked, [CHOL]: column by column from the last. */
@@ -1972,7 +2429,7 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
 static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
                                  ptrdiff_t ldg)
 {
-    if (n <= ODVGP__BASE) {
+    if (n <= ODVGP__HALF_UNIT) {
         odvgp__potrf_adjoint_base(n, L, ldl, G, ldg);
         return;
     }
@@ -4988,7 +5445,7 @@ static void odvgp__nat_from_q(odvgp_model *m)
     const odvgp_real *mu = m->tape.node[m->white_mu].v, *root = m->tape.node[m->white_root].v;
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
         odvgp__copy(m->nat_R, root + p * M * M, M * M);
-        odvgp__trtri(&m->tape.blas, M, m->nat_R, M);
+        odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
         odvgp_syrk(&m->tape.blas, 1, M, M, 1, m->nat_R, M, NULL, 0, m->nat_P + p * M * M, M);
         odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, m->nat_P + p * M * M, mu + p * M, m->nat_j + p * M);
     }
@@ -5005,9 +5462,9 @@ static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
         row[i] += tau;
         odvgp__zero(row + i + 1, M - i - 1);
     }
-    odvgp_status s = odvgp__potrf_reverse(&m->tape.blas, M, m->nat_R, M);
+    odvgp_status s = odvgp_potrf_reverse(&m->tape.blas, M, m->nat_R, M, NULL);
     if (s) return s;
-    odvgp__trtri(&m->tape.blas, M, m->nat_R, M);
+    odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
     return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
@@ -6142,6 +6599,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_trmm
 #undef odvgp_trsm
 #undef odvgp_potrf
+#undef odvgp_potrf_reverse
+#undef odvgp_trtri
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
