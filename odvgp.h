@@ -2273,20 +2273,22 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
-    const int MR = isa->MR;
-    const ptrdiff_t lanes = isa->lanes, block = odvgp__round_up(MR, lanes);
-    odvgp_real tri[ODVGP__MAX_MR * ODVGP__MAX_MR], tile[ODVGP__MAX_MR * ODVGP__MAX_LANES];
+    const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
+    odvgp_real tri[ODVGP__MAX_MR * ODVGP__MAX_MR], tile[ODVGP__MAX_MR * ODVGP__MAX_NR];
     for (ptrdiff_t i = 0; i < n; i += MR) {
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
-        ptrdiff_t back = dir > 0 ? 0 : block - 1, bad;
-        isa->ukr[block / lanes - 1](i, -1, 0, a, dir, ws, a - back, ws, tile, block);
-        for (int r = 0; r < MR; r++)
-            for (int s = r; s < MR; s++) d[r * ws + dir * s] += tile[r * block + back + dir * s];
+        ptrdiff_t bad;
+        for (ptrdiff_t j = 0; j < MR; j += NR) { /* the block on the diagonal alone, whatever the width of a vector */
+            ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes), first = dir > 0 ? 0 : width - 1;
+            isa->ukr[width / lanes - 1](i, -1, 0, a, dir, ws, a + dir * j - first, ws, tile, width);
+            for (int r = 0; r < MR; r++)
+                for (ptrdiff_t s = 0; s < cols; s++) d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
+        }
         bad = isa->factor(d, ws, dir, tri);
         if (bad >= 0) return i + bad;
-        for (ptrdiff_t j = i + MR; j < n; j += isa->NR) {
-            ptrdiff_t width = ODVGP__MIN((ptrdiff_t)isa->NR, odvgp__round_up(n - j, lanes)), at = dir > 0 ? j : -j - width + 1;
+        for (ptrdiff_t j = i + MR; j < n; j += NR) {
+            ptrdiff_t width = ODVGP__MIN((ptrdiff_t)NR, odvgp__round_up(n - j, lanes)), at = dir > 0 ? j : -j - width + 1;
             isa->solve[width / lanes - 1](i, a, dir, ws, tri, W + at, ws, row + at, ws);
         }
     }
