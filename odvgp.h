@@ -716,14 +716,17 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 #if defined(__GNUC__)
 #define ODVGP__INLINE   static inline __attribute__((always_inline, unused))
 #define ODVGP__RESTRICT __restrict__
+#define ODVGP__PREFETCH(p) __builtin_prefetch(p)
 #define ODVGP__UNUSED   __attribute__((unused))
 #elif defined(_MSC_VER)
 #define ODVGP__INLINE   static __forceinline
 #define ODVGP__RESTRICT __restrict
+#define ODVGP__PREFETCH(p) ((void)0)
 #define ODVGP__UNUSED
 #else
 #define ODVGP__INLINE static inline
 #define ODVGP__RESTRICT
+#define ODVGP__PREFETCH(p) ((void)0)
 #define ODVGP__UNUSED
 #endif
 
@@ -1566,29 +1569,44 @@ typedef struct odvgp__isa {
     }
 
 /*  The Cholesky factor of the MR x MR block d, given by its upper half d[i * rs + j * cs], j >= i, which receives U; tri
-    as above holds U^T. By way of U^T D U with a unit diagonal, so that the chain of pivots waits for no square root.
-    Returns the first row whose pivot is not positive and finite, or -1; d[row,row] is that pivot then. */
+    as above holds U^T. By way of U^T D U with a unit diagonal, so that the chain of pivots waits for no square root; with
+    all loops unrolled, so that the block stays in registers. Returns the first row whose pivot is not positive and finite
+    (or so small that its inverse is not), or -1; d[row,row] is that pivot then. */
 ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
-    odvgp_real T[ODVGP__MAX_MR][ODVGP__MAX_MR];
-    for (int i = 0; i < MR; i++)
-        for (int j = 0; j < MR; j++) T[i][j] = j >= i ? d[i * rs + j * cs] : 0;
+    odvgp_real T[ODVGP__MAX_MR][ODVGP__MAX_MR], inverse[ODVGP__MAX_MR];
+    ODVGP__UNROLL
     for (int i = 0; i < MR; i++) {
-        odvgp_real pivot = T[i][i], inverse = 1 / pivot;
-        if (!(pivot > 0) || !(pivot - pivot == 0)) { /* NaN and infinity land here, too */
-            d[i * (rs + cs)] = pivot;
+        ODVGP__UNROLL
+        for (int j = 0; j < MR; j++)
+            if (j >= i) T[i][j] = d[i * rs + j * cs];
+    }
+    ODVGP__UNROLL
+    for (int i = 0; i < MR; i++) {
+        inverse[i] = 1 / T[i][i];
+        ODVGP__UNROLL
+        for (int r = 0; r < MR; r++)
+            if (r > i) {
+                odvgp_real f = T[i][r] * inverse[i];
+                ODVGP__UNROLL
+                for (int j = 0; j < MR; j++)
+                    if (j >= r) T[r][j] -= f * T[i][j];
+            }
+    }
+    ODVGP__UNROLL
+    for (int i = 0; i < MR; i++)
+        if (!(T[i][i] > 0) || !(inverse[i] > 0) || !(inverse[i] - inverse[i] == 0)) { /* infinity has the inverse 0 */
+            d[i * (rs + cs)] = T[i][i];
             return i;
         }
-        for (int r = i + 1; r < MR; r++) {
-            odvgp_real f = T[i][r] * inverse;
-            for (int j = 0; j < MR; j++) T[r][j] -= f * T[i][j];
-        }
-    }
+    ODVGP__UNROLL
     for (int i = 0; i < MR; i++) {
-        odvgp_real root = ODVGP__SQRT(T[i][i]), inverse = 1 / root;
-        tri[i * ODVGP__MAX_MR + i] = inverse;
+        odvgp_real root = ODVGP__SQRT(T[i][i]), over = root * inverse[i];
         d[i * (rs + cs)] = root;
-        for (int j = i + 1; j < MR; j++) tri[j * ODVGP__MAX_MR + i] = d[i * rs + j * cs] = T[i][j] * inverse;
+        tri[i * ODVGP__MAX_MR + i] = over;
+        ODVGP__UNROLL
+        for (int j = 0; j < MR; j++)
+            if (j > i) tri[j * ODVGP__MAX_MR + i] = d[i * rs + j * cs] = T[i][j] * over;
     }
     return -1;
 }
@@ -1871,6 +1889,8 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
     ptrdiff_t width = vectors * isa->lanes;
     odvgp_real *c = g->C + i * g->ldc + j, tile[ODVGP__MAX_MR * ODVGP__MAX_NR];
     if (rows == isa->MR && cols == width && !triangle) {
+        for (int r = 0; r < isa->MR; r++) /* so that C arrives while the products are being formed */
+            for (ptrdiff_t s = 0; s < width; s += 64 / (ptrdiff_t)sizeof *c) ODVGP__PREFETCH(c + r * g->ldc + s);
         isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, c, g->ldc);
         return;
     }
@@ -2299,25 +2319,29 @@ static ptrdiff_t odvgp__factor_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A, ptrdiff_t lda, odvgp_real *W,
                                ptrdiff_t ws, ptrdiff_t dir)
 {
-    ptrdiff_t whole = odvgp__round_up(n, isa->MR), columns = ODVGP__MAX(ws, -ws);
+    ptrdiff_t whole = odvgp__round_up(n, isa->MR), columns = whole + (isa->MR % isa->lanes ? isa->lanes - 1 : 0);
     for (ptrdiff_t j = 0; j < n; j += ODVGP__HALF_UNIT) {
         ptrdiff_t rows = ODVGP__MIN(n - j, ODVGP__HALF_UNIT);
         if (dir > 0) isa->turn(j + rows, rows, rows, A + j * lda, lda, W + j, ws);
         else isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda, W + (n - 1 - j) * ws - (n - 1), -ws);
     }
-    for (ptrdiff_t i = 0; i < whole; i++)
+    for (ptrdiff_t i = 0; i < whole && columns > n; i++) /* the identity where rows are missing, zeros where columns are */
         for (ptrdiff_t j = ODVGP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
 }
 
 static void odvgp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, const odvgp_real *W,
                                 ptrdiff_t ws, ptrdiff_t dir)
 {
-    for (ptrdiff_t j = 0; j < n; j += ODVGP__HALF_UNIT) {
-        ptrdiff_t rows = ODVGP__MIN(n - j, ODVGP__HALF_UNIT), last = n - 1;
+    const ptrdiff_t step = ODVGP__MAX_LANES, last = n - 1;
+    for (ptrdiff_t j = 0; j < n; j += step) {
+        ptrdiff_t rows = ODVGP__MIN(n - j, step);
         if (dir > 0) isa->turn(rows, j, j, W + j, ws, A + j * lda, lda);
         else isa->copy(rows, j, j, NULL, W + (last - j) * ws - last, -ws, A + j * lda, lda);
-        for (ptrdiff_t r = j; r < j + rows; r++)
-            for (ptrdiff_t s = j; s <= r; s++) A[r * lda + s] = dir > 0 ? W[s * ws + r] : W[(last - r) * ws - (last - s)];
+        for (ptrdiff_t r = j; r < j + rows; r++) {
+            const odvgp_real *from = dir > 0 ? W + r : W + (last - r) * ws - last;
+            ptrdiff_t step_of_from = dir > 0 ? ws : 1;
+            for (ptrdiff_t s = j; s <= r; s++) A[r * lda + s] = from[s * step_of_from];
+        }
     }
 }
 
