@@ -1767,8 +1767,8 @@ typedef struct odvgp__mm {
 } odvgp__mm;
 
 enum {
-    ODVGP__BASE = 256,       /* the largest triangle that is solved or inverted in one go, without cutting it into products */
-    ODVGP__POTRF_BASE = 192, /* the same for factors; at most BASE */
+    ODVGP__BASE = 512,       /* the largest triangle that is solved or inverted in one go, without cutting it into products */
+    ODVGP__POTRF_BASE = 256, /* the same for factors; at most BASE */
     ODVGP__HALF_UNIT = 24,   /* where larger ones are cut, in multiples of this */
     ODVGP__IN_PLACE = 96,    /* up to so many rows strips are solved where they are */
     ODVGP__PACK_ROWS = 48,   /* an operand is packed when so many rows of C ... */
