@@ -5663,34 +5663,37 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  A kernel that came from a file is used as it is: everything in it must be in range. */
+/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each leaf with columns of the
+    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them. */
 static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
 {
-    uint32_t nhyp = 0;
-    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1 || k->ngroup < 1 ||
-        k->ngroup > k->nleaf)
-        return 0;
+    uint64_t nhyp = 0;
+    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0};
+    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1) return 0;
     for (uint32_t i = 0; i < k->nleaf; i++) {
         const odvgp__leaf *leaf = &k->leaf[i];
-        uint32_t dims = leaf->nranges ? 0 : k->D;
-        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES || leaf->group >= k->ngroup ||
-            k->group_leaf[leaf->group] > i)
-            return 0;
+        uint64_t dims = leaf->nranges ? 0 : k->D;
+        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES) return 0;
         for (uint32_t r = 0; r < leaf->nranges; r++) {
             if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
             dims += leaf->range[r][1] - leaf->range[r][0];
         }
-        if (leaf->ndims != dims || leaf->nls != (leaf->ard ? dims : 1) || leaf->ls != nhyp || leaf->var != nhyp + leaf->nls)
-            return 0;
-        nhyp = leaf->var + 1;
-        if (k->leaf[k->group_leaf[leaf->group]].ndims != dims) return 0;
+        if (leaf->ndims != dims) return 0;
+        nhyp += (leaf->ard ? dims : 1) + 1;
     }
+    if (nhyp > INT_MAX) return 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF ? node[1] >= k->nleaf : node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t)
+        if (node[0] == ODVGP__NODE_LEAF) {
+            if (node[1] >= k->nleaf || uses[node[1]]++) return 0;
+        } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
             return 0;
     }
-    return k->nhyp == nhyp;
+    odvgp__kernel same = *k;
+    same.nhyp = same.ngroup = 0;
+    odvgp__kernel_finish(&same);
+    return same.nhyp == k->nhyp && same.ngroup == k->ngroup && !memcmp(same.leaf, k->leaf, sizeof k->leaf) &&
+           !memcmp(same.group_leaf, k->group_leaf, sizeof k->group_leaf);
 }
 
 /*  All that a model is, but for its arrays. */

@@ -1057,6 +1057,103 @@ TEST(forged_files_do_no_harm) {
     free(file), free(other);
     drop(&a);
 }
+/*  Kernels that no expression makes, in files with a right checksum: each number out of its range, one or two at a time. */
+TEST(forged_kernels_are_refused) {
+#define K(field) offsetof(odvgp__kernel, field)
+    static const struct { const char *words; size_t at; uint32_t value; size_t at2; uint32_t value2; } list[] = {
+        {"D 0", K(D), 0, 0, 0},
+        {"another D", K(D), 4, 0, 0},
+        {"a huge D", K(D), 0x7fffffff, 0, 0},
+        {"no leaf", K(nleaf), 0, 0, 0},
+        {"fewer leaves", K(nleaf), 1, 0, 0},
+        {"more leaves", K(nleaf), 3, K(nnode), 5},
+        {"too many leaves", K(nleaf), ODVGP_MAX_LEAVES + 1, K(nnode), 2 * ODVGP_MAX_LEAVES + 1},
+        {"too many nodes", K(nnode), 1000, 0, 0},
+        {"no nodes", K(nnode), 0, 0, 0},
+        {"hyperparameters", K(nhyp), 1000, 0, 0},
+        {"fewer hyperparameters", K(nhyp), 4, 0, 0},
+        {"no group", K(ngroup), 0, 0, 0},
+        {"too many groups", K(ngroup), ODVGP_MAX_LEAVES + 1, 0, 0},
+        {"fewer groups", K(ngroup), 1, 0, 0},
+        {"the leaf of a group", K(group_leaf[0]), 7, 0, 0},
+        {"the leaf of a group, far away", K(group_leaf[1]), 0x10000000, 0, 0},
+        {"a leaf of another group", K(leaf[1].group), 0, 0, 0},
+        {"a leaf of no group", K(leaf[0].group), 5, 0, 0},
+        {"a node's kind", K(node[2][0]), 3, 0, 0},
+        {"a node of itself", K(node[2][1]), 2, 0, 0},
+        {"a node of later ones", K(node[2][2]), 9, 0, 0},
+        {"a first node that is a sum", K(node[0][0]), 1, 0, 0},
+        {"a node twice", K(node[2][2]), 0, 0, 0},
+        {"a leaf twice", K(node[1][1]), 0, 0, 0},
+        {"a node's leaf", K(node[1][1]), 2, 0, 0},
+        {"a type", K(leaf[0].type), ODVGP__LEAF_TYPES, 0, 0},
+        {"ard", K(leaf[0].ard), 2, 0, 0},
+        {"ard off", K(leaf[1].ard), 0, 0, 0},
+        {"lengthscales", K(leaf[1].nls), 3, 0, 0},
+        {"place of the lengthscales", K(leaf[1].ls), 100, K(leaf[1].var), 102},
+        {"place of the variance", K(leaf[0].var), 100, 0, 0},
+        {"columns", K(leaf[0].ndims), 2, 0, 0},
+        {"number of ranges", K(leaf[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
+        {"a range beyond the inputs", K(leaf[0].range[0][0]), 7, K(leaf[0].range[0][1]), 8},
+        {"a range far beyond", K(leaf[0].range[0][0]), 0xfffffff0u, K(leaf[0].range[0][1]), 0xfffffff1u},
+        {"an empty range", K(leaf[0].range[0][1]), 0, 0, 0},
+        {"a range backwards", K(leaf[1].range[0][0]), 3, K(leaf[1].range[0][1]), 1},
+        /* from here on of a kernel whose leaves share a group */
+        {"a group without leaves", K(ngroup), 2, K(group_leaf[1]), 0x10000000},
+        {"the leaf of the group", K(group_leaf[0]), 3, 0, 0},
+    };
+#undef K
+    const size_t shared = sizeof list / sizeof *list - 2;
+    odvgp_config c = config(8, 3, 1, 2, 2);
+    made a;
+    size_t bytes = 0, i, j, state = 0;
+    unsigned char *file = NULL, *other = NULL;
+    int part;
+    test_seed = 335;
+    memset(&a, 0, sizeof a);
+    for (i = 0; i < sizeof list / sizeof *list; i++)
+        for (part = 0; part < 2; part++) { /* in the model's part of the file, in the predictor's */
+            odvgp__kernel keep, *k;
+            odvgp__file f;
+            odvgp_predictor head;
+            uint64_t sum;
+            size_t model_bytes = 0, pred_bytes = 0;
+            odvgp_info info = no_info();
+            odvgp_status s;
+            if (part == 0 && (i == 0 || i == shared)) {
+                if (i) free(file), free(other), drop(&a);
+                c.kernel = i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
+                a = make(&c);
+                file = (unsigned char *)save(a.m, NULL, "", &bytes);
+                for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
+                other = NEW(unsigned char, bytes);
+            }
+            f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+            k = &a.m->kernel;
+            keep = *k;
+            memcpy(other, file, bytes);
+            memcpy((unsigned char *)k + list[i].at, &list[i].value, 4);
+            if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
+            if (part == 0) {
+                f.used = ODVGP__FILE_HEAD;
+                odvgp__file_model_head(&f, a.m);
+            } else {
+                odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+                r.used = ODVGP__FILE_HEAD + state;
+                odvgp__file_words(&r, &head, sizeof head);
+                head.kernel = *k;
+                f.used = ODVGP__FILE_HEAD + state;
+                odvgp__file_words(&f, &head, sizeof head);
+            }
+            a.m->kernel = keep;
+            sum = odvgp__checksum(other, bytes - 8);
+            for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
+            s = odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, part == 0 ? &model_bytes : NULL, &pred_bytes, NULL, NULL, &info);
+            CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part, odvgp_status_text(s));
+        }
+    free(file), free(other);
+    drop(&a);
+}
 /*  A file of the other precision: its predictor can be used here, its model cannot be trained here. Such a file is made from one of this
     precision by rewriting its numbers. */
 TEST(predictors_of_the_other_precision) {
@@ -1649,6 +1746,7 @@ int main(int argc, char **argv) {
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
+    RUN(forged_kernels_are_refused);
     RUN(predictors_of_the_other_precision);
     RUN(files_on_disk);
     RUN(awkward_data_work);
