@@ -507,7 +507,8 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const
                                   odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*  The same with ORTH's gamma term of the KL estimated, as config.gamma_kl says, from the columns idx [count] (distinct, <
-    M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative). */
+    M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative).
+    Returns  as odvgp_elbo; E_ARG also for a column that is given twice */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
                                           odvgp_real *grad, odvgp_info *info);
@@ -3912,6 +3913,15 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
     return ODVGP_OK;
 }
 
+/*  The same with a place for words on a failure; the caller's pointer is not kept. */
+static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
+{
+    t->info = info;
+    odvgp_status s = odvgp__tape_forward(t, segment);
+    t->info = NULL;
+    return s;
+}
+
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
@@ -4302,7 +4312,11 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 }
 
 /*  The points that initialisation looks at: all rows, or a sample. */
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return ODVGP__MIN(c->N, ODVGP__MAX(50 * c->M, (ptrdiff_t)4096)); }
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+{
+    if (c->M > c->N / 50) return c->N; /* else 50 M is at most N, and no product too large for the type */
+    return ODVGP__MIN(c->N, ODVGP__MAX(50 * c->M, (ptrdiff_t)4096));
+}
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
@@ -4660,10 +4674,9 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
     *data_error = 0;
-    t->info = info;
     odvgp__mark_params(m, &want);
     odvgp__clear_sums(m, &want);
-    odvgp_status s = odvgp__tape_forward(t, ODVGP__HEAD);
+    odvgp_status s = odvgp__tape_forward_info(t, ODVGP__HEAD, info);
     if (s) return s;
     odvgp__tape_zero(t, ODVGP__HEAD);
     for (ptrdiff_t at = 0; at < rows->n; at += m->cfg.tile) {
@@ -4671,7 +4684,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
             *data_error = 1;
             return s;
         }
-        if ((s = odvgp__tape_forward(t, ODVGP__TILE)) != ODVGP_OK) return s;
+        if ((s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK) return s;
         if (!want.grad && !want.stats) continue;
         odvgp__tape_zero(t, ODVGP__TILE);
         t->node[m->expect].d[0] = -scale;
@@ -4802,6 +4815,13 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
         if (idx[i] < 0 || idx[i] >= m->cfg.M_gamma)
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
+    for (ptrdiff_t i = 0; i < count; i++) { /* a column that was seen is marked where the columns will stand */
+        if (m->columns[idx[i]] < 0) {
+            odvgp__all_columns(m);
+            return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
+        }
+        m->columns[idx[i]] = -1;
+    }
     m->tape.ncolumns = count;
     for (ptrdiff_t i = 0; i < count; i++) m->columns[i] = idx[i];
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
@@ -4857,9 +4877,8 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list nothing = {0, 0, 0};
     const odvgp__node *node = m->tape.node;
-    m->tape.info = info;
     odvgp__mark_params(m, &nothing);
-    odvgp_status s = odvgp__tape_forward(&m->tape, ODVGP__HEAD);
+    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
     if (s) return s;
     ptrdiff_t P = m->cfg.P, M = m->cfg.M;
     int finite = odvgp__finite(node[m->L].v, M * M) && odvgp__finite(node[m->weights].v, P * M) &&
@@ -5902,11 +5921,13 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
     odvgp__file_head h;
     odvgp_model m;
     odvgp_predictor p;
+    size_t model_need = 0;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, model_bytes, info)) != ODVGP_OK) return s;
+    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, &model_need, info)) != ODVGP_OK) return s;
     if ((s = odvgp__file_predictor(&f, &h, &p, info)) != ODVGP_OK) return s;
+    if (model_bytes) *model_bytes = model_need;
     if (predictor_bytes) *predictor_bytes = odvgp__predictor_head() + (size_t)p.reals * sizeof(odvgp_real) + 64;
     if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
     if (user_bytes) *user_bytes = (size_t)h.user_bytes;

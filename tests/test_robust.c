@@ -356,6 +356,12 @@ TEST(bad_arguments_are_refused) {
     REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
     idx[1] = -1;
     REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    idx[0] = 2, idx[1] = 3, idx[2] = 2;
+    {
+        odvgp_info said = no_info();
+        CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 3, o[0], o[1], grads, &said), ODVGP_E_ARG); /* distinct */
+        CHECK(said.row == 2 && said.value == 2 && strstr(said.text, "twice"));
+    }
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, 0, o[0], &info), ODVGP_E_ARG);
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, -1, o[0], &info), ODVGP_E_ARG);
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)1.0001, o[0], &info), ODVGP_E_ARG);
@@ -827,6 +833,43 @@ TEST(each_allocation_can_fail) {
     odvgp_model_free(m);
     drop(&a);
 }
+/*  What a call was given is not kept when it is over. */
+TEST(no_pointer_of_the_caller_is_kept) {
+    odvgp_config c = config(10, 2, 1, 3, 4);
+    made a;
+    odvgp_real e;
+    odvgp_info info = no_info();
+    size_t bytes;
+    void *block;
+    const odvgp_predictor *p;
+    test_seed = 323;
+    a = make(&c);
+    CHECK(a.m->tape.info == NULL);
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &e, NULL, NULL, &info), ODVGP_OK);
+    CHECK(a.m->tape.info == NULL);
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, &info), ODVGP_OK);
+    CHECK(a.m->tape.info == NULL);
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, &info), ODVGP_OK);
+    CHECK(a.m->tape.info == NULL);
+    a.X[3] = (odvgp_real)NAN;
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &e, NULL, NULL, &info), ODVGP_E_NAN);
+    CHECK(a.m->tape.info == NULL);
+    free(block);
+    drop(&a);
+}
+/*  50 M rows are looked at to place the inducing points, fewer where there are fewer; no M makes that number overflow. */
+TEST(rows_for_the_start_do_not_overflow) {
+    odvgp_config c = config(100000, 3, 1, 20, 0);
+    CHECK_INT(odvgp__init_rows(&c), 4096);
+    c.M = 1000;
+    CHECK_INT(odvgp__init_rows(&c), 50000);
+    c.M = 2000;
+    CHECK_INT(odvgp__init_rows(&c), 100000);
+    c.M = PTRDIFF_MAX / 40;
+    CHECK_INT(odvgp__init_rows(&c), 100000);
+}
 /*  Size arithmetic is exact enough that a model of odvgp_model_size bytes does not grow with N. */
 TEST(memory_does_not_grow_with_the_data) {
     odvgp_config c = config(100000, 3, 1, 20, 30);
@@ -1148,8 +1191,9 @@ TEST(forged_kernels_are_refused) {
             a.m->kernel = keep;
             sum = odvgp__checksum(other, bytes - 8);
             for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
-            s = odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, part == 0 ? &model_bytes : NULL, &pred_bytes, NULL, NULL, &info);
+            s = odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, &info);
             CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part, odvgp_status_text(s));
+            CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written", list[i].words, part);
         }
     free(file), free(other);
     drop(&a);
@@ -1742,6 +1786,8 @@ int main(int argc, char **argv) {
     RUN(predictors_can_be_moved);
     RUN(nothing_is_allocated_after_the_start);
     RUN(each_allocation_can_fail);
+    RUN(no_pointer_of_the_caller_is_kept);
+    RUN(rows_for_the_start_do_not_overflow);
     RUN(memory_does_not_grow_with_the_data);
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(damaged_files_are_refused);
