@@ -548,8 +548,8 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t 
 
 /*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM).
         scales   NULL: none
-    Returns  OK | E_ARG | E_MEMORY | E_NOT_PD                  Cost  O(M^3 + M Mg D), once */
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment */
+    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN Cost  O(M^3 + M Mg D), once */
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block, size_t bytes,
                                     const odvgp_predictor **predictor, odvgp_info *info);
 
@@ -594,8 +594,9 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
                           depends on
                           threads and isa: give it what odvgp_load will be given. user points into the file
         odvgp_load_predictor  places the predictor alone (float files serve double programs and the other way round)
-    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (newer version, or other
-    precision) */
+    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (another version, or other
+    precision) | E_SIZE (odvgp_save: no file can hold it; odvgp_save_size is 0 then) | odvgp_save also what odvgp_freeze
+    returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
 ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user, size_t user_bytes,
                                   void *file, size_t bytes, odvgp_info *info);
@@ -2683,12 +2684,22 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 /*      head. Nothing is written to it after freezing. Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for  */
 /*      the variance.                                                                                                     */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__PREDICTOR_MAGIC 0x5056444fu /* "ODVP" */
+#define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
+#define ODVGP__PREDICTOR_VERSION 2
 
 struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
-    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals, reserved[7];
+    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals[2], reserved[6];
     odvgp__kernel kernel;
 };
+
+/*  The number of reals, more than 32 bits hold when M is above 46340. */
+static uint64_t odvgp__predictor_reals(const odvgp_predictor *p) { return p->reals[0] | (uint64_t)p->reals[1] << 32; }
+
+static void odvgp__predictor_set_reals(odvgp_predictor *p, ptrdiff_t reals)
+{
+    p->reals[0] = (uint32_t)((uint64_t)reals & 0xffffffffu);
+    p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
+}
 
 /*  Where the reals stand. */
 typedef struct odvgp__view {
@@ -2710,6 +2721,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
         ptrdiff_t rows, cols;
     } piece[14];
     int n = 0;
+    if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
 #define ODVGP__PIECE(field, r, c) (piece[n].at = &v->field, piece[n].rows = (r), piece[n].cols = (c), n++)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->kernel.nhyp);
     ODVGP__PIECE(lik, 1, 1);
@@ -2727,7 +2739,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
     ODVGP__PIECE(q_sqrt, P * M, M);
 #undef ODVGP__PIECE
     for (int i = 0; i < n; i++) total += (double)piece[i].rows * (double)piece[i].cols;
-    if (total > 4e9 || total > (double)PTRDIFF_MAX / 64) return -1;
+    if (total > (double)PTRDIFF_MAX / 64) return -1;
     for (int i = 0; i < n; i++) {
         *piece[i].at = base ? base + used : NULL;
         used += piece[i].rows * piece[i].cols;
@@ -2745,7 +2757,8 @@ static odvgp__view odvgp__view_of(const odvgp_predictor *p)
 
 static int odvgp__predictor_ok(const odvgp_predictor *p)
 {
-    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->real_size == sizeof(odvgp_real);
+    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION &&
+           p->real_size == sizeof(odvgp_real);
 }
 
 ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p)
@@ -3390,10 +3403,21 @@ static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
     return sum / (odvgp_real)K->rows;
 }
 
+/*  The words of jitter events. Files hold their numbers: new ones are added at the end. */
+static const char *const odvgp__jitter_matrices[] = {"Kb"};
+static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
+                                                   "all inducing points are equal: constant columns",
+                                                   "repeated inducing points",
+                                                   "a lengthscale far larger than the spread of the inducing points",
+                                                   "inducing points that nearly coincide",
+                                                   "inducing points close to each other for this lengthscale",
+                                                   "float precision: use double, fewer points or more jitter"};
+
 /*  Why a kernel matrix lost its rank: looks at the points that it came from. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
-    if (K->op != ODVGP__KERNEL) return "nearly dependent rows";
+    const char *const *cause = odvgp__jitter_causes;
+    if (K->op != ODVGP__KERNEL) return cause[0];
     const odvgp__node *Z = odvgp__in(t, K, 1);
     ptrdiff_t D = Z->cols;
     double nearest = HUGE_VAL, widest = 0, coarse = 0;
@@ -3408,12 +3432,11 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
     }
     for (uint32_t i = 0; i < t->kernel->nleaf; i++)
         coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
-    if (widest == 0 && Z->rows > 1) return "all inducing points are equal: constant columns";
-    if (nearest == 0) return "repeated inducing points";
-    if (coarse > 10 * sqrt(widest)) return "a lengthscale far larger than the spread of the inducing points";
-    if (nearest < 1e-8 * widest) return "inducing points that nearly coincide";
-    return sizeof(odvgp_real) == 4 ? "float precision: use double, fewer points or more jitter"
-                                   : "inducing points close to each other for this lengthscale";
+    if (widest == 0 && Z->rows > 1) return cause[1];
+    if (nearest == 0) return cause[2];
+    if (coarse > 10 * sqrt(widest)) return cause[3];
+    if (nearest < 1e-8 * widest) return cause[4];
+    return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
 static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
@@ -3433,7 +3456,7 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
         if (!odvgp_potrf(&t->blas, nd->rows, nd->v, nd->ld, &bad)) return ODVGP_OK;
         odvgp_real now = base + jitter->raised,
                    total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
-        t->events.matrix = "Kb";
+        t->events.matrix = odvgp__jitter_matrices[0];
         t->events.pivot = bad.row;
         t->events.pivot_value = bad.value;
         t->events.cause = odvgp__jitter_cause(t, K, bad.row);
@@ -4836,7 +4859,7 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
 {
     memset(p, 0, sizeof *p);
     p->magic = ODVGP__PREDICTOR_MAGIC;
-    p->version = 1;
+    p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
     p->P = (uint32_t)m->cfg.P;
     p->M = (uint32_t)m->cfg.M;
@@ -4963,15 +4986,16 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     odvgp__piece piece[ODVGP__PIECES];
     if (!odvgp__model_ok(m) || !block || !predictor)
         return odvgp__fail(info, ODVGP_E_ARG, "model, block or predictor", -1, 0, "is NULL");
-    if (bytes < odvgp_predictor_size(m))
-        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)odvgp_predictor_size(m), "is too small");
+    size_t need = odvgp_predictor_size(m);
+    if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
+    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     odvgp_real *to = (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head());
     memset(p, 0, odvgp__predictor_head());
     odvgp__predictor_sizes(m, p);
-    p->reals = (uint32_t)odvgp__view_layout(p, NULL, &v);
+    odvgp__predictor_set_reals(p, odvgp__view_layout(p, NULL, &v));
     odvgp__predictor_pieces(m, scales ? scales : &none, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = piece[k].from ? piece[k].from[i] : piece[k].otherwise;
@@ -5549,7 +5573,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 /*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
 /*      disagree.                                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__FILE_VERSION 1
+#define ODVGP__FILE_VERSION 2 /* 1: without the last jitter event */
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -5715,6 +5739,17 @@ static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
            !memcmp(same.group_leaf, k->group_leaf, sizeof k->group_leaf);
 }
 
+/*  One of a list of words, as its number counted from 1; 0 is NULL. */
+static void odvgp__file_listed(odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
+{
+    uint32_t number = 0;
+    for (ptrdiff_t i = 0; i < n && *word; i++)
+        if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
+    odvgp__file_u32(f, &number);
+    if ((ptrdiff_t)number > n) f->bad = 1;
+    else *word = number ? list[number - 1] : NULL;
+}
+
 /*  All that a model is, but for its arrays. */
 static void odvgp__file_model_head(odvgp__file *f, odvgp_model *m)
 {
@@ -5732,6 +5767,11 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
     odvgp__file_double(f, &e->jitter);
+    odvgp__file_listed(f, &e->matrix, odvgp__jitter_matrices, ODVGP__COUNT(odvgp__jitter_matrices));
+    odvgp__file_listed(f, &e->cause, odvgp__jitter_causes, ODVGP__COUNT(odvgp__jitter_causes));
+    odvgp__file_size(f, &e->pivot);
+    odvgp__file_double(f, &e->pivot_value);
+    if (e->pivot >= m->cfg.M) f->bad = 1;
     odvgp__file_real(f, &m->tape.jitter.raised);
     odvgp__file_int(f, &m->tape.jitter.clean);
     for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
@@ -5786,6 +5826,7 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
     return f;
 }
 
+/*  state_bytes is 0 where no file can hold the model. */
 static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
     odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
@@ -5799,8 +5840,10 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
     odvgp__file_model_head(&f, (odvgp_model *)(uintptr_t)m); /* measuring changes nothing */
     odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
     odvgp__predictor_sizes(m, &p);
+    ptrdiff_t reals = odvgp__view_layout(&p, NULL, &v);
+    if (f.bad || reals < 0) return h;
     h.state_bytes = f.used;
-    h.predictor_bytes = sizeof p + (size_t)odvgp__view_layout(&p, NULL, &v) * sizeof(odvgp_real);
+    h.predictor_bytes = sizeof p + (size_t)reals * sizeof(odvgp_real);
     h.user_bytes = user_bytes;
     return h;
 }
@@ -5809,6 +5852,7 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 {
     if (!odvgp__model_ok(m) || user_bytes > (size_t)PTRDIFF_MAX / 4) return 0;
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
+    if (!h.state_bytes) return 0;
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
@@ -5818,7 +5862,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
     odvgp__view v;
     odvgp__piece piece[ODVGP__PIECES];
     odvgp__predictor_sizes(m, &p);
-    p.reals = (uint32_t)odvgp__view_layout(&p, NULL, &v);
+    odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
     odvgp__file_words(f, &p, sizeof p);
     odvgp__predictor_pieces(m, scales, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
@@ -5834,7 +5878,8 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     if (!odvgp__model_ok(m) || !file || (user_bytes && !user))
         return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
     size_t need = odvgp_save_size(m, user_bytes);
-    if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
+    if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
+    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
@@ -5892,7 +5937,7 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     if (!odvgp__kernel_ok(&m->kernel, m->cfg.D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
-    return odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
+    return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
 }
@@ -5903,12 +5948,13 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
     odvgp__file_words(f, p, sizeof *p);
     ptrdiff_t reals = -1;
-    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->P >= 1 && p->M >= 1 && p->P <= INT_MAX && p->M <= INT_MAX &&
-        p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX && p->mean_function <= ODVGP_MEANFN_LINEAR &&
-        p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) && odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
+    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION && p->P >= 1 && p->M >= 1 &&
+        p->P <= INT_MAX && p->M <= INT_MAX && p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX &&
+        p->mean_function <= ODVGP_MEANFN_LINEAR && p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) &&
+        odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
         reals = odvgp__view_layout(p, NULL, &v);
-    if (reals < 0 || p->reals != (uint64_t)reals || h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size ||
-        p->real_size != h->real_size)
+    if (reals < 0 || odvgp__predictor_reals(p) != (uint64_t)reals ||
+        h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size || p->real_size != h->real_size)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
     p->real_size = sizeof(odvgp_real);
     return ODVGP_OK;
@@ -5928,7 +5974,8 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
     if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, &model_need, info)) != ODVGP_OK) return s;
     if ((s = odvgp__file_predictor(&f, &h, &p, info)) != ODVGP_OK) return s;
     if (model_bytes) *model_bytes = model_need;
-    if (predictor_bytes) *predictor_bytes = odvgp__predictor_head() + (size_t)p.reals * sizeof(odvgp_real) + 64;
+    if (predictor_bytes)
+        *predictor_bytes = odvgp__predictor_head() + (size_t)odvgp__predictor_reals(&p) * sizeof(odvgp_real) + 64;
     if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
     if (user_bytes) *user_bytes = (size_t)h.user_bytes;
     return ODVGP_OK;
@@ -5971,12 +6018,13 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
     if ((s = odvgp__file_predictor(&f, &h, &head, info)) != ODVGP_OK) return s;
     if (!block || !predictor) return odvgp__fail(info, ODVGP_E_ARG, "block or predictor", -1, 0, "is NULL");
-    if (block_bytes < odvgp__predictor_head() + (size_t)head.reals * sizeof(odvgp_real) + 64)
+    size_t reals = (size_t)odvgp__predictor_reals(&head);
+    if (block_bytes < odvgp__predictor_head() + reals * sizeof(odvgp_real) + 64)
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     memset(p, 0, odvgp__predictor_head());
     memcpy(p, &head, sizeof head);
-    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)head.reals,
+    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)reals,
                       (int)h.real_size);
     *predictor = p;
     return ODVGP_OK;

@@ -1041,11 +1041,16 @@ TEST(damaged_files_are_refused) {
         unsigned char *other = NEW(unsigned char, bytes);
         uint64_t sum;
         odvgp_model *m;
-        memcpy(other, file, bytes);
-        other[8]++;
-        sum = odvgp__checksum(other, bytes - 8);
-        for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-        REFUSED(odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+        for (wrong = 0; wrong < 5; wrong++) { /* newer, and those that were before */
+            if (wrong == ODVGP__FILE_VERSION) continue;
+            memcpy(other, file, bytes);
+            other[8] = (unsigned char)wrong;
+            sum = odvgp__checksum(other, bytes - 8);
+            for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+            CHECK(refused(other, bytes, block, block_bytes));
+            REFUSED(odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+        }
+        CHECK(untouched(block, block_bytes));
         free(other);
     }
     free(file), free(block);
@@ -1266,6 +1271,49 @@ TEST(predictors_of_the_other_precision) {
     }
     free(file), free(other), free(pred), free(frozen), free(scratch), free(block);
     drop(&a);
+}
+/*  More reals than 32 bits can count. No such block is made: heads say how large it would be. */
+TEST(predictors_of_more_reals_than_32_bits) {
+    odvgp_config c = config(100, 2, 1, 5, 0);
+    odvgp_model m;
+    odvgp_predictor p, q;
+    odvgp__view v;
+    odvgp__file f;
+    odvgp__file_head h;
+    odvgp_info info = no_info();
+    size_t bytes;
+    double hyp[2 * ODVGP_MAX_LEAVES], want;
+    unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof p);
+    if (sizeof(size_t) < 8) {
+        free(head);
+        SKIP("addresses of 32 bits");
+    }
+    c.M = 100000;
+    want = 2.0 * (double)c.M * (double)c.M * (double)sizeof(odvgp_real);
+    CHECK_STATUS(odvgp__model_config(&m, &c, NULL, hyp, &info), ODVGP_OK);
+    CHECK_STATUS(odvgp__model_measure(&m, &bytes, &info), ODVGP_OK);
+    m.magic = ODVGP__MODEL_MAGIC; /* for asking sizes; it has no arrays */
+    CHECK_NEAR(odvgp_predictor_size(&m), want, 1e-3 * want);
+    CHECK((double)odvgp_save_size(&m, 3) > want);
+    odvgp__predictor_sizes(&m, &p);
+    odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
+    f = odvgp__file_make(ODVGP__FILE_WRITE, head, ODVGP__FILE_HEAD + sizeof p);
+    f.used = ODVGP__FILE_HEAD;
+    odvgp__file_words(&f, &p, sizeof p);
+    h = odvgp__file_sizes(&m, 3);
+    CHECK_NEAR(h.predictor_bytes, want, 1e-3 * want);
+    h.state_bytes = 0; /* the predictor's head comes first here */
+    f.mode = ODVGP__FILE_READ;
+    CHECK_SAY(odvgp__file_predictor(&f, &h, &q, &info) == ODVGP_OK, "%s", info.text);
+    CHECK_BITS(&p, &q, sizeof p);
+    CHECK_NEAR(odvgp__predictor_reals(&q), want / sizeof(odvgp_real), 1e-3 * want);
+    h.predictor_bytes -= (uint64_t)sizeof(odvgp_real) << 32; /* the low half alone is not enough */
+    CHECK_STATUS(odvgp__file_predictor(&f, &h, &q, &info), ODVGP_E_FORMAT);
+    /* a walk over fields that no file holds has no size */
+    m.cfg.natgrad_step.steps = -1;
+    CHECK(odvgp_save_size(&m, 3) == 0);
+    CHECK_STATUS(odvgp_save(&m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
+    free(head);
 }
 TEST(files_on_disk) {
     odvgp_config c = config(6, 2, 1, 2, 2);
@@ -1544,7 +1592,13 @@ TEST(a_raised_jitter_goes_on_after_a_file) {
             CHECK_STATUS(odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, NULL, NULL, NULL, NULL), ODVGP_OK);
             block = test_alloc(model_bytes);
             CHECK_STATUS(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &b, NULL), ODVGP_OK);
-            CHECK_INT(odvgp_model_events(b).jitter_raised, odvgp_model_events(a.m).jitter_raised);
+            {
+                odvgp_events ea = odvgp_model_events(a.m), eb = odvgp_model_events(b);
+                CHECK_INT(eb.jitter_raised, ea.jitter_raised);
+                CHECK(ea.matrix && eb.matrix && !strcmp(ea.matrix, eb.matrix));
+                CHECK(ea.cause && eb.cause && !strcmp(ea.cause, eb.cause));
+                CHECK(eb.pivot == ea.pivot && eb.pivot_value == ea.pivot_value);
+            }
             for (i = 0; i < 110 && b; i++) {
                 CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
                 CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);
@@ -1794,6 +1848,7 @@ int main(int argc, char **argv) {
     RUN(forged_files_do_no_harm);
     RUN(forged_kernels_are_refused);
     RUN(predictors_of_the_other_precision);
+    RUN(predictors_of_more_reals_than_32_bits);
     RUN(files_on_disk);
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
