@@ -207,11 +207,12 @@ typedef enum odvgp_cov_part { ODVGP_COV_DENSE } odvgp_cov_part;
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
 typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_param;
 
-/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma).
+/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of k(x,x), for it is 0 where
+    a gamma point stands on a beta point.
         PLAIN        in a itself
         SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
                      that lr counts prior standard deviations at the point itself                  (default)
-        DIFFERENTIATED  the slot holds b, and D moves with kernel and inducing inputs (the published code) */
+        DIFFERENTIATED  the slot holds D a, and D moves with kernel and inducing inputs (the published code) */
 typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
 
 /*  How the term a^T K_gamma a - c^T c of ORTH's KL is estimated when only some gamma columns are sampled; both are unbiased.
@@ -3216,8 +3217,9 @@ enum {                                                                          
        ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
        ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
        ODVGP__F_TA = 16,
-       ODVGP__F_TB = 32,   /* PRODUCT: transposed factors */
-       ODVGP__F_PLAIN = 64 /* SOLVE from the right: B L^-1 */
+       ODVGP__F_TB = 32,    /* PRODUCT: transposed factors */
+       ODVGP__F_PLAIN = 64, /* SOLVE from the right: B L^-1 */
+       ODVGP__F_FLOOR = 128 /* RESIDUAL: at least a hundredth of k, not 0 */
 };
 
 typedef enum odvgp__op {
@@ -3576,17 +3578,23 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A): max(k - |A|^2, 0) by columns, a row; aux: 0 where it was clamped --- */
+/* --- RESIDUAL(k, A): max(k - |A|^2, floor k) by columns, a row; the floor is 0, or that of the scales of gamma. aux: 0 where
+       it was clamped --- */
+
+#define ODVGP__SCALE_FLOOR ODVGP__R(1e-2) /* of D, in units of the prior variance */
+
+static odvgp_real odvgp__residual_floor(const odvgp__node *nd) { return nd->flags & ODVGP__F_FLOOR ? ODVGP__SCALE_FLOOR : 0; }
 
 static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp_real part = odvgp__residual_floor(nd);
     odvgp__column_squares(A->v, A->rows, A->cols, A->ld, nd->aux);
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
-        odvgp_real x = k->v[j] - nd->aux[j];
-        int clamped = x < 0;
-        t->events.variance_clamped += (uint64_t)clamped;
-        nd->v[j] = clamped ? 0 : x; /* NaN stays NaN */
+        odvgp_real x = k->v[j] - nd->aux[j], least = part * k->v[j];
+        int clamped = x < least;
+        t->events.variance_clamped += (uint64_t)(clamped && part == 0);
+        nd->v[j] = clamped ? least : x; /* NaN stays NaN */
         nd->aux[j] = clamped ? 0 : 1;
     }
     return ODVGP_OK;
@@ -3595,9 +3603,11 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp_real part = odvgp__residual_floor(nd);
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
+        odvgp_real d = nd->d[j];
         nd->d[j] *= nd->aux[j];
-        if (k->needs_grad) k->d[j] += nd->d[j];
+        if (k->needs_grad) k->d[j] += nd->aux[j] == 0 ? part * d : d;
     }
     for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
         for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
@@ -4219,7 +4229,7 @@ static int odvgp__beta_tile(odvgp_model *m, odvgp__arena *a)
     return -1;
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg: only where the slot holds D a. */
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored as odvgp__renew_scales does: only where the slot holds D a. */
 static void odvgp__orth_preconditioned(odvgp_model *m, odvgp__arena *a)
 {
     ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
@@ -4227,6 +4237,7 @@ static void odvgp__orth_preconditioned(odvgp_model *m, odvgp__arena *a)
     int W = odvgp__node_solve_in_place(&m->tape, m->L, K, ODVGP__HEAD);
     int k = odvgp__head(m, a, ODVGP__KERNEL_DIAG, 1, Mg, 0, m->hyp, m->Z_gamma, -1, -1);
     m->gamma_residual = odvgp__head(m, a, ODVGP__RESIDUAL, 1, Mg, 0, k, W, -1, -1);
+    m->tape.node[m->gamma_residual].flags = ODVGP__F_FLOOR;
     m->a = odvgp__head(m, a, ODVGP__DIVIDE, m->cfg.P, Mg, 0, m->a_slot, m->gamma_residual, -1, -1);
 }
 
@@ -5175,7 +5186,7 @@ static void odvgp__renew_scales(odvgp_model *m)
         odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
         odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
         for (ptrdiff_t i = j; i < j + cols; i++)
-            m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-2) * k) / ODVGP__SQRT(k);
+            m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
     }
     m->state.scales_age = 0;
 }
