@@ -488,10 +488,11 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
     Natural step on q(u) on beta and Adam on the other trainable slots. Allocates nothing.
-    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max) they are
-    taken back, the step sizes are halved, and events.step_undone counts it.
+    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max), or give a
+    bound past all sense, and those before it do better on the same rows, then these are taken back, the step sizes are halved,
+    and events.step_undone counts it. If they do no better the rows are to blame: an error, and nothing is changed.
         report   may be NULL                                   X [N,D], Y [N,P]
-    Returns  OK | E_ARG | E_NAN (in this batch: nothing was changed) | E_NOT_PD (only when even the first evaluation fails)
+    Returns  OK | E_ARG | E_NAN (in this batch, or a bound that is not finite, with numbers of 1e200 for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
                                   odvgp_info *info);
@@ -503,6 +504,7 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 /*  The bound on the given rows, with the full KL: N/n sum E_q[log p] - KL. With n = N it is the bound itself.
         elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that
             odvgp_get gives
+    Changes no parameter and takes none back, also where it fails.
     Returns  OK | E_ARG | E_NAN | E_NOT_PD                     Cost  as a step, times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
                                   odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
@@ -547,7 +549,8 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
     without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
-/*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM).
+/*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM). Where a last update left
+    parameters that no predictor can be made of, it is taken back, as odvgp_step does; so in odvgp_save.
         scales   NULL: none
     Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN Cost  O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment; 0: too large */
@@ -4741,13 +4744,51 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     return ODVGP_OK;
 }
 
-/*  To the last parameters that could be evaluated, with half the step sizes and without Adam's memory of where that led.
-    The caller's own values are never taken back. */
-static int odvgp__go_back(odvgp_model *m)
+/*  What an attempt at the last good parameters must leave as it was if it fails. */
+typedef struct odvgp__attempt {
+    odvgp__jitter jitter;
+    odvgp_events events;
+    uint64_t nat_valid;
+} odvgp__attempt;
+
+/*  theta and the last good theta change places. The value of a positive slot is made anew only where its theta differs: one
+    that the caller gave need not be, to the last bit, what its theta gives, and must come back as it was. */
+static void odvgp__swap_good(odvgp_model *m)
 {
-    if (!m->state.good_valid) return 0;
-    odvgp__copy(m->par.theta, m->good, m->par.count);
-    odvgp__touch_all(m);
+    for (ptrdiff_t i = 0; i < m->par.count; i++) {
+        odvgp_real now = m->par.theta[i];
+        if (now == m->good[i]) continue;
+        m->par.theta[i] = m->good[i];
+        m->good[i] = now;
+        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(m->par.kind, m->par.theta[i]);
+    }
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+}
+
+/*  To the last good parameters, on trial. The caller's own values are never taken back. */
+static odvgp__attempt odvgp__try_good(odvgp_model *m)
+{
+    odvgp__attempt before;
+    before.jitter = m->tape.jitter;
+    before.events = m->tape.events;
+    before.nat_valid = m->state.nat_valid;
+    odvgp__swap_good(m);
+    return before;
+}
+
+/*  They are no better: everything as it was. */
+static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
+{
+    odvgp__swap_good(m);
+    m->tape.jitter = before->jitter;
+    m->tape.events = before->events;
+    m->state.nat_valid = before->nat_valid;
+}
+
+/*  They are: on from here, with half the step sizes and without Adam's memory of where that led. */
+static void odvgp__go_back(odvgp_model *m)
+{
+    odvgp__copy(m->good, m->par.theta, m->par.count);
     odvgp__zero(m->m1, m->adam_count);
     odvgp__zero(m->m2, m->adam_count);
     m->state.adam_steps = 0;
@@ -4755,20 +4796,46 @@ static int odvgp__go_back(odvgp_model *m)
     m->state.clean_steps = 0;
     m->tape.events.step_undone++;
     m->state.good_valid = 0; /* until they have been evaluated again */
-    return 1;
 }
 
-/*  Evaluate; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate these. While
-    stepping, a bound that has fallen past all sense (by a thousand times its size) is not believed, either. */
+/*  A bound that has fallen past all sense, by a thousand times its size. */
+static int odvgp__absurd(const odvgp_model *m, double bound, double before)
+{
+    return bound < before - 1e3 * (fabs(before) + (double)m->cfg.N);
+}
+
+/*  The parameters of now fail on these rows (s), or give a bound that is not believed. The update that led to them is to blame
+    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. */
+static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_status s,
+                                         odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
+{
+    int data_error;
+    odvgp_info said;
+    double bound = (double)*expected - (double)*kl;
+    odvgp__attempt before = odvgp__try_good(m);
+    odvgp_status again = odvgp__evaluate(m, rows, want, expected, kl, &data_error, &said);
+    if (!again && (s || odvgp__absurd(m, bound, (double)*expected - (double)*kl))) {
+        odvgp__go_back(m);
+        return ODVGP_OK;
+    }
+    odvgp__stay(m, &before);
+    if (again && data_error) { /* NaN in the rows, which the first attempt did not come to see */
+        if (info) *info = said;
+        return again;
+    }
+    return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+}
+
+/*  Evaluate before a step; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate
+    these. While stepping with Adam, a bound that has fallen past all sense is not believed, either. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, int stepping,
                                            odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
-    double least = m->state.good_elbo - 1e3 * (fabs(m->state.good_elbo) + (double)m->cfg.N);
     int data_error, absurd = 0;
+    *expected = *kl = 0;
     odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
-    if (!s) absurd = stepping && m->state.good_valid && (double)*expected - (double)*kl < least;
-    if (((s && !data_error) || absurd) && odvgp__go_back(m))
-        s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+    if (!s) absurd = stepping && odvgp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
+    if (((s && !data_error) || absurd) && m->state.good_valid) s = odvgp__evaluate_good(m, rows, want, s, expected, kl, info);
     if (s) return s;
     odvgp__copy(m->good, m->par.theta, m->par.count);
     if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL; /* no measure for the next step */
@@ -4819,7 +4886,8 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     odvgp_real expected, divergence;
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1};
-    odvgp_status s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &divergence, info);
+    int data_error;
+    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info); /* looks, and moves nothing */
     if (s) return s;
     *elbo = expected - divergence;
     if (kl) *kl = divergence;
@@ -4923,12 +4991,19 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
     return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
 }
 
-/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as an evaluation.           */
+/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     odvgp__all_columns(m);
     odvgp_status s = odvgp__run_head_once(m, info);
-    return s && odvgp__go_back(m) ? odvgp__run_head_once(m, info) : s;
+    if (!s || !m->state.good_valid) return s;
+    odvgp__attempt before = odvgp__try_good(m);
+    if (!odvgp__run_head_once(m, NULL)) {
+        odvgp__go_back(m);
+        return ODVGP_OK;
+    }
+    odvgp__stay(m, &before);
+    return s;
 }
 
 /*  Whitened, q_sqrt = I is the prior; else it is L. */
@@ -5267,7 +5342,10 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
             else odvgp__adam_step(m, lr);
         }
     }
-    if (!odvgp__theta_ok(m)) odvgp__go_back(m);
+    if (!odvgp__theta_ok(m)) { /* the last good ones were evaluated on these rows */
+        odvgp__swap_good(m);
+        odvgp__go_back(m);
+    }
     m->state.steps++;
     odvgp__recover(m);
     if (!report) return ODVGP_OK;

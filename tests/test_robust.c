@@ -1717,6 +1717,94 @@ TEST(wild_steps_are_undone) {
     CHECK(undone > 0); /* it did come to that */
     test_note("%d of 16 runs took steps back", undone);
 }
+/*  Finite rows that no parameters can make sense of: refused, and nothing has moved, for the rows are to blame and not the last update. A
+    file tells all that could have moved. */
+TEST(absurd_rows_move_nothing) {
+    int natgrad, update, param, k;
+    for (natgrad = 0; natgrad < 2; natgrad++)
+        for (update = 0; update < 3; update++)
+            for (param = 0; param < 3; param++) {
+                odvgp_config c = config(20, 2, 2, 4, 5);
+                made a, b;
+                size_t bytes, again;
+                void *file, *now;
+                odvgp_real *Y = NEW(odvgp_real, 40), e, noise = (odvgp_real)0.3, tau = (odvgp_real)0.2, *va, *vb;
+                c.natgrad = natgrad;
+                c.update = (odvgp_update)update;
+                c.param = (odvgp_param)param;
+                test_seed = 357;
+                a = make(&c);
+                test_seed = 357;
+                b = make(&c);
+                for (k = 0; k < 2; k++) { /* after some steps, and after a natural step that leaves a value as the caller gave it */
+                    made *each[2];
+                    int i, j;
+                    each[0] = &a, each[1] = &b;
+                    for (i = 0; i < 2; i++) {
+                        CHECK_STATUS(odvgp_fit(each[i]->m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+                        if (k) CHECK_STATUS(odvgp_set(each[i]->m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
+                        if (k) CHECK_STATUS(odvgp_natgrad_step(each[i]->m, a.X, a.Y, 20, tau, NULL, NULL), ODVGP_OK);
+                    }
+                    file = save(a.m, NULL, "", &bytes);
+                    for (j = 0; j < 40; j++) Y[j] = j == 7 ? (odvgp_real)BY_PRECISION(1e200, 1e30) : a.Y[j];
+                    REFUSED(odvgp_elbo(a.m, a.X, Y, 20, &e, NULL, NULL, &info), ODVGP_E_NAN);
+                    REFUSED(odvgp_step_batch(a.m, a.X, Y, 20, NULL, &info), ODVGP_E_NAN);
+                    REFUSED(odvgp_natgrad_step(a.m, a.X, Y, 20, tau, NULL, &info), ODVGP_E_NAN);
+                    now = save(a.m, NULL, "", &again);
+                    CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "natgrad %d update %d param %d: something moved (%d)", natgrad, update, param, k);
+                    CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+                    free(file), free(now);
+                }
+                CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+                va = all_values(a.m), vb = all_values(b.m);
+                CHECK_BITS(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va);
+                /* a bound that is finite, and absurd at all parameters alike */
+                Y[7] = (odvgp_real)BY_PRECISION(1e100, 1e15);
+                CHECK_STATUS(odvgp_step_batch(a.m, a.X, Y, 20, NULL, NULL), ODVGP_OK);
+                CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+                free(Y), free(va), free(vb);
+                drop(&a);
+                drop(&b);
+            }
+}
+/*  An update that led to parameters without a bound: the bound cannot be read, and reading it moves nothing; rows that are no numbers are
+    told of, and move nothing; the next step on good rows takes the update back. */
+TEST(broken_parameters_wait_for_good_rows) {
+    odvgp_config c = config(20, 2, 1, 4, 5);
+    made a;
+    odvgp_real *good, *v, e, kept;
+    const odvgp_slot *ls;
+    odvgp_report r;
+    odvgp_info info = no_info();
+    ptrdiff_t steps;
+    test_seed = 358;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+    steps = odvgp_steps_done(a.m);
+    good = NEW(odvgp_real, odvgp_param_count(a.m));
+    memcpy(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good);
+    ls = odvgp_slot_find(a.m, "kernel.0.lengthscale");
+    a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN; /* as no step leaves it, but as bad as any */
+    odvgp__touch(a.m, 0);
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_E_NAN);
+    CHECK(a.m->par.theta[ls->offset] != a.m->par.theta[ls->offset]);
+    CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+    kept = a.X[5];
+    a.X[5] = (odvgp_real)NAN;
+    CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, NULL, &info), ODVGP_E_NAN);
+    CHECK(info.what && !strcmp(info.what, "X") && info.row == 2);
+    CHECK(a.m->par.theta[ls->offset] != a.m->par.theta[ls->offset]);
+    a.X[5] = kept;
+    CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, NULL), ODVGP_OK);
+    CHECK_INT(r.events.step_undone, 1);
+    CHECK_INT(r.step, steps + 1);
+    CHECK_BITS(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good); /* evaluated once more */
+    v = all_values(a.m);
+    CHECK(all_finite(v, odvgp_param_count(a.m)));
+    free(good), free(v);
+    drop(&a);
+}
 /*  A step that is taken back halves the steps to come; they double again after 100 steps without trouble. */
 TEST(steps_are_shorter_after_one_that_was_undone) {
     odvgp_config c = config(20, 2, 1, 4, 3);
@@ -1857,6 +1945,8 @@ int main(int argc, char **argv) {
     RUN(causes_are_told);
     RUN(past_the_largest_jitter);
     RUN(wild_steps_are_undone);
+    RUN(absurd_rows_move_nothing);
+    RUN(broken_parameters_wait_for_good_rows);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
     RUN(variances_are_never_negative);
