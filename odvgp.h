@@ -519,8 +519,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 /*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T),   j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP] eqs. 15b, 15c). With a
-    Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step. Returns
-    as odvgp_elbo; E_ARG if tau is out of range */
+    Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step.
+    All outputs move, or none; a last update that cannot be evaluated is taken back first, as in odvgp_step.
+    Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short enough for some output */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
@@ -5137,14 +5138,16 @@ static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
     odvgp_status s = odvgp__potrf_reverse(&m->tape.blas, M, m->nat_R, M);
     if (s) return s;
     odvgp__trtri(&m->tape.blas, M, m->nat_R, M);
+    for (ptrdiff_t i = 0; i < M; i++)
+        if (!(m->nat_R[i * M + i] > 0)) return ODVGP_E_NOT_PD; /* an infinite pivot has the inverse 0 */
     return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  From (mu, R) in whitened coordinates to the slots' own. */
-static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
+/*  From (mu, R) in whitened coordinates to the slots' own, into the memory of their gradients, which nothing uses here. */
+static void odvgp__nat_stage(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
 {
     ptrdiff_t M = m->cfg.M;
-    odvgp_real *slot_mu = m->tape.node[m->mu].v + p * M, *slot_root = m->tape.node[m->root].v + p * M * M;
+    odvgp_real *slot_mu = m->tape.node[m->mu].d + p * M, *slot_root = m->tape.node[m->root].d + p * M * M;
     const odvgp_real *L = m->tape.node[m->L].v;
     if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
     else odvgp_trmm(&m->tape.blas, 0, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
@@ -5154,42 +5157,46 @@ static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own
-    step. */
+/*  One step of size tau from the statistics of the last evaluation. Outputs are independent and each shortens its own step,
+    but they move together or not at all: what is new waits where the old is not, q in the gradients, (P, j) in the
+    statistics that it is made of, until the last output has a step. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = m->cfg.M, all = m->cfg.P * M;
     const odvgp__isa *isa = odvgp__row(&m->tape.blas);
-    const odvgp__node *stats = &m->tape.node[m->stats];
+    odvgp__node *stats = &m->tape.node[m->stats], *slot_mu = &m->tape.node[m->mu], *slot_root = &m->tape.node[m->root];
     odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M;
-    odvgp_status worst = ODVGP_OK;
     if (!m->state.nat_valid || m->cfg.param != ODVGP_WHITENED) odvgp__nat_from_q(m);
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
-        odvgp_real step = tau, *P = m->nat_P + p * M * M, *j = m->nat_j + p * M;
-        const odvgp_real *G = stats->aux + p * M * M, *h = stats->v + p * M;
+        odvgp_real step = tau, *G = stats->aux + p * M * M, *h = stats->v + p * M;
+        const odvgp_real *P = m->nat_P + p * M * M, *j = m->nat_j + p * M;
         odvgp_status s = odvgp__nat_try(m, p, step);
         for (int halved = 0; s && halved < 20; halved++) {
             m->tape.events.step_shortened++;
             s = odvgp__nat_try(m, p, step *= ODVGP__R(0.5));
         }
         if (s) {
-            worst = s;
-            continue;
+            m->state.nat_valid = 0; /* the next step makes (P, j) anew from q */
+            return s;
         }
         odvgp__symmetric_times(isa, M, G, m->tape.node[m->white_mu].v + p * M, Gmu);
         for (ptrdiff_t i = 0; i < M; i++) {
-            j[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-            for (ptrdiff_t k = 0; k <= i; k++) P[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
-            P[i * M + i] += step;
+            h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
+            for (ptrdiff_t k = 0; k <= i; k++) G[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
+            G[i * M + i] += step;
         }
-        odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, j, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
+        odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
         odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
-        odvgp__nat_store(m, p, mu);
+        odvgp__nat_stage(m, p, mu);
     }
+    odvgp__copy(slot_mu->v, slot_mu->d, all);
+    odvgp__copy(slot_root->v, slot_root->d, all * M);
+    odvgp__copy(m->nat_P, stats->aux, all * M);
+    odvgp__copy(m->nat_j, stats->v, all);
     odvgp__touch(m, m->par.slots - 2);
     odvgp__touch(m, m->par.slots - 1);
     m->state.nat_valid = m->cfg.param == ODVGP_WHITENED;
-    return worst;
+    return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,

@@ -1805,6 +1805,37 @@ TEST(broken_parameters_wait_for_good_rows) {
     free(good), free(v);
     drop(&a);
 }
+/*  An output whose P has no finite numbers has no step of any length: then no output moves. */
+TEST(natural_steps_move_all_outputs_or_none) {
+    int param, which;
+    for (param = 0; param < 3; param++)
+        for (which = 0; which < 2; which++) {
+            odvgp_config c = config(20, 2, 2, 4, 5);
+            made a;
+            odvgp_real *root, *old_root, *before, *after, e;
+            ptrdiff_t i;
+            test_seed = 359;
+            c.param = (odvgp_param)param;
+            a = make(&c);
+            CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
+            root = NEW(odvgp_real, 32), old_root = NEW(odvgp_real, 32);
+            CHECK_STATUS(odvgp_get(a.m, "q_sqrt", root, 32), ODVGP_OK);
+            memcpy(old_root, root, 32 * sizeof *root);
+            for (i = 0; i < 16; i++) root[16 * which + i] = (odvgp_real)(i % 5 ? 0 : BY_PRECISION(1e-200, 1e-30));
+            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", root, 32, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_OK); /* a bound it has */
+            before = all_values(a.m);
+            memset(&e, PATTERN, sizeof e);
+            REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, &info), ODVGP_E_NOT_PD);
+            after = all_values(a.m);
+            CHECK_SAY(!memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before), "param %d: an output moved", param);
+            CHECK(untouched(&e, sizeof e));
+            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", old_root, 32, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, NULL), ODVGP_OK);
+            free(root), free(old_root), free(before), free(after);
+            drop(&a);
+        }
+}
 /*  A step that is taken back halves the steps to come; they double again after 100 steps without trouble. */
 TEST(steps_are_shorter_after_one_that_was_undone) {
     odvgp_config c = config(20, 2, 1, 4, 3);
@@ -1947,6 +1978,7 @@ int main(int argc, char **argv) {
     RUN(wild_steps_are_undone);
     RUN(absurd_rows_move_nothing);
     RUN(broken_parameters_wait_for_good_rows);
+    RUN(natural_steps_move_all_outputs_or_none);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
     RUN(variances_are_never_negative);
