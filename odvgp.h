@@ -478,12 +478,18 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 /*  Start from the data: Z_beta by k-means++ and Lloyd's iterations (mini-batches of rows when N is large), Z_gamma a random
     subset of distinct rows, hyperparameters that were not given by the median distance of rows and the variance of the
     targets, q at its start. Repeated rows are used once while there are others.
+    A model that was trained starts anew, with empty moments of Adam and whole step sizes. The count of steps goes on, and with
+    it schedules and the order of rows. On an error the model is as it was.
         X [N,D], Y [N,P]   N from the config
-    Returns  OK | E_ARG | E_NAN (row in info)                  Cost  O(min(N, 50 M) M D) */
+    Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
+    Cost  O(min(N, 50 M) M D) */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
 /*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
-    such that q(u) is the prior, or the identity. odvgp_init_data does it, too. Returns  OK | E_ARG | E_NOT_PD */
+    such that q(u) is the prior, or the identity; Adam's moments are emptied and step sizes whole again.
+    odvgp_init_data does it, too.
+    Returns  OK | E_ARG, and where q_sqrt is made of the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD (Kb, even at
+    jitter_max) | E_NAN (Kb is not finite); the model is as it was then */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
@@ -4005,6 +4011,7 @@ struct odvgp_model {
     ptrdiff_t adam_count;
     odvgp_real *nat_P, *nat_j, *nat_R, *nat_t; /* [P,M,M] lower, [P,M]; work [M,M], [2,M] */
     odvgp_real *scales;                        /* D of gamma [M_gamma] */
+    odvgp_real *kept;                          /* values of positive slots, while a start may still fail [positive] */
     ptrdiff_t *columns;                        /* [M_gamma] */
     odvgp_allocator allocator;                 /* of odvgp_model_create */
     void *allocation;
@@ -4400,6 +4407,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     m->nat_R = odvgp__take(a, M, M);
     m->nat_t = odvgp__take(a, 2, M);
     m->scales = odvgp__take(a, 1, c->M_gamma);
+    m->kept = odvgp__take(a, m->par.positive, 1);
     m->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M_gamma, sizeof(ptrdiff_t));
     odvgp__build_tape(m, a);
     m->tape.jitter.absolute = c->jitter;
@@ -4476,7 +4484,7 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(m->par.kind, (odvgp_real)value);
 }
 
-/*  q_mu = 0, a_gamma = 0, and q_sqrt = I. */
+/*  q_mu = 0, a_gamma = 0, and q_sqrt = I; nothing is remembered of the way to here. */
 static void odvgp__q_identity(odvgp_model *m)
 {
     ptrdiff_t M = m->cfg.M;
@@ -4486,6 +4494,10 @@ static void odvgp__q_identity(odvgp_model *m)
         odvgp__zero(m->par.theta + m->par.slot[i].offset, m->par.slot[i].count);
     odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
     for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) root[r * M + r % M] = 1;
+    odvgp__zero(m->m1, m->adam_count);
+    odvgp__zero(m->m2, m->adam_count);
+    m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
+    m->state.step_scale = 1;
     m->state.good_valid = 0;
 }
 
@@ -5007,18 +5019,38 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  Whitened, q_sqrt = I is the prior; else it is L. */
+/*  L alone, whatever q holds: the tape up to its node. */
+static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
+{
+    odvgp__wants_list nothing = {0, 0, 0};
+    int n = m->tape.n;
+    odvgp__mark_params(m, &nothing);
+    m->tape.n = m->L + 1;
+    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
+    m->tape.n = n;
+    if (!s && !odvgp__finite(m->tape.node[m->L].v, m->cfg.M * m->cfg.M))
+        s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
+    return s;
+}
+
+/*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
-    odvgp_status s = prior ? odvgp__run_head(m, info) : ODVGP_OK;
-    if (s) return s;
+    odvgp__jitter jitter = m->tape.jitter;
+    odvgp_events events = m->tape.events;
+    odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
+    if (s) {
+        m->tape.jitter = jitter;
+        m->tape.events = events;
+        return s;
+    }
     odvgp__q_identity(m);
     odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
     for (ptrdiff_t p = 0; p < m->cfg.P && prior; p++)
         odvgp__copy(root + p * m->cfg.M * m->cfg.M, m->tape.node[m->L].v, m->cfg.M * m->cfg.M);
-    odvgp__touch_all(m);
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
     return ODVGP_OK;
 }
 
@@ -5655,11 +5687,19 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__arena a = m->tape.scratch;
     odvgp__init_scratch(&a, &m->cfg, &w);
     ODVGP_ASSERT(!a.bad);
+    uint64_t nat_valid = m->state.nat_valid;
+    odvgp__copy(m->par.grad, m->par.theta, m->par.count); /* the gradient's memory is free here */
+    odvgp__copy(m->kept, m->par.value, m->par.positive);
     odvgp__kmeans(m, X, m->tape.node[m->Z_beta].v, &w);
     if (m->Z_gamma >= 0) odvgp__distinct_rows(m, X, m->tape.node[m->Z_gamma].v, m->cfg.M_gamma, &w);
     odvgp__init_hyper(m, X, Y, &w);
     odvgp__touch_all(m);
-    return odvgp_init_q(m, info);
+    if ((s = odvgp_init_q(m, info)) == ODVGP_OK) return ODVGP_OK;
+    odvgp__copy(m->par.theta, m->par.grad, m->par.count);
+    odvgp__copy(m->par.value, m->kept, m->par.positive);
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+    m->state.nat_valid = nat_valid;
+    return s;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */

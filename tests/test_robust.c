@@ -1836,6 +1836,85 @@ TEST(natural_steps_move_all_outputs_or_none) {
             drop(&a);
         }
 }
+/*  A start that fails, where q_sqrt is to be the factor of a kernel matrix that has none, leaves the model that was there. */
+TEST(a_start_that_fails_moves_nothing) {
+    int param, when;
+    for (param = 0; param < 3; param++)
+        for (when = 0; when < 2; when++) { /* a trained model, a new one */
+            odvgp_config c = config(20, 2, 2, 4, 5);
+            made a;
+            size_t bytes, again;
+            void *file, *now;
+            odvgp_real *same = NEW(odvgp_real, 40), length = (odvgp_real)0.3;
+            int i;
+            test_seed = 362;
+            c.param = (odvgp_param)param;
+            c.kernel = "rbf";
+            c.noise_variance = 0;
+            c.jitter = c.jitter_rel = c.jitter_max = 0;
+            a = make(&c);
+            if (!when) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_set(a.m, "kernel.0.lengthscale", &length, 1, NULL), ODVGP_OK);
+            if (!when) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
+            file = save(a.m, NULL, "", &bytes);
+            for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
+            if (param == ODVGP_WHITENED) { /* needs no factor yet */
+                CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL), ODVGP_OK);
+            } else {
+                REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
+                now = save(a.m, NULL, "", &again);
+                CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "param %d: something moved", param);
+                free(now);
+                /* and the start of q alone */
+                CHECK_STATUS(odvgp_set(a.m, "Z_beta", same, 8, NULL), ODVGP_OK);
+                {
+                    odvgp_real *before = all_values(a.m), *after;
+                    REFUSED(odvgp_init_q(a.m, &info), ODVGP_E_NOT_PD);
+                    after = all_values(a.m);
+                    CHECK_BITS(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before);
+                    free(before), free(after);
+                }
+            }
+            CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+            free(file), free(same);
+            drop(&a);
+        }
+}
+/*  A second start is a first one: nothing of what Adam had gathered before stays, and a q without numbers is no hindrance. */
+TEST(a_second_start_is_like_the_first) {
+    int natgrad, coords;
+    for (natgrad = 0; natgrad < 2; natgrad++)
+        for (coords = 0; coords < 3; coords++) {
+            odvgp_config c = config(20, 2, 1, 4, 5);
+            made a, b;
+            odvgp_real *va, *vb;
+            c.kernel = "rbf"; /* all hyperparameters come from the data */
+            c.noise_variance = 0;
+            c.batch = 20;
+            c.gamma_batch = 0;
+            c.natgrad = natgrad;
+            c.gamma_coords = (odvgp_gamma_coords)coords;
+            c.param = (odvgp_param)coords;
+            test_seed = 363;
+            a = make(&c);
+            test_seed = 363;
+            b = make(&c);
+            CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 7, NULL, NULL), ODVGP_OK);
+            b.m->state.step_scale = 0.25; /* as after steps that were undone */
+            b.m->par.theta[odvgp_slot_find(b.m, "q_sqrt")->offset] = (odvgp_real)NAN;
+            odvgp__touch(b.m, odvgp_slot_count(b.m) - 1);
+            CHECK_STATUS(odvgp_init_data(b.m, a.X, a.Y, NULL), ODVGP_OK);
+            CHECK_INT(odvgp_steps_done(b.m), 7);
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 9, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 9, NULL, NULL), ODVGP_OK);
+            va = all_values(a.m), vb = all_values(b.m);
+            CHECK_SAY(!memcmp(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va), "natgrad %d, coordinates %d: differ by %.3g", natgrad, coords, test_max_diff(va, vb, odvgp_param_count(a.m)));
+            free(va), free(vb);
+            drop(&a);
+            drop(&b);
+        }
+}
 /*  A step that is taken back halves the steps to come; they double again after 100 steps without trouble. */
 TEST(steps_are_shorter_after_one_that_was_undone) {
     odvgp_config c = config(20, 2, 1, 4, 3);
@@ -1979,6 +2058,8 @@ int main(int argc, char **argv) {
     RUN(absurd_rows_move_nothing);
     RUN(broken_parameters_wait_for_good_rows);
     RUN(natural_steps_move_all_outputs_or_none);
+    RUN(a_start_that_fails_moves_nothing);
+    RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
     RUN(variances_are_never_negative);
