@@ -207,8 +207,8 @@ typedef enum odvgp_cov_part { ODVGP_COV_DENSE } odvgp_cov_part;
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
 typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_param;
 
-/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of k(x,x), for it is 0 where
-    a gamma point stands on a beta point.
+/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of k(x,x), for it is 0
+    where a gamma point stands on a beta point.
         PLAIN        in a itself
         SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
                      that lr counts prior standard deviations at the point itself                  (default)
@@ -621,7 +621,9 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
 
 #ifndef ODVGP_NO_STDIO
 /*  A block to a file and back. Writing goes to path.tmp first and is renamed when complete: no half-written file is left.
-    odvgp_file_read with block NULL only says the size. */
+    A device or a pipe is written in place, where the system can be asked what path is (Unix); elsewhere write to those
+    yourself, for a rename replaces them. odvgp_file_read with block NULL only says the size.
+    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
@@ -6167,16 +6169,34 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
 }
 
 #ifndef ODVGP_NO_STDIO
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/stat.h>
+#endif
+
+/*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
+static int odvgp__file_in_place(const char *path)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    struct stat is;
+    return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
 {
     char beside[1024];
     if (!path || !block || strlen(path) + 5 > sizeof beside) return ODVGP_E_ARG;
     memcpy(beside, path, strlen(path));
     memcpy(beside + strlen(path), ".tmp", 5);
-    FILE *file = fopen(beside, "wb");
+    int in_place = odvgp__file_in_place(path);
+    FILE *file = fopen(in_place ? path : beside, "wb");
     if (!file) return ODVGP_E_IO;
     int bad = fwrite(block, 1, bytes, file) != bytes;
     bad |= fclose(file) != 0;
+    if (in_place) return bad ? ODVGP_E_IO : ODVGP_OK;
     if (bad || rename(beside, path)) {
         (void)remove(beside);
         return ODVGP_E_IO;

@@ -1,6 +1,9 @@
 /*  What may go wrong around a model: bad arguments, bad data, small blocks, failing allocators, damaged files, hard numbers. Bad input is
     refused with a status and a sentence, and outputs keep their contents; awkward input works, and events tell of it. */
 #include <stdlib.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 static int allocations; /* of the library, all in all */
 static void *counted_malloc(size_t bytes) {
     allocations++;
@@ -1346,6 +1349,17 @@ TEST(files_on_disk) {
     CHECK_STATUS(odvgp_file_read(NULL, back, bytes, &n), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_file_read(path, back, bytes, NULL), ODVGP_E_ARG);
     remove(path);
+#if defined(__unix__) || defined(__APPLE__)
+    {   /* a device is written in place; a link to one, so that the device itself stays if it is not */
+        char to[20];
+        if (symlink("/dev/null", path) == 0) {
+            CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
+            CHECK(readlink(path, to, sizeof to) == 9 && !memcmp(to, "/dev/null", 9));
+            remove(path);
+        }
+        CHECK_STATUS(odvgp_file_write(".", file, bytes), ODVGP_E_IO); /* a folder */
+    }
+#endif
     free(file), free(back);
     drop(&a);
 }
