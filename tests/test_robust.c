@@ -1349,7 +1349,7 @@ TEST(files_on_disk) {
     CHECK_STATUS(odvgp_file_read(NULL, back, bytes, &n), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_file_read(path, back, bytes, NULL), ODVGP_E_ARG);
     remove(path);
-#if defined(__unix__) || defined(__APPLE__)
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L /* symlink and readlink are declared */
     {   /* a device is written in place; a link to one, so that the device itself stays if it is not */
         char to[20];
         if (symlink("/dev/null", path) == 0) {
