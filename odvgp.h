@@ -207,11 +207,12 @@ typedef enum odvgp_cov_part { ODVGP_COV_DENSE } odvgp_cov_part;
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
 typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_param;
 
-/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma).
+/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of k(x,x), for it is 0
+    where a gamma point stands on a beta point.
         PLAIN        in a itself
         SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
                      that lr counts prior standard deviations at the point itself                  (default)
-        DIFFERENTIATED  the slot holds b, and D moves with kernel and inducing inputs (the published code) */
+        DIFFERENTIATED  the slot holds D a, and D moves with kernel and inducing inputs (the published code) */
 typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
 
 /*  How the term a^T K_gamma a - c^T c of ORTH's KL is estimated when only some gamma columns are sampled; both are unbiased.
@@ -486,20 +487,27 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 /*  Start from the data: Z_beta by k-means++ and Lloyd's iterations (mini-batches of rows when N is large), Z_gamma a random
     subset of distinct rows, hyperparameters that were not given by the median distance of rows and the variance of the
     targets, q at its start. Repeated rows are used once while there are others.
+    A model that was trained starts anew, with empty moments of Adam and whole step sizes. The count of steps goes on, and with
+    it schedules and the order of rows. On an error the model is as it was.
         X [N,D], Y [N,P]   N from the config
-    Returns  OK | E_ARG | E_NAN (row in info)                  Cost  O(min(N, 50 M) M D) */
+    Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
+    Cost  O(min(N, 50 M) M D) */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
 /*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
-    such that q(u) is the prior, or the identity. odvgp_init_data does it, too. Returns  OK | E_ARG | E_NOT_PD */
+    such that q(u) is the prior, or the identity; Adam's moments are emptied and step sizes whole again.
+    odvgp_init_data does it, too.
+    Returns  OK | E_ARG, and where q_sqrt is made of the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD (Kb, even at
+    jitter_max) | E_NAN (Kb is not finite); the model is as it was then */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
     Natural step on q(u) on beta and Adam on the other trainable slots. Allocates nothing.
-    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max) they are
-    taken back, the step sizes are halved, and events.step_undone counts it.
+    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max), or give a
+    bound past all sense, and those before it do better on the same rows, then these are taken back, the step sizes are halved,
+    and events.step_undone counts it. If they do no better the rows are to blame: an error, and nothing is changed.
         report   may be NULL                                   X [N,D], Y [N,P]
-    Returns  OK | E_ARG | E_NAN (in this batch: nothing was changed) | E_NOT_PD (only when even the first evaluation fails)
+    Returns  OK | E_ARG | E_NAN (in this batch, or a bound that is not finite, with numbers of 1e200 for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
                                   odvgp_info *info);
@@ -511,12 +519,14 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 /*  The bound on the given rows, with the full KL: N/n sum E_q[log p] - KL. With n = N it is the bound itself.
         elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that
             odvgp_get gives
+    Changes no parameter and takes none back, also where it fails.
     Returns  OK | E_ARG | E_NAN | E_NOT_PD                     Cost  as a step, times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
                                   odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*  The same with ORTH's gamma term of the KL estimated, as config.gamma_kl says, from the columns idx [count] (distinct, <
-    M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative). */
+    M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative).
+    Returns  as odvgp_elbo; E_ARG also for a column that is given twice */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
                                           odvgp_real *grad, odvgp_info *info);
@@ -524,8 +534,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 /*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T),   j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP] eqs. 15b, 15c). With a
-    Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step. Returns
-    as odvgp_elbo; E_ARG if tau is out of range */
+    Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step.
+    All outputs move, or none; a last update that cannot be evaluated is taken back first, as in odvgp_step.
+    Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short enough for some output */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
@@ -554,10 +565,11 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
     without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
-/*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM).
+/*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM). Where a last update left
+    parameters that no predictor can be made of, it is taken back, as odvgp_step does; so in odvgp_save.
         scales   NULL: none
-    Returns  OK | E_ARG | E_MEMORY | E_NOT_PD                  Cost  O(M^3 + M Mg D), once */
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment */
+    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN Cost  O(M^3 + M Mg D), once */
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block, size_t bytes,
                                     const odvgp_predictor **predictor, odvgp_info *info);
 
@@ -602,8 +614,9 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
                           depends on
                           threads and isa: give it what odvgp_load will be given. user points into the file
         odvgp_load_predictor  places the predictor alone (float files serve double programs and the other way round)
-    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (newer version, or other
-    precision) */
+    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (another version, or other
+    precision) | E_SIZE (odvgp_save: no file can hold it; odvgp_save_size is 0 then) | odvgp_save also what odvgp_freeze
+    returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
 ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user, size_t user_bytes,
                                   void *file, size_t bytes, odvgp_info *info);
@@ -617,7 +630,9 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
 
 #ifndef ODVGP_NO_STDIO
 /*  A block to a file and back. Writing goes to path.tmp first and is renamed when complete: no half-written file is left.
-    odvgp_file_read with block NULL only says the size. */
+    A device or a pipe is written in place, where the system can be asked what path is (Unix); elsewhere write to those
+    yourself, for a rename replaces them. odvgp_file_read with block NULL only says the size.
+    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
@@ -3165,12 +3180,22 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 /*      head. Nothing is written to it after freezing. Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for  */
 /*      the variance.                                                                                                     */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__PREDICTOR_MAGIC 0x5056444fu /* "ODVP" */
+#define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
+#define ODVGP__PREDICTOR_VERSION 2
 
 struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
-    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals, reserved[7];
+    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals[2], reserved[6];
     odvgp__kernel kernel;
 };
+
+/*  The number of reals, more than 32 bits hold when M is above 46340. */
+static uint64_t odvgp__predictor_reals(const odvgp_predictor *p) { return p->reals[0] | (uint64_t)p->reals[1] << 32; }
+
+static void odvgp__predictor_set_reals(odvgp_predictor *p, ptrdiff_t reals)
+{
+    p->reals[0] = (uint32_t)((uint64_t)reals & 0xffffffffu);
+    p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
+}
 
 /*  Where the reals stand. */
 typedef struct odvgp__view {
@@ -3192,6 +3217,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
         ptrdiff_t rows, cols;
     } piece[14];
     int n = 0;
+    if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
 #define ODVGP__PIECE(field, r, c) (piece[n].at = &v->field, piece[n].rows = (r), piece[n].cols = (c), n++)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->kernel.nhyp);
     ODVGP__PIECE(lik, 1, 1);
@@ -3209,7 +3235,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
     ODVGP__PIECE(q_sqrt, P * M, M);
 #undef ODVGP__PIECE
     for (int i = 0; i < n; i++) total += (double)piece[i].rows * (double)piece[i].cols;
-    if (total > 4e9 || total > (double)PTRDIFF_MAX / 64) return -1;
+    if (total > (double)PTRDIFF_MAX / 64) return -1;
     for (int i = 0; i < n; i++) {
         *piece[i].at = base ? base + used : NULL;
         used += piece[i].rows * piece[i].cols;
@@ -3227,7 +3253,8 @@ static odvgp__view odvgp__view_of(const odvgp_predictor *p)
 
 static int odvgp__predictor_ok(const odvgp_predictor *p)
 {
-    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->real_size == sizeof(odvgp_real);
+    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION &&
+           p->real_size == sizeof(odvgp_real);
 }
 
 ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p)
@@ -3685,8 +3712,9 @@ enum {                                                                          
        ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
        ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
        ODVGP__F_TA = 16,
-       ODVGP__F_TB = 32,   /* PRODUCT: transposed factors */
-       ODVGP__F_PLAIN = 64 /* SOLVE from the right: B L^-1 */
+       ODVGP__F_TB = 32,    /* PRODUCT: transposed factors */
+       ODVGP__F_PLAIN = 64, /* SOLVE from the right: B L^-1 */
+       ODVGP__F_FLOOR = 128 /* RESIDUAL: at least a hundredth of k, not 0 */
 };
 
 typedef enum odvgp__op {
@@ -3872,10 +3900,21 @@ static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
     return sum / (odvgp_real)K->rows;
 }
 
+/*  The words of jitter events. Files hold their numbers: new ones are added at the end. */
+static const char *const odvgp__jitter_matrices[] = {"Kb"};
+static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
+                                                   "all inducing points are equal: constant columns",
+                                                   "repeated inducing points",
+                                                   "a lengthscale far larger than the spread of the inducing points",
+                                                   "inducing points that nearly coincide",
+                                                   "inducing points close to each other for this lengthscale",
+                                                   "float precision: use double, fewer points or more jitter"};
+
 /*  Why a kernel matrix lost its rank: looks at the points that it came from. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
-    if (K->op != ODVGP__KERNEL) return "nearly dependent rows";
+    const char *const *cause = odvgp__jitter_causes;
+    if (K->op != ODVGP__KERNEL) return cause[0];
     const odvgp__node *Z = odvgp__in(t, K, 1);
     ptrdiff_t D = Z->cols;
     double nearest = HUGE_VAL, widest = 0, coarse = 0;
@@ -3890,12 +3929,11 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
     }
     for (uint32_t i = 0; i < t->kernel->nleaf; i++)
         coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
-    if (widest == 0 && Z->rows > 1) return "all inducing points are equal: constant columns";
-    if (nearest == 0) return "repeated inducing points";
-    if (coarse > 10 * sqrt(widest)) return "a lengthscale far larger than the spread of the inducing points";
-    if (nearest < 1e-8 * widest) return "inducing points that nearly coincide";
-    return sizeof(odvgp_real) == 4 ? "float precision: use double, fewer points or more jitter"
-                                   : "inducing points close to each other for this lengthscale";
+    if (widest == 0 && Z->rows > 1) return cause[1];
+    if (nearest == 0) return cause[2];
+    if (coarse > 10 * sqrt(widest)) return cause[3];
+    if (nearest < 1e-8 * widest) return cause[4];
+    return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
 static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
@@ -3915,7 +3953,7 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
         if (!odvgp_potrf(&t->blas, nd->rows, nd->v, nd->ld, &bad)) return ODVGP_OK;
         odvgp_real now = base + jitter->raised,
                    total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
-        t->events.matrix = "Kb";
+        t->events.matrix = odvgp__jitter_matrices[0];
         t->events.pivot = bad.row;
         t->events.pivot_value = bad.value;
         t->events.cause = odvgp__jitter_cause(t, K, bad.row);
@@ -4035,17 +4073,23 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A): max(k - |A|^2, 0) by columns, a row; aux: 0 where it was clamped --- */
+/* --- RESIDUAL(k, A): max(k - |A|^2, floor k) by columns, a row; the floor is 0, or that of the scales of gamma. aux: 0 where
+       it was clamped --- */
+
+#define ODVGP__SCALE_FLOOR ODVGP__R(1e-2) /* of D, in units of the prior variance */
+
+static odvgp_real odvgp__residual_floor(const odvgp__node *nd) { return nd->flags & ODVGP__F_FLOOR ? ODVGP__SCALE_FLOOR : 0; }
 
 static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp_real part = odvgp__residual_floor(nd);
     odvgp__column_squares(A->v, A->rows, A->cols, A->ld, nd->aux);
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
-        odvgp_real x = k->v[j] - nd->aux[j];
-        int clamped = x < 0;
-        t->events.variance_clamped += (uint64_t)clamped;
-        nd->v[j] = clamped ? 0 : x; /* NaN stays NaN */
+        odvgp_real x = k->v[j] - nd->aux[j], least = part * k->v[j];
+        int clamped = x < least;
+        t->events.variance_clamped += (uint64_t)(clamped && part == 0);
+        nd->v[j] = clamped ? least : x; /* NaN stays NaN */
         nd->aux[j] = clamped ? 0 : 1;
     }
     return ODVGP_OK;
@@ -4054,9 +4098,11 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp_real part = odvgp__residual_floor(nd);
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
+        odvgp_real d = nd->d[j];
         nd->d[j] *= nd->aux[j];
-        if (k->needs_grad) k->d[j] += nd->d[j];
+        if (k->needs_grad) k->d[j] += nd->aux[j] == 0 ? part * d : d;
     }
     for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
         for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
@@ -4395,6 +4441,15 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
     return ODVGP_OK;
 }
 
+/*  The same with a place for words on a failure; the caller's pointer is not kept. */
+static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
+{
+    t->info = info;
+    odvgp_status s = odvgp__tape_forward(t, segment);
+    t->info = NULL;
+    return s;
+}
+
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
@@ -4441,6 +4496,7 @@ struct odvgp_model {
     ptrdiff_t adam_count;
     odvgp_real *nat_P, *nat_j, *nat_R, *nat_t; /* [P,M,M] lower, [P,M]; work [M,M], [2,M] */
     odvgp_real *scales;                        /* D of gamma [M_gamma] */
+    odvgp_real *kept;                          /* values of positive slots, while a start may still fail [positive] */
     ptrdiff_t *columns;                        /* [M_gamma] */
     odvgp_allocator allocator;                 /* of odvgp_model_create */
     void *allocation;
@@ -4669,7 +4725,7 @@ static int odvgp__beta_tile(odvgp_model *m, odvgp__arena *a)
     return -1;
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg: only where the slot holds D a. */
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored as odvgp__renew_scales does: only where the slot holds D a. */
 static void odvgp__orth_preconditioned(odvgp_model *m, odvgp__arena *a)
 {
     ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
@@ -4677,6 +4733,7 @@ static void odvgp__orth_preconditioned(odvgp_model *m, odvgp__arena *a)
     int W = odvgp__node_solve_in_place(&m->tape, m->L, K, ODVGP__HEAD);
     int k = odvgp__head(m, a, ODVGP__KERNEL_DIAG, 1, Mg, 0, m->hyp, m->Z_gamma, -1, -1);
     m->gamma_residual = odvgp__head(m, a, ODVGP__RESIDUAL, 1, Mg, 0, k, W, -1, -1);
+    m->tape.node[m->gamma_residual].flags = ODVGP__F_FLOOR;
     m->a = odvgp__head(m, a, ODVGP__DIVIDE, m->cfg.P, Mg, 0, m->a_slot, m->gamma_residual, -1, -1);
 }
 
@@ -4785,7 +4842,11 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 }
 
 /*  The points that initialisation looks at: all rows, or a sample. */
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return ODVGP__MIN(c->N, ODVGP__MAX(50 * c->M, (ptrdiff_t)4096)); }
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+{
+    if (c->M > c->N / 50) return c->N; /* else 50 M is at most N, and no product too large for the type */
+    return ODVGP__MIN(c->N, ODVGP__MAX(50 * c->M, (ptrdiff_t)4096));
+}
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
@@ -4831,6 +4892,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     m->nat_R = odvgp__take(a, M, M);
     m->nat_t = odvgp__take(a, 2, M);
     m->scales = odvgp__take(a, 1, c->M_gamma);
+    m->kept = odvgp__take(a, m->par.positive, 1);
     m->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M_gamma, sizeof(ptrdiff_t));
     odvgp__build_tape(m, a);
     m->tape.jitter.absolute = c->jitter;
@@ -4907,7 +4969,7 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(m->par.kind, (odvgp_real)value);
 }
 
-/*  q_mu = 0, a_gamma = 0, and q_sqrt = I. */
+/*  q_mu = 0, a_gamma = 0, and q_sqrt = I; nothing is remembered of the way to here. */
 static void odvgp__q_identity(odvgp_model *m)
 {
     ptrdiff_t M = m->cfg.M;
@@ -4917,6 +4979,10 @@ static void odvgp__q_identity(odvgp_model *m)
         odvgp__zero(m->par.theta + m->par.slot[i].offset, m->par.slot[i].count);
     odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
     for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) root[r * M + r % M] = 1;
+    odvgp__zero(m->m1, m->adam_count);
+    odvgp__zero(m->m2, m->adam_count);
+    m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
+    m->state.step_scale = 1;
     m->state.good_valid = 0;
 }
 
@@ -5143,10 +5209,9 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
     *data_error = 0;
-    t->info = info;
     odvgp__mark_params(m, &want);
     odvgp__clear_sums(m, &want);
-    odvgp_status s = odvgp__tape_forward(t, ODVGP__HEAD);
+    odvgp_status s = odvgp__tape_forward_info(t, ODVGP__HEAD, info);
     if (s) return s;
     odvgp__tape_zero(t, ODVGP__HEAD);
     for (ptrdiff_t at = 0; at < rows->n; at += m->cfg.tile) {
@@ -5154,7 +5219,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
             *data_error = 1;
             return s;
         }
-        if ((s = odvgp__tape_forward(t, ODVGP__TILE)) != ODVGP_OK) return s;
+        if ((s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK) return s;
         if (!want.grad && !want.stats) continue;
         odvgp__tape_zero(t, ODVGP__TILE);
         t->node[m->expect].d[0] = -scale;
@@ -5177,13 +5242,51 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     return ODVGP_OK;
 }
 
-/*  To the last parameters that could be evaluated, with half the step sizes and without Adam's memory of where that led.
-    The caller's own values are never taken back. */
-static int odvgp__go_back(odvgp_model *m)
+/*  What an attempt at the last good parameters must leave as it was if it fails. */
+typedef struct odvgp__attempt {
+    odvgp__jitter jitter;
+    odvgp_events events;
+    uint64_t nat_valid;
+} odvgp__attempt;
+
+/*  theta and the last good theta change places. The value of a positive slot is made anew only where its theta differs: one
+    that the caller gave need not be, to the last bit, what its theta gives, and must come back as it was. */
+static void odvgp__swap_good(odvgp_model *m)
 {
-    if (!m->state.good_valid) return 0;
-    odvgp__copy(m->par.theta, m->good, m->par.count);
-    odvgp__touch_all(m);
+    for (ptrdiff_t i = 0; i < m->par.count; i++) {
+        odvgp_real now = m->par.theta[i];
+        if (now == m->good[i]) continue;
+        m->par.theta[i] = m->good[i];
+        m->good[i] = now;
+        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(m->par.kind, m->par.theta[i]);
+    }
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+}
+
+/*  To the last good parameters, on trial. The caller's own values are never taken back. */
+static odvgp__attempt odvgp__try_good(odvgp_model *m)
+{
+    odvgp__attempt before;
+    before.jitter = m->tape.jitter;
+    before.events = m->tape.events;
+    before.nat_valid = m->state.nat_valid;
+    odvgp__swap_good(m);
+    return before;
+}
+
+/*  They are no better: everything as it was. */
+static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
+{
+    odvgp__swap_good(m);
+    m->tape.jitter = before->jitter;
+    m->tape.events = before->events;
+    m->state.nat_valid = before->nat_valid;
+}
+
+/*  They are: on from here, with half the step sizes and without Adam's memory of where that led. */
+static void odvgp__go_back(odvgp_model *m)
+{
+    odvgp__copy(m->good, m->par.theta, m->par.count);
     odvgp__zero(m->m1, m->adam_count);
     odvgp__zero(m->m2, m->adam_count);
     m->state.adam_steps = 0;
@@ -5191,20 +5294,46 @@ static int odvgp__go_back(odvgp_model *m)
     m->state.clean_steps = 0;
     m->tape.events.step_undone++;
     m->state.good_valid = 0; /* until they have been evaluated again */
-    return 1;
 }
 
-/*  Evaluate; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate these. While
-    stepping, a bound that has fallen past all sense (by a thousand times its size) is not believed, either. */
+/*  A bound that has fallen past all sense, by a thousand times its size. */
+static int odvgp__absurd(const odvgp_model *m, double bound, double before)
+{
+    return bound < before - 1e3 * (fabs(before) + (double)m->cfg.N);
+}
+
+/*  The parameters of now fail on these rows (s), or give a bound that is not believed. The update that led to them is to blame
+    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. */
+static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_status s,
+                                         odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
+{
+    int data_error;
+    odvgp_info said;
+    double bound = (double)*expected - (double)*kl;
+    odvgp__attempt before = odvgp__try_good(m);
+    odvgp_status again = odvgp__evaluate(m, rows, want, expected, kl, &data_error, &said);
+    if (!again && (s || odvgp__absurd(m, bound, (double)*expected - (double)*kl))) {
+        odvgp__go_back(m);
+        return ODVGP_OK;
+    }
+    odvgp__stay(m, &before);
+    if (again && data_error) { /* NaN in the rows, which the first attempt did not come to see */
+        if (info) *info = said;
+        return again;
+    }
+    return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+}
+
+/*  Evaluate before a step; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate
+    these. While stepping with Adam, a bound that has fallen past all sense is not believed, either. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, int stepping,
                                            odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
-    double least = m->state.good_elbo - 1e3 * (fabs(m->state.good_elbo) + (double)m->cfg.N);
     int data_error, absurd = 0;
+    *expected = *kl = 0;
     odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
-    if (!s) absurd = stepping && m->state.good_valid && (double)*expected - (double)*kl < least;
-    if (((s && !data_error) || absurd) && odvgp__go_back(m))
-        s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
+    if (!s) absurd = stepping && odvgp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
+    if (((s && !data_error) || absurd) && m->state.good_valid) s = odvgp__evaluate_good(m, rows, want, s, expected, kl, info);
     if (s) return s;
     odvgp__copy(m->good, m->par.theta, m->par.count);
     if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL; /* no measure for the next step */
@@ -5255,7 +5384,8 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     odvgp_real expected, divergence;
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1};
-    odvgp_status s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &divergence, info);
+    int data_error;
+    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info); /* looks, and moves nothing */
     if (s) return s;
     *elbo = expected - divergence;
     if (kl) *kl = divergence;
@@ -5285,6 +5415,13 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
         if (idx[i] < 0 || idx[i] >= m->cfg.M_gamma)
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
+    for (ptrdiff_t i = 0; i < count; i++) { /* a column that was seen is marked where the columns will stand */
+        if (m->columns[idx[i]] < 0) {
+            odvgp__all_columns(m);
+            return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
+        }
+        m->columns[idx[i]] = -1;
+    }
     m->tape.ncolumns = count;
     for (ptrdiff_t i = 0; i < count; i++) m->columns[i] = idx[i];
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
@@ -5299,7 +5436,7 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
 {
     memset(p, 0, sizeof *p);
     p->magic = ODVGP__PREDICTOR_MAGIC;
-    p->version = 1;
+    p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
     p->P = (uint32_t)m->cfg.P;
     p->M = (uint32_t)m->cfg.M;
@@ -5340,9 +5477,8 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list nothing = {0, 0, 0};
     const odvgp__node *node = m->tape.node;
-    m->tape.info = info;
     odvgp__mark_params(m, &nothing);
-    odvgp_status s = odvgp__tape_forward(&m->tape, ODVGP__HEAD);
+    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
     if (s) return s;
     ptrdiff_t P = m->cfg.P, M = m->cfg.M;
     int finite = odvgp__finite(node[m->L].v, M * M) && odvgp__finite(node[m->weights].v, P * M) &&
@@ -5353,26 +5489,53 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
     return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
 }
 
-/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as an evaluation.           */
+/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     odvgp__all_columns(m);
     odvgp_status s = odvgp__run_head_once(m, info);
-    return s && odvgp__go_back(m) ? odvgp__run_head_once(m, info) : s;
+    if (!s || !m->state.good_valid) return s;
+    odvgp__attempt before = odvgp__try_good(m);
+    if (!odvgp__run_head_once(m, NULL)) {
+        odvgp__go_back(m);
+        return ODVGP_OK;
+    }
+    odvgp__stay(m, &before);
+    return s;
 }
 
-/*  Whitened, q_sqrt = I is the prior; else it is L. */
+/*  L alone, whatever q holds: the tape up to its node. */
+static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
+{
+    odvgp__wants_list nothing = {0, 0, 0};
+    int n = m->tape.n;
+    odvgp__mark_params(m, &nothing);
+    m->tape.n = m->L + 1;
+    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
+    m->tape.n = n;
+    if (!s && !odvgp__finite(m->tape.node[m->L].v, m->cfg.M * m->cfg.M))
+        s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
+    return s;
+}
+
+/*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
-    odvgp_status s = prior ? odvgp__run_head(m, info) : ODVGP_OK;
-    if (s) return s;
+    odvgp__jitter jitter = m->tape.jitter;
+    odvgp_events events = m->tape.events;
+    odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
+    if (s) {
+        m->tape.jitter = jitter;
+        m->tape.events = events;
+        return s;
+    }
     odvgp__q_identity(m);
     odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
     for (ptrdiff_t p = 0; p < m->cfg.P && prior; p++)
         odvgp__copy(root + p * m->cfg.M * m->cfg.M, m->tape.node[m->L].v, m->cfg.M * m->cfg.M);
-    odvgp__touch_all(m);
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
     return ODVGP_OK;
 }
 
@@ -5427,15 +5590,16 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     odvgp__piece piece[ODVGP__PIECES];
     if (!odvgp__model_ok(m) || !block || !predictor)
         return odvgp__fail(info, ODVGP_E_ARG, "model, block or predictor", -1, 0, "is NULL");
-    if (bytes < odvgp_predictor_size(m))
-        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)odvgp_predictor_size(m), "is too small");
+    size_t need = odvgp_predictor_size(m);
+    if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
+    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     odvgp_real *to = (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head());
     memset(p, 0, odvgp__predictor_head());
     odvgp__predictor_sizes(m, p);
-    p->reals = (uint32_t)odvgp__view_layout(p, NULL, &v);
+    odvgp__predictor_set_reals(p, odvgp__view_layout(p, NULL, &v));
     odvgp__predictor_pieces(m, scales ? scales : &none, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = piece[k].from ? piece[k].from[i] : piece[k].otherwise;
@@ -5494,11 +5658,11 @@ static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
     return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  From (mu, R) in whitened coordinates to the slots' own. */
-static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
+/*  From (mu, R) in whitened coordinates to the slots' own, into the memory of their gradients, which nothing uses here. */
+static void odvgp__nat_stage(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
 {
     ptrdiff_t M = m->cfg.M;
-    odvgp_real *slot_mu = m->tape.node[m->mu].v + p * M, *slot_root = m->tape.node[m->root].v + p * M * M;
+    odvgp_real *slot_mu = m->tape.node[m->mu].d + p * M, *slot_root = m->tape.node[m->root].d + p * M * M;
     const odvgp_real *L = m->tape.node[m->L].v;
     if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
     else odvgp_trmm(&m->tape.blas, 0, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
@@ -5508,42 +5672,46 @@ static void odvgp__nat_store(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent; each shortens its own
-    step. */
+/*  One step of size tau from the statistics of the last evaluation. Outputs are independent and each shortens its own step,
+    but they move together or not at all: what is new waits where the old is not, q in the gradients, (P, j) in the
+    statistics that it is made of, until the last output has a step. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = m->cfg.M, all = m->cfg.P * M;
     const odvgp__isa *isa = odvgp__row(&m->tape.blas);
-    const odvgp__node *stats = &m->tape.node[m->stats];
+    odvgp__node *stats = &m->tape.node[m->stats], *slot_mu = &m->tape.node[m->mu], *slot_root = &m->tape.node[m->root];
     odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M;
-    odvgp_status worst = ODVGP_OK;
     if (!m->state.nat_valid || m->cfg.param != ODVGP_WHITENED) odvgp__nat_from_q(m);
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
-        odvgp_real step = tau, *P = m->nat_P + p * M * M, *j = m->nat_j + p * M;
-        const odvgp_real *G = stats->aux + p * M * M, *h = stats->v + p * M;
+        odvgp_real step = tau, *G = stats->aux + p * M * M, *h = stats->v + p * M;
+        const odvgp_real *P = m->nat_P + p * M * M, *j = m->nat_j + p * M;
         odvgp_status s = odvgp__nat_try(m, p, step);
         for (int halved = 0; s && halved < 20; halved++) {
             m->tape.events.step_shortened++;
             s = odvgp__nat_try(m, p, step *= ODVGP__R(0.5));
         }
         if (s) {
-            worst = s;
-            continue;
+            m->state.nat_valid = 0; /* the next step makes (P, j) anew from q */
+            return s;
         }
         odvgp__symmetric_times(isa, M, G, m->tape.node[m->white_mu].v + p * M, Gmu);
         for (ptrdiff_t i = 0; i < M; i++) {
-            j[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-            for (ptrdiff_t k = 0; k <= i; k++) P[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
-            P[i * M + i] += step;
+            h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
+            for (ptrdiff_t k = 0; k <= i; k++) G[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
+            G[i * M + i] += step;
         }
-        odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, j, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
+        odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
         odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
-        odvgp__nat_store(m, p, mu);
+        odvgp__nat_stage(m, p, mu);
     }
+    odvgp__copy(slot_mu->v, slot_mu->d, all);
+    odvgp__copy(slot_root->v, slot_root->d, all * M);
+    odvgp__copy(m->nat_P, stats->aux, all * M);
+    odvgp__copy(m->nat_j, stats->v, all);
     odvgp__touch(m, m->par.slots - 2);
     odvgp__touch(m, m->par.slots - 1);
     m->state.nat_valid = m->cfg.param == ODVGP_WHITENED;
-    return worst;
+    return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,
@@ -5615,7 +5783,7 @@ static void odvgp__renew_scales(odvgp_model *m)
         odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
         odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
         for (ptrdiff_t i = j; i < j + cols; i++)
-            m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__R(1e-2) * k) / ODVGP__SQRT(k);
+            m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
     }
     m->state.scales_age = 0;
 }
@@ -5696,7 +5864,10 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
             else odvgp__adam_step(m, lr);
         }
     }
-    if (!odvgp__theta_ok(m)) odvgp__go_back(m);
+    if (!odvgp__theta_ok(m)) { /* the last good ones were evaluated on these rows */
+        odvgp__swap_good(m);
+        odvgp__go_back(m);
+    }
     m->state.steps++;
     odvgp__recover(m);
     if (!report) return ODVGP_OK;
@@ -5999,11 +6170,19 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__arena a = m->tape.scratch;
     odvgp__init_scratch(&a, &m->cfg, &w);
     ODVGP_ASSERT(!a.bad);
+    uint64_t nat_valid = m->state.nat_valid;
+    odvgp__copy(m->par.grad, m->par.theta, m->par.count); /* the gradient's memory is free here */
+    odvgp__copy(m->kept, m->par.value, m->par.positive);
     odvgp__kmeans(m, X, m->tape.node[m->Z_beta].v, &w);
     if (m->Z_gamma >= 0) odvgp__distinct_rows(m, X, m->tape.node[m->Z_gamma].v, m->cfg.M_gamma, &w);
     odvgp__init_hyper(m, X, Y, &w);
     odvgp__touch_all(m);
-    return odvgp_init_q(m, info);
+    if ((s = odvgp_init_q(m, info)) == ODVGP_OK) return ODVGP_OK;
+    odvgp__copy(m->par.theta, m->par.grad, m->par.count);
+    odvgp__copy(m->par.value, m->kept, m->par.positive);
+    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+    m->state.nat_valid = nat_valid;
+    return s;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -6013,7 +6192,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 /*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
 /*      disagree.                                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__FILE_VERSION 1
+#define ODVGP__FILE_VERSION 2 /* 1: without the last jitter event */
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -6146,34 +6325,48 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  A kernel that came from a file is used as it is: everything in it must be in range. */
+/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each leaf with columns of the
+    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them. */
 static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
 {
-    uint32_t nhyp = 0;
-    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1 || k->ngroup < 1 ||
-        k->ngroup > k->nleaf)
-        return 0;
+    uint64_t nhyp = 0;
+    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0};
+    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1) return 0;
     for (uint32_t i = 0; i < k->nleaf; i++) {
         const odvgp__leaf *leaf = &k->leaf[i];
-        uint32_t dims = leaf->nranges ? 0 : k->D;
-        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES || leaf->group >= k->ngroup ||
-            k->group_leaf[leaf->group] > i)
-            return 0;
+        uint64_t dims = leaf->nranges ? 0 : k->D;
+        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES) return 0;
         for (uint32_t r = 0; r < leaf->nranges; r++) {
             if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
             dims += leaf->range[r][1] - leaf->range[r][0];
         }
-        if (leaf->ndims != dims || leaf->nls != (leaf->ard ? dims : 1) || leaf->ls != nhyp || leaf->var != nhyp + leaf->nls)
-            return 0;
-        nhyp = leaf->var + 1;
-        if (k->leaf[k->group_leaf[leaf->group]].ndims != dims) return 0;
+        if (leaf->ndims != dims) return 0;
+        nhyp += (leaf->ard ? dims : 1) + 1;
     }
+    if (nhyp > INT_MAX) return 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF ? node[1] >= k->nleaf : node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t)
+        if (node[0] == ODVGP__NODE_LEAF) {
+            if (node[1] >= k->nleaf || uses[node[1]]++) return 0;
+        } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
             return 0;
     }
-    return k->nhyp == nhyp;
+    odvgp__kernel same = *k;
+    same.nhyp = same.ngroup = 0;
+    odvgp__kernel_finish(&same);
+    return same.nhyp == k->nhyp && same.ngroup == k->ngroup && !memcmp(same.leaf, k->leaf, sizeof k->leaf) &&
+           !memcmp(same.group_leaf, k->group_leaf, sizeof k->group_leaf);
+}
+
+/*  One of a list of words, as its number counted from 1; 0 is NULL. */
+static void odvgp__file_listed(odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
+{
+    uint32_t number = 0;
+    for (ptrdiff_t i = 0; i < n && *word; i++)
+        if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
+    odvgp__file_u32(f, &number);
+    if ((ptrdiff_t)number > n) f->bad = 1;
+    else *word = number ? list[number - 1] : NULL;
 }
 
 /*  All that a model is, but for its arrays. */
@@ -6193,6 +6386,11 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
     odvgp__file_double(f, &e->jitter);
+    odvgp__file_listed(f, &e->matrix, odvgp__jitter_matrices, ODVGP__COUNT(odvgp__jitter_matrices));
+    odvgp__file_listed(f, &e->cause, odvgp__jitter_causes, ODVGP__COUNT(odvgp__jitter_causes));
+    odvgp__file_size(f, &e->pivot);
+    odvgp__file_double(f, &e->pivot_value);
+    if (e->pivot >= m->cfg.M) f->bad = 1;
     odvgp__file_real(f, &m->tape.jitter.raised);
     odvgp__file_int(f, &m->tape.jitter.clean);
     for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
@@ -6247,6 +6445,7 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
     return f;
 }
 
+/*  state_bytes is 0 where no file can hold the model. */
 static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
     odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
@@ -6260,8 +6459,10 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
     odvgp__file_model_head(&f, (odvgp_model *)(uintptr_t)m); /* measuring changes nothing */
     odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
     odvgp__predictor_sizes(m, &p);
+    ptrdiff_t reals = odvgp__view_layout(&p, NULL, &v);
+    if (f.bad || reals < 0) return h;
     h.state_bytes = f.used;
-    h.predictor_bytes = sizeof p + (size_t)odvgp__view_layout(&p, NULL, &v) * sizeof(odvgp_real);
+    h.predictor_bytes = sizeof p + (size_t)reals * sizeof(odvgp_real);
     h.user_bytes = user_bytes;
     return h;
 }
@@ -6270,6 +6471,7 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 {
     if (!odvgp__model_ok(m) || user_bytes > (size_t)PTRDIFF_MAX / 4) return 0;
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
+    if (!h.state_bytes) return 0;
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
@@ -6279,7 +6481,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
     odvgp__view v;
     odvgp__piece piece[ODVGP__PIECES];
     odvgp__predictor_sizes(m, &p);
-    p.reals = (uint32_t)odvgp__view_layout(&p, NULL, &v);
+    odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
     odvgp__file_words(f, &p, sizeof p);
     odvgp__predictor_pieces(m, scales, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
@@ -6295,7 +6497,8 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     if (!odvgp__model_ok(m) || !file || (user_bytes && !user))
         return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
     size_t need = odvgp_save_size(m, user_bytes);
-    if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
+    if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
+    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
@@ -6353,7 +6556,7 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     if (!odvgp__kernel_ok(&m->kernel, m->cfg.D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
-    return odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
+    return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
 }
@@ -6364,12 +6567,13 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
     odvgp__file_words(f, p, sizeof *p);
     ptrdiff_t reals = -1;
-    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->P >= 1 && p->M >= 1 && p->P <= INT_MAX && p->M <= INT_MAX &&
-        p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX && p->mean_function <= ODVGP_MEANFN_LINEAR &&
-        p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) && odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
+    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION && p->P >= 1 && p->M >= 1 &&
+        p->P <= INT_MAX && p->M <= INT_MAX && p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX &&
+        p->mean_function <= ODVGP_MEANFN_LINEAR && p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) &&
+        odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
         reals = odvgp__view_layout(p, NULL, &v);
-    if (reals < 0 || p->reals != (uint64_t)reals || h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size ||
-        p->real_size != h->real_size)
+    if (reals < 0 || odvgp__predictor_reals(p) != (uint64_t)reals ||
+        h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size || p->real_size != h->real_size)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
     p->real_size = sizeof(odvgp_real);
     return ODVGP_OK;
@@ -6382,12 +6586,15 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
     odvgp__file_head h;
     odvgp_model m;
     odvgp_predictor p;
+    size_t model_need = 0;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, model_bytes, info)) != ODVGP_OK) return s;
+    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, &model_need, info)) != ODVGP_OK) return s;
     if ((s = odvgp__file_predictor(&f, &h, &p, info)) != ODVGP_OK) return s;
-    if (predictor_bytes) *predictor_bytes = odvgp__predictor_head() + (size_t)p.reals * sizeof(odvgp_real) + 64;
+    if (model_bytes) *model_bytes = model_need;
+    if (predictor_bytes)
+        *predictor_bytes = odvgp__predictor_head() + (size_t)odvgp__predictor_reals(&p) * sizeof(odvgp_real) + 64;
     if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
     if (user_bytes) *user_bytes = (size_t)h.user_bytes;
     return ODVGP_OK;
@@ -6430,28 +6637,47 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
     if ((s = odvgp__file_predictor(&f, &h, &head, info)) != ODVGP_OK) return s;
     if (!block || !predictor) return odvgp__fail(info, ODVGP_E_ARG, "block or predictor", -1, 0, "is NULL");
-    if (block_bytes < odvgp__predictor_head() + (size_t)head.reals * sizeof(odvgp_real) + 64)
+    size_t reals = (size_t)odvgp__predictor_reals(&head);
+    if (block_bytes < odvgp__predictor_head() + reals * sizeof(odvgp_real) + 64)
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     memset(p, 0, odvgp__predictor_head());
     memcpy(p, &head, sizeof head);
-    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)head.reals,
+    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)reals,
                       (int)h.real_size);
     *predictor = p;
     return ODVGP_OK;
 }
 
 #ifndef ODVGP_NO_STDIO
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/stat.h>
+#endif
+
+/*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
+static int odvgp__file_in_place(const char *path)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    struct stat is;
+    return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
 {
     char beside[1024];
     if (!path || !block || strlen(path) + 5 > sizeof beside) return ODVGP_E_ARG;
     memcpy(beside, path, strlen(path));
     memcpy(beside + strlen(path), ".tmp", 5);
-    FILE *file = fopen(beside, "wb");
+    int in_place = odvgp__file_in_place(path);
+    FILE *file = fopen(in_place ? path : beside, "wb");
     if (!file) return ODVGP_E_IO;
     int bad = fwrite(block, 1, bytes, file) != bytes;
     bad |= fclose(file) != 0;
+    if (in_place) return bad ? ODVGP_E_IO : ODVGP_OK;
     if (bad || rename(beside, path)) {
         (void)remove(beside);
         return ODVGP_E_IO;

@@ -406,6 +406,57 @@ TEST(gradients_are_those_of_the_bound) {
             }
 }
 
+/*  A gamma point that stands on a beta point has D = 0 but for jitter: the slot is divided by the floor of D, and the gradient is that of the
+    floored bound. */
+TEST(gamma_on_beta_has_a_floor) {
+    odvgp_config c = config(7, 2, 2, 3, 4);
+    made a;
+    odvgp_real *grad, *Z, *Zg;
+    double most = 0, worst = 0, elbo;
+    ptrdiff_t i, j;
+    int s, floored = 0;
+    char words[100] = "";
+    test_seed = 211;
+    c.gamma_coords = ODVGP_GAMMA_DIFFERENTIATED;
+    c.jitter = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
+    a = make(&c, kernels[0]);
+    Z = values(&a, "Z_beta"), Zg = values(&a, "Z_gamma");
+    memcpy(Zg, Z, 4 * sizeof *Z); /* the first two */
+    assign(&a, "Z_gamma", Zg);
+    grad = NEW(odvgp_real, odvgp_param_count(a.m));
+    elbo = elbo_of(&a, NULL, grad);
+    CHECK_SAY(elbo > -1e4, "the bound is %g", elbo);
+    for (j = 0; j < 4; j++) {
+        double D = (double)a.m->tape.node[a.m->gamma_residual].v[j], k = 0;
+        int l;
+        read_kernel(&a);
+        for (l = 0; l < a.k.leaves; l++) k += (double)a.k.leaf[l].variance;
+        CHECK(D >= 0.01 * k * (1 - 1e-5));
+        if (j < 2) CHECK_NEAR(D, 0.01 * k, 1e-5 * k);
+        floored += D < 0.0101 * k;
+    }
+    CHECK_INT(odvgp_model_events(a.m).variance_clamped, 0); /* a choice, not an accident of rounding */
+    for (i = 0; i < odvgp_param_count(a.m); i++)
+        if (fabs((double)grad[i]) > most) most = fabs((double)grad[i]);
+    for (s = 0; s < odvgp_slot_count(a.m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(a.m, s);
+        for (i = 0; i < t->count; i++) {
+            double want, got = (double)grad[t->offset + i], off;
+            if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) continue;
+            want = slope(&a, t->name, i, NULL, 0, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
+            off = fabs(got - want);
+            if (!(off <= worst)) {
+                worst = off;
+                snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
+            }
+        }
+    }
+    CHECK_SAY(worst <= BY_PRECISION(1e-8, 3e-3) * (most + fabs(elbo)), "%s, of %.3g", words, most);
+    test_note("%d of 4 points at the floor", floored);
+    free(grad), free(Z), free(Zg);
+    drop(&a);
+}
+
 /* ---- averages over all subsets ---- */
 
 static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
@@ -1437,6 +1488,7 @@ int main(int argc, char **argv) {
     RUN(every_member_is_its_own_gaussian);
     RUN(orth_without_gamma_is_coupled);
     RUN(gradients_are_those_of_the_bound);
+    RUN(gamma_on_beta_has_a_floor);
     RUN(sampled_columns_are_unbiased);
     RUN(minibatches_are_unbiased);
     RUN(steps_see_every_row_once_an_epoch);

@@ -1,6 +1,9 @@
 /*  What may go wrong around a model: bad arguments, bad data, small blocks, failing allocators, damaged files, hard numbers. Bad input is
     refused with a status and a sentence, and outputs keep their contents; awkward input works, and events tell of it. */
 #include <stdlib.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 static int allocations; /* of the library, all in all */
 static void *counted_malloc(size_t bytes) {
     allocations++;
@@ -356,6 +359,12 @@ TEST(bad_arguments_are_refused) {
     REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
     idx[1] = -1;
     REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+    idx[0] = 2, idx[1] = 3, idx[2] = 2;
+    {
+        odvgp_info said = no_info();
+        CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 3, o[0], o[1], grads, &said), ODVGP_E_ARG); /* distinct */
+        CHECK(said.row == 2 && said.value == 2 && strstr(said.text, "twice"));
+    }
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, 0, o[0], &info), ODVGP_E_ARG);
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, -1, o[0], &info), ODVGP_E_ARG);
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)1.0001, o[0], &info), ODVGP_E_ARG);
@@ -827,6 +836,43 @@ TEST(each_allocation_can_fail) {
     odvgp_model_free(m);
     drop(&a);
 }
+/*  What a call was given is not kept when it is over. */
+TEST(no_pointer_of_the_caller_is_kept) {
+    odvgp_config c = config(10, 2, 1, 3, 4);
+    made a;
+    odvgp_real e;
+    odvgp_info info = no_info();
+    size_t bytes;
+    void *block;
+    const odvgp_predictor *p;
+    test_seed = 323;
+    a = make(&c);
+    CHECK(a.m->tape.info == NULL);
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &e, NULL, NULL, &info), ODVGP_OK);
+    CHECK(a.m->tape.info == NULL);
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, &info), ODVGP_OK);
+    CHECK(a.m->tape.info == NULL);
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, &info), ODVGP_OK);
+    CHECK(a.m->tape.info == NULL);
+    a.X[3] = (odvgp_real)NAN;
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &e, NULL, NULL, &info), ODVGP_E_NAN);
+    CHECK(a.m->tape.info == NULL);
+    free(block);
+    drop(&a);
+}
+/*  50 M rows are looked at to place the inducing points, fewer where there are fewer; no M makes that number overflow. */
+TEST(rows_for_the_start_do_not_overflow) {
+    odvgp_config c = config(100000, 3, 1, 20, 0);
+    CHECK_INT(odvgp__init_rows(&c), 4096);
+    c.M = 1000;
+    CHECK_INT(odvgp__init_rows(&c), 50000);
+    c.M = 2000;
+    CHECK_INT(odvgp__init_rows(&c), 100000);
+    c.M = PTRDIFF_MAX / 40;
+    CHECK_INT(odvgp__init_rows(&c), 100000);
+}
 /*  Size arithmetic is exact enough that a model of odvgp_model_size bytes does not grow with N. */
 TEST(memory_does_not_grow_with_the_data) {
     odvgp_config c = config(100000, 3, 1, 20, 30);
@@ -998,11 +1044,16 @@ TEST(damaged_files_are_refused) {
         unsigned char *other = NEW(unsigned char, bytes);
         uint64_t sum;
         odvgp_model *m;
-        memcpy(other, file, bytes);
-        other[8]++;
-        sum = odvgp__checksum(other, bytes - 8);
-        for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-        REFUSED(odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+        for (wrong = 0; wrong < 5; wrong++) { /* newer, and those that were before */
+            if (wrong == ODVGP__FILE_VERSION) continue;
+            memcpy(other, file, bytes);
+            other[8] = (unsigned char)wrong;
+            sum = odvgp__checksum(other, bytes - 8);
+            for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+            CHECK(refused(other, bytes, block, block_bytes));
+            REFUSED(odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+        }
+        CHECK(untouched(block, block_bytes));
         free(other);
     }
     free(file), free(block);
@@ -1054,6 +1105,104 @@ TEST(forged_files_do_no_harm) {
         }
     }
     CHECK(read > 100); /* changed numbers are not damage */
+    free(file), free(other);
+    drop(&a);
+}
+/*  Kernels that no expression makes, in files with a right checksum: each number out of its range, one or two at a time. */
+TEST(forged_kernels_are_refused) {
+#define K(field) offsetof(odvgp__kernel, field)
+    static const struct { const char *words; size_t at; uint32_t value; size_t at2; uint32_t value2; } list[] = {
+        {"D 0", K(D), 0, 0, 0},
+        {"another D", K(D), 4, 0, 0},
+        {"a huge D", K(D), 0x7fffffff, 0, 0},
+        {"no leaf", K(nleaf), 0, 0, 0},
+        {"fewer leaves", K(nleaf), 1, 0, 0},
+        {"more leaves", K(nleaf), 3, K(nnode), 5},
+        {"too many leaves", K(nleaf), ODVGP_MAX_LEAVES + 1, K(nnode), 2 * ODVGP_MAX_LEAVES + 1},
+        {"too many nodes", K(nnode), 1000, 0, 0},
+        {"no nodes", K(nnode), 0, 0, 0},
+        {"hyperparameters", K(nhyp), 1000, 0, 0},
+        {"fewer hyperparameters", K(nhyp), 4, 0, 0},
+        {"no group", K(ngroup), 0, 0, 0},
+        {"too many groups", K(ngroup), ODVGP_MAX_LEAVES + 1, 0, 0},
+        {"fewer groups", K(ngroup), 1, 0, 0},
+        {"the leaf of a group", K(group_leaf[0]), 7, 0, 0},
+        {"the leaf of a group, far away", K(group_leaf[1]), 0x10000000, 0, 0},
+        {"a leaf of another group", K(leaf[1].group), 0, 0, 0},
+        {"a leaf of no group", K(leaf[0].group), 5, 0, 0},
+        {"a node's kind", K(node[2][0]), 3, 0, 0},
+        {"a node of itself", K(node[2][1]), 2, 0, 0},
+        {"a node of later ones", K(node[2][2]), 9, 0, 0},
+        {"a first node that is a sum", K(node[0][0]), 1, 0, 0},
+        {"a node twice", K(node[2][2]), 0, 0, 0},
+        {"a leaf twice", K(node[1][1]), 0, 0, 0},
+        {"a node's leaf", K(node[1][1]), 2, 0, 0},
+        {"a type", K(leaf[0].type), ODVGP__LEAF_TYPES, 0, 0},
+        {"ard", K(leaf[0].ard), 2, 0, 0},
+        {"ard off", K(leaf[1].ard), 0, 0, 0},
+        {"lengthscales", K(leaf[1].nls), 3, 0, 0},
+        {"place of the lengthscales", K(leaf[1].ls), 100, K(leaf[1].var), 102},
+        {"place of the variance", K(leaf[0].var), 100, 0, 0},
+        {"columns", K(leaf[0].ndims), 2, 0, 0},
+        {"number of ranges", K(leaf[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
+        {"a range beyond the inputs", K(leaf[0].range[0][0]), 7, K(leaf[0].range[0][1]), 8},
+        {"a range far beyond", K(leaf[0].range[0][0]), 0xfffffff0u, K(leaf[0].range[0][1]), 0xfffffff1u},
+        {"an empty range", K(leaf[0].range[0][1]), 0, 0, 0},
+        {"a range backwards", K(leaf[1].range[0][0]), 3, K(leaf[1].range[0][1]), 1},
+        /* from here on of a kernel whose leaves share a group */
+        {"a group without leaves", K(ngroup), 2, K(group_leaf[1]), 0x10000000},
+        {"the leaf of the group", K(group_leaf[0]), 3, 0, 0},
+    };
+#undef K
+    const size_t shared = sizeof list / sizeof *list - 2;
+    odvgp_config c = config(8, 3, 1, 2, 2);
+    made a;
+    size_t bytes = 0, i, j, state = 0;
+    unsigned char *file = NULL, *other = NULL;
+    int part;
+    test_seed = 335;
+    memset(&a, 0, sizeof a);
+    for (i = 0; i < sizeof list / sizeof *list; i++)
+        for (part = 0; part < 2; part++) { /* in the model's part of the file, in the predictor's */
+            odvgp__kernel keep, *k;
+            odvgp__file f;
+            odvgp_predictor head;
+            uint64_t sum;
+            size_t model_bytes = 0, pred_bytes = 0;
+            odvgp_info info = no_info();
+            odvgp_status s;
+            if (part == 0 && (i == 0 || i == shared)) {
+                if (i) free(file), free(other), drop(&a);
+                c.kernel = i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
+                a = make(&c);
+                file = (unsigned char *)save(a.m, NULL, "", &bytes);
+                for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
+                other = NEW(unsigned char, bytes);
+            }
+            f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+            k = &a.m->kernel;
+            keep = *k;
+            memcpy(other, file, bytes);
+            memcpy((unsigned char *)k + list[i].at, &list[i].value, 4);
+            if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
+            if (part == 0) {
+                f.used = ODVGP__FILE_HEAD;
+                odvgp__file_model_head(&f, a.m);
+            } else {
+                odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+                r.used = ODVGP__FILE_HEAD + state;
+                odvgp__file_words(&r, &head, sizeof head);
+                head.kernel = *k;
+                f.used = ODVGP__FILE_HEAD + state;
+                odvgp__file_words(&f, &head, sizeof head);
+            }
+            a.m->kernel = keep;
+            sum = odvgp__checksum(other, bytes - 8);
+            for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
+            s = odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, &info);
+            CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part, odvgp_status_text(s));
+            CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written", list[i].words, part);
+        }
     free(file), free(other);
     drop(&a);
 }
@@ -1126,6 +1275,49 @@ TEST(predictors_of_the_other_precision) {
     free(file), free(other), free(pred), free(frozen), free(scratch), free(block);
     drop(&a);
 }
+/*  More reals than 32 bits can count. No such block is made: heads say how large it would be. */
+TEST(predictors_of_more_reals_than_32_bits) {
+    odvgp_config c = config(100, 2, 1, 5, 0);
+    odvgp_model m;
+    odvgp_predictor p, q;
+    odvgp__view v;
+    odvgp__file f;
+    odvgp__file_head h;
+    odvgp_info info = no_info();
+    size_t bytes;
+    double hyp[2 * ODVGP_MAX_LEAVES], want;
+    unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof p);
+    if (sizeof(size_t) < 8) {
+        free(head);
+        SKIP("addresses of 32 bits");
+    }
+    c.M = 100000;
+    want = 2.0 * (double)c.M * (double)c.M * (double)sizeof(odvgp_real);
+    CHECK_STATUS(odvgp__model_config(&m, &c, NULL, hyp, &info), ODVGP_OK);
+    CHECK_STATUS(odvgp__model_measure(&m, &bytes, &info), ODVGP_OK);
+    m.magic = ODVGP__MODEL_MAGIC; /* for asking sizes; it has no arrays */
+    CHECK_NEAR(odvgp_predictor_size(&m), want, 1e-3 * want);
+    CHECK((double)odvgp_save_size(&m, 3) > want);
+    odvgp__predictor_sizes(&m, &p);
+    odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
+    f = odvgp__file_make(ODVGP__FILE_WRITE, head, ODVGP__FILE_HEAD + sizeof p);
+    f.used = ODVGP__FILE_HEAD;
+    odvgp__file_words(&f, &p, sizeof p);
+    h = odvgp__file_sizes(&m, 3);
+    CHECK_NEAR(h.predictor_bytes, want, 1e-3 * want);
+    h.state_bytes = 0; /* the predictor's head comes first here */
+    f.mode = ODVGP__FILE_READ;
+    CHECK_SAY(odvgp__file_predictor(&f, &h, &q, &info) == ODVGP_OK, "%s", info.text);
+    CHECK_BITS(&p, &q, sizeof p);
+    CHECK_NEAR(odvgp__predictor_reals(&q), want / sizeof(odvgp_real), 1e-3 * want);
+    h.predictor_bytes -= (uint64_t)sizeof(odvgp_real) << 32; /* the low half alone is not enough */
+    CHECK_STATUS(odvgp__file_predictor(&f, &h, &q, &info), ODVGP_E_FORMAT);
+    /* a walk over fields that no file holds has no size */
+    m.cfg.natgrad_step.steps = -1;
+    CHECK(odvgp_save_size(&m, 3) == 0);
+    CHECK_STATUS(odvgp_save(&m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
+    free(head);
+}
 TEST(files_on_disk) {
     odvgp_config c = config(6, 2, 1, 2, 2);
     made a;
@@ -1157,6 +1349,17 @@ TEST(files_on_disk) {
     CHECK_STATUS(odvgp_file_read(NULL, back, bytes, &n), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_file_read(path, back, bytes, NULL), ODVGP_E_ARG);
     remove(path);
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L /* symlink and readlink are declared */
+    {   /* a device is written in place; a link to one, so that the device itself stays if it is not */
+        char to[20];
+        if (symlink("/dev/null", path) == 0) {
+            CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
+            CHECK(readlink(path, to, sizeof to) == 9 && !memcmp(to, "/dev/null", 9));
+            remove(path);
+        }
+        CHECK_STATUS(odvgp_file_write(".", file, bytes), ODVGP_E_IO); /* a folder */
+    }
+#endif
     free(file), free(back);
     drop(&a);
 }
@@ -1403,7 +1606,13 @@ TEST(a_raised_jitter_goes_on_after_a_file) {
             CHECK_STATUS(odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, NULL, NULL, NULL, NULL), ODVGP_OK);
             block = test_alloc(model_bytes);
             CHECK_STATUS(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &b, NULL), ODVGP_OK);
-            CHECK_INT(odvgp_model_events(b).jitter_raised, odvgp_model_events(a.m).jitter_raised);
+            {
+                odvgp_events ea = odvgp_model_events(a.m), eb = odvgp_model_events(b);
+                CHECK_INT(eb.jitter_raised, ea.jitter_raised);
+                CHECK(ea.matrix && eb.matrix && !strcmp(ea.matrix, eb.matrix));
+                CHECK(ea.cause && eb.cause && !strcmp(ea.cause, eb.cause));
+                CHECK(eb.pivot == ea.pivot && eb.pivot_value == ea.pivot_value);
+            }
             for (i = 0; i < 110 && b; i++) {
                 CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
                 CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);
@@ -1521,6 +1730,204 @@ TEST(wild_steps_are_undone) {
             }
     CHECK(undone > 0); /* it did come to that */
     test_note("%d of 16 runs took steps back", undone);
+}
+/*  Finite rows that no parameters can make sense of: refused, and nothing has moved, for the rows are to blame and not the last update. A
+    file tells all that could have moved. */
+TEST(absurd_rows_move_nothing) {
+    int natgrad, update, param, k;
+    for (natgrad = 0; natgrad < 2; natgrad++)
+        for (update = 0; update < 3; update++)
+            for (param = 0; param < 3; param++) {
+                odvgp_config c = config(20, 2, 2, 4, 5);
+                made a, b;
+                size_t bytes, again;
+                void *file, *now;
+                odvgp_real *Y = NEW(odvgp_real, 40), e, noise = (odvgp_real)0.3, tau = (odvgp_real)0.2, *va, *vb;
+                c.natgrad = natgrad;
+                c.update = (odvgp_update)update;
+                c.param = (odvgp_param)param;
+                test_seed = 357;
+                a = make(&c);
+                test_seed = 357;
+                b = make(&c);
+                for (k = 0; k < 2; k++) { /* after some steps, and after a natural step that leaves a value as the caller gave it */
+                    made *each[2];
+                    int i, j;
+                    each[0] = &a, each[1] = &b;
+                    for (i = 0; i < 2; i++) {
+                        CHECK_STATUS(odvgp_fit(each[i]->m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+                        if (k) CHECK_STATUS(odvgp_set(each[i]->m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
+                        if (k) CHECK_STATUS(odvgp_natgrad_step(each[i]->m, a.X, a.Y, 20, tau, NULL, NULL), ODVGP_OK);
+                    }
+                    file = save(a.m, NULL, "", &bytes);
+                    for (j = 0; j < 40; j++) Y[j] = j == 7 ? (odvgp_real)BY_PRECISION(1e200, 1e30) : a.Y[j];
+                    REFUSED(odvgp_elbo(a.m, a.X, Y, 20, &e, NULL, NULL, &info), ODVGP_E_NAN);
+                    REFUSED(odvgp_step_batch(a.m, a.X, Y, 20, NULL, &info), ODVGP_E_NAN);
+                    REFUSED(odvgp_natgrad_step(a.m, a.X, Y, 20, tau, NULL, &info), ODVGP_E_NAN);
+                    now = save(a.m, NULL, "", &again);
+                    CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "natgrad %d update %d param %d: something moved (%d)", natgrad, update, param, k);
+                    CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+                    free(file), free(now);
+                }
+                CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+                va = all_values(a.m), vb = all_values(b.m);
+                CHECK_BITS(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va);
+                /* a bound that is finite, and absurd at all parameters alike */
+                Y[7] = (odvgp_real)BY_PRECISION(1e100, 1e15);
+                CHECK_STATUS(odvgp_step_batch(a.m, a.X, Y, 20, NULL, NULL), ODVGP_OK);
+                CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+                free(Y), free(va), free(vb);
+                drop(&a);
+                drop(&b);
+            }
+}
+/*  An update that led to parameters without a bound: the bound cannot be read, and reading it moves nothing; rows that are no numbers are
+    told of, and move nothing; the next step on good rows takes the update back. */
+TEST(broken_parameters_wait_for_good_rows) {
+    odvgp_config c = config(20, 2, 1, 4, 5);
+    made a;
+    odvgp_real *good, *v, e, kept;
+    const odvgp_slot *ls;
+    odvgp_report r;
+    odvgp_info info = no_info();
+    ptrdiff_t steps;
+    test_seed = 358;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+    steps = odvgp_steps_done(a.m);
+    good = NEW(odvgp_real, odvgp_param_count(a.m));
+    memcpy(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good);
+    ls = odvgp_slot_find(a.m, "kernel.0.lengthscale");
+    a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN; /* as no step leaves it, but as bad as any */
+    odvgp__touch(a.m, 0);
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_E_NAN);
+    CHECK(a.m->par.theta[ls->offset] != a.m->par.theta[ls->offset]);
+    CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+    kept = a.X[5];
+    a.X[5] = (odvgp_real)NAN;
+    CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, NULL, &info), ODVGP_E_NAN);
+    CHECK(info.what && !strcmp(info.what, "X") && info.row == 2);
+    CHECK(a.m->par.theta[ls->offset] != a.m->par.theta[ls->offset]);
+    a.X[5] = kept;
+    CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, NULL), ODVGP_OK);
+    CHECK_INT(r.events.step_undone, 1);
+    CHECK_INT(r.step, steps + 1);
+    CHECK_BITS(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good); /* evaluated once more */
+    v = all_values(a.m);
+    CHECK(all_finite(v, odvgp_param_count(a.m)));
+    free(good), free(v);
+    drop(&a);
+}
+/*  An output whose P has no finite numbers has no step of any length: then no output moves. */
+TEST(natural_steps_move_all_outputs_or_none) {
+    int param, which;
+    for (param = 0; param < 3; param++)
+        for (which = 0; which < 2; which++) {
+            odvgp_config c = config(20, 2, 2, 4, 5);
+            made a;
+            odvgp_real *root, *old_root, *before, *after, e;
+            ptrdiff_t i;
+            test_seed = 359;
+            c.param = (odvgp_param)param;
+            a = make(&c);
+            CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
+            root = NEW(odvgp_real, 32), old_root = NEW(odvgp_real, 32);
+            CHECK_STATUS(odvgp_get(a.m, "q_sqrt", root, 32), ODVGP_OK);
+            memcpy(old_root, root, 32 * sizeof *root);
+            for (i = 0; i < 16; i++) root[16 * which + i] = (odvgp_real)(i % 5 ? 0 : BY_PRECISION(1e-200, 1e-30));
+            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", root, 32, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_OK); /* a bound it has */
+            before = all_values(a.m);
+            memset(&e, PATTERN, sizeof e);
+            REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, &info), ODVGP_E_NOT_PD);
+            after = all_values(a.m);
+            CHECK_SAY(!memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before), "param %d: an output moved", param);
+            CHECK(untouched(&e, sizeof e));
+            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", old_root, 32, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, NULL), ODVGP_OK);
+            free(root), free(old_root), free(before), free(after);
+            drop(&a);
+        }
+}
+/*  A start that fails, where q_sqrt is to be the factor of a kernel matrix that has none, leaves the model that was there. */
+TEST(a_start_that_fails_moves_nothing) {
+    int param, when;
+    for (param = 0; param < 3; param++)
+        for (when = 0; when < 2; when++) { /* a trained model, a new one */
+            odvgp_config c = config(20, 2, 2, 4, 5);
+            made a;
+            size_t bytes, again;
+            void *file, *now;
+            odvgp_real *same = NEW(odvgp_real, 40), length = (odvgp_real)0.3;
+            int i;
+            test_seed = 362;
+            c.param = (odvgp_param)param;
+            c.kernel = "rbf";
+            c.noise_variance = 0;
+            c.jitter = c.jitter_rel = c.jitter_max = 0;
+            a = make(&c);
+            if (!when) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_set(a.m, "kernel.0.lengthscale", &length, 1, NULL), ODVGP_OK);
+            if (!when) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
+            file = save(a.m, NULL, "", &bytes);
+            for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
+            if (param == ODVGP_WHITENED) { /* needs no factor yet */
+                CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL), ODVGP_OK);
+            } else {
+                REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
+                now = save(a.m, NULL, "", &again);
+                CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "param %d: something moved", param);
+                free(now);
+                /* and the start of q alone */
+                CHECK_STATUS(odvgp_set(a.m, "Z_beta", same, 8, NULL), ODVGP_OK);
+                {
+                    odvgp_real *before = all_values(a.m), *after;
+                    REFUSED(odvgp_init_q(a.m, &info), ODVGP_E_NOT_PD);
+                    after = all_values(a.m);
+                    CHECK_BITS(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before);
+                    free(before), free(after);
+                }
+            }
+            CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+            free(file), free(same);
+            drop(&a);
+        }
+}
+/*  A second start is a first one: nothing of what Adam had gathered before stays, and a q without numbers is no hindrance. */
+TEST(a_second_start_is_like_the_first) {
+    int natgrad, coords;
+    for (natgrad = 0; natgrad < 2; natgrad++)
+        for (coords = 0; coords < 3; coords++) {
+            odvgp_config c = config(20, 2, 1, 4, 5);
+            made a, b;
+            odvgp_real *va, *vb;
+            c.kernel = "rbf"; /* all hyperparameters come from the data */
+            c.noise_variance = 0;
+            c.batch = 20;
+            c.gamma_batch = 0;
+            c.natgrad = natgrad;
+            c.gamma_coords = (odvgp_gamma_coords)coords;
+            c.param = (odvgp_param)coords;
+            test_seed = 363;
+            a = make(&c);
+            test_seed = 363;
+            b = make(&c);
+            CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 7, NULL, NULL), ODVGP_OK);
+            b.m->state.step_scale = 0.25; /* as after steps that were undone */
+            b.m->par.theta[odvgp_slot_find(b.m, "q_sqrt")->offset] = (odvgp_real)NAN;
+            odvgp__touch(b.m, odvgp_slot_count(b.m) - 1);
+            CHECK_STATUS(odvgp_init_data(b.m, a.X, a.Y, NULL), ODVGP_OK);
+            CHECK_INT(odvgp_steps_done(b.m), 7);
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 9, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 9, NULL, NULL), ODVGP_OK);
+            va = all_values(a.m), vb = all_values(b.m);
+            CHECK_SAY(!memcmp(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va), "natgrad %d, coordinates %d: differ by %.3g", natgrad, coords, test_max_diff(va, vb, odvgp_param_count(a.m)));
+            free(va), free(vb);
+            drop(&a);
+            drop(&b);
+        }
 }
 /*  A step that is taken back halves the steps to come; they double again after 100 steps without trouble. */
 TEST(steps_are_shorter_after_one_that_was_undone) {
@@ -1645,11 +2052,15 @@ int main(int argc, char **argv) {
     RUN(predictors_can_be_moved);
     RUN(nothing_is_allocated_after_the_start);
     RUN(each_allocation_can_fail);
+    RUN(no_pointer_of_the_caller_is_kept);
+    RUN(rows_for_the_start_do_not_overflow);
     RUN(memory_does_not_grow_with_the_data);
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
+    RUN(forged_kernels_are_refused);
     RUN(predictors_of_the_other_precision);
+    RUN(predictors_of_more_reals_than_32_bits);
     RUN(files_on_disk);
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
@@ -1658,6 +2069,11 @@ int main(int argc, char **argv) {
     RUN(causes_are_told);
     RUN(past_the_largest_jitter);
     RUN(wild_steps_are_undone);
+    RUN(absurd_rows_move_nothing);
+    RUN(broken_parameters_wait_for_good_rows);
+    RUN(natural_steps_move_all_outputs_or_none);
+    RUN(a_start_that_fails_moves_nothing);
+    RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
     RUN(variances_are_never_negative);
