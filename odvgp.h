@@ -320,6 +320,9 @@ typedef struct odvgp_allocator {
 #define odvgp_potrf             odvgpf_potrf
 #define odvgp_potrf_reverse     odvgpf_potrf_reverse
 #define odvgp_trtri             odvgpf_trtri
+#define odvgp_gemmt             odvgpf_gemmt
+#define odvgp_lauum             odvgpf_lauum
+#define odvgp_potrf_adjoint     odvgpf_potrf_adjoint
 #endif
 
 #if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
@@ -670,8 +673,13 @@ ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, p
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k] or NULL; ta = 1 takes A^T. C [n,n]. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
                           ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias
-    B. */
+/*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or of which no more is wanted.
+    C [n,n], op(A) [n,k]; C may not alias A or B. n^2 k flops. */
+ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
+                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
+                           odvgp_real *C, ptrdiff_t ldc);
+/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias L
+    or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
                           ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; B [m,n]. */
@@ -684,6 +692,14 @@ ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_re
 ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
 /*  Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
+/*  Lower triangle of C <- L^T L, L lower triangular with zeros above its diagonal; with L^-1 for L this is the inverse of
+    L L^T. C may not alias L. n^3/3 flops. */
+ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *C,
+                           ptrdiff_t ldc);
+/*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle and receives dloss/dA for the lower triangle of A,
+    dloss = sum_{i>=j} G_ij dA_ij (Murray 2016). L as potrf left it, G may not alias it. 2 n^3/3 flops. */
+ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
+                                   ptrdiff_t ldg);
 
 #ifdef __cplusplus
 }
@@ -729,13 +745,13 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 #define ODVGP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
 
 #if defined(__GNUC__)
-#define ODVGP__INLINE   static inline __attribute__((always_inline, unused))
-#define ODVGP__RESTRICT __restrict__
+#define ODVGP__INLINE      static inline __attribute__((always_inline, unused))
+#define ODVGP__RESTRICT    __restrict__
 #define ODVGP__PREFETCH(p) __builtin_prefetch(p)
-#define ODVGP__UNUSED   __attribute__((unused))
+#define ODVGP__UNUSED      __attribute__((unused))
 #elif defined(_MSC_VER)
-#define ODVGP__INLINE   static __forceinline
-#define ODVGP__RESTRICT __restrict
+#define ODVGP__INLINE      static __forceinline
+#define ODVGP__RESTRICT    __restrict
 #define ODVGP__PREFETCH(p) ((void)0)
 #define ODVGP__UNUSED
 #else
@@ -1602,7 +1618,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
         ODVGP__UNROLL
         for (int r = 0; r < MR; r++)
             if (r > i) {
-                odvgp_real f = T[i][r] * inverse[i];
+                odvgp_real f = T[i][r] / T[i][i]; /* not by the inverse: of two equal rows nothing must remain */
                 ODVGP__UNROLL
                 for (int j = 0; j < MR; j++)
                     if (j >= r) T[r][j] -= f * T[i][j];
@@ -2073,6 +2089,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     const odvgp__isa *isa = odvgp__row(blas);
     double work = (double)g->m * (double)g->n * (double)g->k;
     if (g->m <= 0 || g->n <= 0) return;
+    ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
 #ifdef ODVGP_USE_CBLAS
     if (work >= 32. * 32 * 32 && odvgp__cblas(g)) return;
 #endif
@@ -2125,6 +2142,24 @@ ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t
     odvgp__mm g = odvgp__mm_make(ta, !ta, n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
     g.w = w;
     g.c_part = ODVGP__LOWER;
+    odvgp__mm_run(blas, &g);
+}
+
+ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
+                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
+                           odvgp_real *C, ptrdiff_t ldc)
+{
+    odvgp__mm g = odvgp__mm_make(ta, tb, n, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    g.c_part = ODVGP__LOWER;
+    odvgp__mm_run(blas, &g);
+}
+
+ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *C,
+                           ptrdiff_t ldc)
+{
+    odvgp__mm g = odvgp__mm_make(1, 0, n, n, n, 1, L, ldl, L, ldl, 0, C, ldc);
+    g.a_part = ODVGP__UPPER;
+    g.b_part = g.c_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
 }
 
@@ -2465,10 +2500,8 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
     }
 }
 
-/*  G holds dL in its lower triangle and receives the derivative with respect to the lower triangle of A: dloss =
-    sum_{i>=j} G_ij dA_ij. */
-static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
-                                 ptrdiff_t ldg)
+ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
+                                   ptrdiff_t ldg)
 {
     if (n <= ODVGP__HALF_UNIT) {
         odvgp__potrf_adjoint_base(n, L, ldl, G, ldg);
@@ -2477,7 +2510,7 @@ static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvg
     ptrdiff_t h = odvgp__half(n), rest = n - h;
     const odvgp_real *L21 = L + h * ldl;
     odvgp_real *G21 = G + h * ldg, *G22 = G21 + h;
-    odvgp__potrf_adjoint(blas, rest, L21 + h, ldl, G22, ldg);
+    odvgp_potrf_adjoint(blas, rest, L21 + h, ldl, G22, ldg);
     odvgp__mm g = odvgp__mm_make(0, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg); /* A22 - L21 L21^T */
     g.a_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
@@ -2488,7 +2521,7 @@ static void odvgp__potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvg
     g = odvgp__mm_make(1, 0, h, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
     g.c_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
-    odvgp__potrf_adjoint(blas, h, L, ldl, G, ldg);
+    odvgp_potrf_adjoint(blas, h, L, ldl, G, ldg);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -3971,7 +4004,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *K = odvgp__in(t, nd, 0);
     odvgp_real trace = 0;
-    odvgp__potrf_adjoint(&t->blas, nd->rows, nd->v, nd->ld, nd->d, nd->ld);
+    odvgp_potrf_adjoint(&t->blas, nd->rows, nd->v, nd->ld, nd->d, nd->ld);
     for (ptrdiff_t i = 0; i < nd->rows; i++) {
         for (ptrdiff_t j = 0; j <= i; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
         trace += nd->d[i * nd->ld + i];
@@ -5636,7 +5669,7 @@ static void odvgp__nat_from_q(odvgp_model *m)
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
         odvgp__copy(m->nat_R, root + p * M * M, M * M);
         odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
-        odvgp_syrk(&m->tape.blas, 1, M, M, 1, m->nat_R, M, NULL, 0, m->nat_P + p * M * M, M);
+        odvgp_lauum(&m->tape.blas, M, m->nat_R, M, m->nat_P + p * M * M, M);
         odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, m->nat_P + p * M * M, mu + p * M, m->nat_j + p * M);
     }
 }
@@ -5665,8 +5698,12 @@ static void odvgp__nat_stage(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     odvgp_real *slot_mu = m->tape.node[m->mu].d + p * M, *slot_root = m->tape.node[m->root].d + p * M * M;
     const odvgp_real *L = m->tape.node[m->L].v;
     if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
-    else odvgp_trmm(&m->tape.blas, 0, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
-    for (ptrdiff_t i = 0; i < M && m->cfg.param != ODVGP_WHITENED; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
+    else {
+        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
+        g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
+        odvgp__mm_run(&m->tape.blas, &g);
+        for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
+    }
     if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
     if (m->cfg.param == ODVGP_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
     else odvgp__copy(slot_mu, mu, M);
@@ -6853,6 +6890,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_potrf
 #undef odvgp_potrf_reverse
 #undef odvgp_trtri
+#undef odvgp_gemmt
+#undef odvgp_lauum
+#undef odvgp_potrf_adjoint
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */

@@ -705,7 +705,7 @@ TEST(cholesky_adjoint) {
             if (!engines[isa][0].there) continue;
             for (t = 0; t < CUTS; t++) {
                 out[t] = twin(G, n, ldg);
-                odvgp__potrf_adjoint(&engines[isa][t].blas, n, L, ld, out[t], ldg);
+                odvgp_potrf_adjoint(&engines[isa][t].blas, n, L, ld, out[t], ldg);
                 CHECK_BITS(out[t], out[0], (size_t)(n * ldg + 1) * sizeof(odvgp_real));
             }
             for (i = 0; i < n; i++) {
