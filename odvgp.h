@@ -367,7 +367,7 @@ typedef struct odvgp_config {
     ptrdiff_t M;           /* |beta|, >= 1 */
     ptrdiff_t M_gamma;     /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
     ptrdiff_t batch;       /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
-    ptrdiff_t tile;        /* rows worked on at once; 0: min(batch, 1024). Decides the memory, not the result */
+    ptrdiff_t tile;        /* rows worked on at once; 0: min(batch, 256). Decides the memory, not the result */
     ptrdiff_t gamma_batch; /* gamma columns sampled for the KL per step, 0: all. Default min(M_gamma, 64) */
     /* the member */
     odvgp_mean_part mean_part;
@@ -377,6 +377,8 @@ typedef struct odvgp_config {
     odvgp_gamma_kl gamma_kl;
     odvgp_likelihood likelihood;
     odvgp_mean_function mean_function;
+    ptrdiff_t keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
+                       where not: time against memory, to the same bits. 0 keeps nothing. Default 16 MiB */
     /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
        rbf matern12 matern32 matern52. dims=0:3+5 means columns 0, 1, 2 and 5. Default "matern52 + rbf".
        Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
@@ -1458,6 +1460,49 @@ ODVGP__INLINE odvgp_real odvgp__dot_body(ptrdiff_t n, const odvgp_real *x, const
     return sum;
 }
 
+/*  out <- x + y, or x * y; out may be x or y. */
+ODVGP__INLINE void odvgp__combine_body(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)
+{
+    if (product)
+        for (int j = 0; j < ODVGP__CHUNK; j++) out[j] = x[j] * y[j];
+    else
+        for (int j = 0; j < ODVGP__CHUNK; j++) out[j] = x[j] + y[j];
+}
+
+/*  From dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint, stored in or added to h, and that times the
+    squared distance in dk. adjoint NULL: 1. */
+ODVGP__INLINE void odvgp__slope_body(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *ODVGP__RESTRICT d2, int first,
+                                     odvgp_real *ODVGP__RESTRICT dk, odvgp_real *ODVGP__RESTRICT h)
+{
+    if (adjoint)
+        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= adjoint[j];
+    for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= scale;
+    if (first)
+        for (int j = 0; j < ODVGP__CHUNK; j++) h[j] = dk[j];
+    else
+        for (int j = 0; j < ODVGP__CHUNK; j++) h[j] += dk[j];
+    for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= d2[j];
+}
+
+#define ODVGP__VCHUNK(TARGET, isa)                                                                                             \
+    TARGET static void odvgp__combine_##isa(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)            \
+    {                                                                                                                          \
+        odvgp__combine_body(product, x, y, out);                                                                               \
+    }                                                                                                                          \
+    TARGET static void odvgp__slope_##isa(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,        \
+                                          odvgp_real *dk, odvgp_real *h)                                                       \
+    {                                                                                                                          \
+        odvgp__slope_body(scale, adjoint, d2, first, dk, h);                                                                   \
+    }
+
+ODVGP__VCHUNK(, c)
+#ifdef ODVGP__AVX2
+ODVGP__VCHUNK(ODVGP__AVX2, avx2)
+#endif
+#ifdef ODVGP__AVX512
+ODVGP__VCHUNK(ODVGP__AVX512, avx512)
+#endif
+
 #define ODVGP__VMATH(TARGET, isa)                                                                                              \
     TARGET static void odvgp__sqdist_##isa(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,              \
                                            odvgp_real *r2)                                                                     \
@@ -1523,6 +1568,8 @@ typedef struct odvgp__isa {
     void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
     odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
     void (*exp)(odvgp_real *x);
+    void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
+    void (*slope)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
 } odvgp__isa;
 
 /* --- lists of rows, of the vectors of a row, of the rows above one, for macros X --- */
@@ -1740,7 +1787,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S),                   \
             ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v)           \
     }
-#define ODVGP__VROW(isa) odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa
+#define ODVGP__VROW(isa) odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa, odvgp__combine_##isa, odvgp__slope_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -2844,12 +2891,16 @@ typedef struct odvgp__kjob {
     ptrdiff_t lddk;                    /* adjoint of K, or */
     const odvgp_real *dout;            /* [P,n] adjoint of out */
     odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
+    /* what the adjoint needs of each row, in scratch for the rows in hand, or kept by the forward run for all of them */
+    int kept;
+    odvgp_real *V0, *H[ODVGP_MAX_LEAVES]; /* K, and dK/d(squared distance) by groups, [rows, ld]; H becomes dloss/d(...) */
+    odvgp_real *slopes;                   /* [P,nhyp,rows], or [1,...] with dK: sums over j of dK_ij/dhyp times a_j, or dK_ij */
+    ptrdiff_t lds;
     /* scratch */
-    odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *G[ODVGP_MAX_LEAVES],
-        *V[ODVGP_MAX_LEAVES];
-    odvgp_real *R, *T, *partial;
+    odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *V[ODVGP_MAX_LEAVES];
+    odvgp_real *R, *T;
     ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
-    int tasks;
+    int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
 static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g) { return (ptrdiff_t)k->leaf[k->group_leaf[g]].ndims; }
@@ -2860,11 +2911,24 @@ static ptrdiff_t odvgp__factor_cols(const odvgp__kernel *k, uint32_t g)
     return odvgp__group_dims(k, g) * (k->leaf[k->group_leaf[g]].ard ? 2 : 1) + 1;
 }
 
-static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, int adjoint,
+/*  V0, H and slopes for `rows` rows. */
+static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P,
+                                      odvgp__kjob *job)
+{
+    ptrdiff_t ld = odvgp__padded(m);
+    job->lds = rows;
+    job->V0 = odvgp__take(a, rows, ld);
+    for (uint32_t g = 0; g < k->ngroup; g++) job->H[g] = odvgp__take(a, rows, ld);
+    job->slopes = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
+}
+
+static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int adjoint,
                                   odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m), rows = adjoint ? ODVGP__MIN(n, ODVGP__KROWS) : n, widest = 1;
     job->ld = ld;
+    job->plain = 1;
+    for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != ODVGP__NODE_PRODUCT;
     job->centre = odvgp__take(a, 1, (ptrdiff_t)k->D);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g);
@@ -2872,14 +2936,13 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
         job->u[g] = odvgp__take(a, rows, nd);
         if (!adjoint) continue;
         job->w[g] = odvgp__take(a, m, nd + 1);
-        job->G[g] = odvgp__take(a, rows, ld);
         job->V[g] = odvgp__take(a, m, q);
         widest = ODVGP__MAX(widest, q);
     }
     if (!adjoint) return;
     job->R = odvgp__take(a, rows, widest);
     job->T = odvgp__take(a, rows, widest);
-    job->partial = odvgp__take(a, ld / ODVGP__CHUNK, (ptrdiff_t)k->nhyp);
+    if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
 /*  Centre on the mean of X2, lay the points of X2 out by columns. */
@@ -2905,7 +2968,10 @@ typedef struct odvgp__kchunk { /* 12 KiB on the stack of a prediction, with 8 le
 
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
+    /* by leaves: dk/dr^2, then dK/d(lengthscale) but for a factor; dK/d(leaf), then dK/d(variance) but for a factor; by groups:
+       dK/d(squared distance) */
     odvgp_real dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
+    odvgp_real h[ODVGP_MAX_LEAVES][ODVGP__CHUNK];
 } odvgp__kchunk_back;
 
 /*  Squared distance times this is r^2 (distances of ARD groups are scaled already). */
@@ -2936,44 +3002,79 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
                         back ? back->dk[node[1]] : NULL);
             continue;
         }
-        const odvgp_real *x = c->value[node[1]], *y = c->value[node[2]];
-        if (node[0] == ODVGP__NODE_SUM)
-            for (int i = 0; i < ODVGP__CHUNK; i++) v[i] = x[i] + y[i];
-        else
-            for (int i = 0; i < ODVGP__CHUNK; i++) v[i] = x[i] * y[i];
+        isa->combine(node[0] == ODVGP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
     }
     return c->value[k->nnode - 1];
 }
 
-/*  From the adjoint of the last node to hyperparameters (added to `partial`) and squared distances (G, stored).          */
-static void odvgp__chunk_reverse(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t row, ptrdiff_t j)
+/*  Derivatives of the entries of a chunk with respect to squared distances and hyperparameters. Without products each leaf
+    has the derivative 1; with them it is the product of what stands beside it. */
+static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
-    odvgp_real *partial = job->partial + j / ODVGP__CHUNK * (ptrdiff_t)k->nhyp;
-    for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->G[g] + row * job->ld + j, ODVGP__CHUNK);
-    for (uint32_t t = k->nnode; t-- > 0;) {
+    if (!job->plain)
+        for (int i = 0; i < ODVGP__CHUNK; i++) c->adjoint[k->nnode - 1][i] = 1;
+    for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
         const uint32_t *node = k->node[t];
-        odvgp_real *adjoint = c->adjoint[t];
-        if (node[0] != ODVGP__NODE_LEAF) {
-            odvgp_real *x = c->adjoint[node[1]], *y = c->adjoint[node[2]];
-            const odvgp_real *vx = c->forward.value[node[1]], *vy = c->forward.value[node[2]];
-            int product = node[0] == ODVGP__NODE_PRODUCT;
-            for (int i = 0; i < ODVGP__CHUNK; i++) {
-                x[i] = product ? adjoint[i] * vy[i] : adjoint[i];
-                y[i] = product ? adjoint[i] * vx[i] : adjoint[i];
-            }
+        if (node[0] == ODVGP__NODE_PRODUCT) {
+            isa->combine(1, c->adjoint[t], c->forward.value[node[2]], c->adjoint[node[1]]);
+            isa->combine(1, c->adjoint[t], c->forward.value[node[1]], c->adjoint[node[2]]);
+        } else if (node[0] == ODVGP__NODE_SUM) {
+            odvgp__copy(c->adjoint[node[1]], c->adjoint[t], ODVGP__CHUNK);
+            odvgp__copy(c->adjoint[node[2]], c->adjoint[t], ODVGP__CHUNK);
+        }
+    }
+    for (uint32_t t = 0; t < k->nnode; t++) { /* leaves in their order: the first of a group begins its sum */
+        if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
+        uint32_t l = k->node[t][1], g = k->leaf[l].group;
+        isa->slope(odvgp__leaf_scale(&k->leaf[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
+                   k->group_leaf[g] == l, c->dk[l], c->h[g]);
+        if (!job->plain) isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]);
+    }
+}
+
+/*  Their sums over the chunk with the weights w [cols], added to slopes[h * stride]. */
+static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols, const odvgp_real *w,
+                              odvgp_real *slopes, ptrdiff_t stride)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    for (uint32_t t = 0; t < k->nnode; t++) {
+        if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
+        const odvgp__leaf *leaf = &k->leaf[k->node[t][1]];
+        const odvgp_real *value = job->plain ? c->forward.value[t] : c->adjoint[t];
+        slopes[leaf->var * stride] += isa->dot(cols, w, value) / job->hyp[leaf->var];
+        if (!leaf->ard) slopes[leaf->ls * stride] += isa->dot(cols, w, c->dk[k->node[t][1]]) * -2 / job->hyp[leaf->ls];
+    }
+}
+
+/*  V0, H and slopes of row i, the r-th of those in hand. */
+static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp, weights = job->dK ? 1 : job->P;
+    for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->slopes[q * job->lds + r] = 0;
+    for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
+        ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
+        if (cols <= 0) { /* above the diagonal */
+            for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
             continue;
         }
-        const odvgp__leaf *leaf = &k->leaf[node[1]];
-        odvgp_real scale = odvgp__leaf_scale(leaf, job->hyp), *dk = c->dk[node[1]],
-                   *G = job->G[leaf->group] + row * job->ld + j;
-        partial[leaf->var] += isa->dot(ODVGP__CHUNK, adjoint, c->forward.value[t]) / job->hyp[leaf->var];
-        for (int i = 0; i < ODVGP__CHUNK; i++) {
-            dk[i] *= adjoint[i] * scale;
-            G[i] += dk[i];
+        const odvgp_real *v = odvgp__chunk_forward(job, &c->forward, r, j, c);
+        odvgp__chunk_slopes(job, c);
+        if (job->dK) {
+            odvgp_real w[ODVGP__CHUNK] = {0};
+            odvgp__copy(w, job->dK + i * job->lddk + j, cols);
+            odvgp__chunk_sums(job, c, ODVGP__CHUNK, w, job->slopes + r, job->lds);
+            for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, c->h[g], w, job->H[g] + at);
+            continue;
         }
-        if (!leaf->ard) partial[leaf->ls] += isa->dot(ODVGP__CHUNK, dk, c->forward.d2[leaf->group]) * -2 / job->hyp[leaf->ls];
+        odvgp__copy(job->V0 + at, v, ODVGP__CHUNK);
+        for (uint32_t g = 0; g < k->ngroup; g++) odvgp__copy(job->H[g] + at, c->h[g], ODVGP__CHUNK);
+        for (ptrdiff_t p = 0; p < job->P; p++)
+            odvgp__chunk_sums(job, c, cols, job->a + p * job->lda + j, job->slopes + p * nhyp * job->lds + r, job->lds);
     }
 }
 
@@ -2984,7 +3085,7 @@ static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_
     const odvgp__isa *isa = odvgp__row(job->blas);
     ptrdiff_t end = job->lower ? i + 1 : job->m;
     for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
-        const odvgp_real *v = odvgp__chunk_forward(job, c, i, j, NULL);
+        const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j : odvgp__chunk_forward(job, c, i, j, NULL);
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
         if (job->K) odvgp__copy(job->K + i * job->ldk + j, v, cols);
         else
@@ -3009,7 +3110,23 @@ static void odvgp__kernel_task(void *arg, int t)
     }
 }
 
-/*  job->K or job->out, with scratch from the arena. */
+/*  With job->kept also what the adjoint needs; apart from the task above, so that predictions need no more stack. */
+static void odvgp__slopes_task(void *arg, int t)
+{
+    const odvgp__kjob *job = (const odvgp__kjob *)arg;
+    odvgp__kchunk_back c; /* cppcheck-suppress uninitvar ; filled chunk by chunk, and large */
+    for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
+        odvgp__slopes_row(job, &c, job->first + r, r);
+        if (job->out) odvgp__kernel_row(job, &c.forward, r);
+    }
+}
+
+static int odvgp__kernel_tasks(const odvgp__kjob *job)
+{
+    return job->n * job->m < 4096 ? 1 : odvgp__tasks(&job->blas->threads);
+}
+
+/*  job->K or job->out, with scratch from the arena; and with job->kept what the adjoint needs. */
 static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     if (job->n == 0) return;
@@ -3017,48 +3134,55 @@ static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
         for (ptrdiff_t p = 0; job->out && p < job->P; p++) odvgp__zero(job->out + p * job->ldo, job->n);
         return;
     }
-    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, 0, job);
+    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, job->P, 0, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < job->k->ngroup; g++)
         odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g], odvgp__group_dims(job->k, g), 1);
-    job->tasks = job->n * job->m < 4096 ? 1 : odvgp__tasks(&job->blas->threads);
-    odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_task, job);
+    job->tasks = odvgp__kernel_tasks(job);
+    job->first = 0;
+    job->rows = job->n;
+    odvgp__run(&job->blas->threads, job->tasks, job->kept ? odvgp__slopes_task : odvgp__kernel_task, job);
 }
 
 /* --- adjoint --- */
 
-/*  Columns are shared out, so that sums over rows (da, partial) belong to one task each. */
-static void odvgp__kernel_adjoint_task(void *arg, int t)
+/*  da += dout K, and H times dloss/dK = dout^T a. Columns are shared out, so that sums over rows belong to one task each. */
+static void odvgp__kernel_weights_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    odvgp__kchunk_back c; /* cppcheck-suppress uninitvar ; filled chunk by chunk, and large */
-    odvgp_real *root = c.adjoint[job->k->nnode - 1];
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    odvgp_real dK[ODVGP__CHUNK];
     ptrdiff_t from, to;
     odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &from, &to);
-    for (ptrdiff_t r = 0; r < job->rows; r++) {
-        ptrdiff_t i = job->first + r;
+    for (ptrdiff_t r = 0; r < job->rows; r++)
         for (ptrdiff_t j = from; j < to; j += ODVGP__CHUNK) {
-            ptrdiff_t cols = ODVGP__MIN((job->lower ? i + 1 : job->m) - j, ODVGP__CHUNK);
-            if (cols <= 0) {
-                for (uint32_t g = 0; g < job->k->ngroup; g++) odvgp__zero(job->G[g] + r * job->ld + j, ODVGP__CHUNK);
-                continue;
+            ptrdiff_t cols = ODVGP__MIN(job->m - j, ODVGP__CHUNK), at = r * job->ld + j;
+            odvgp__zero(dK, ODVGP__CHUNK);
+            for (ptrdiff_t p = 0; p < job->P; p++) {
+                odvgp_real o = job->dout[p * job->ldo + job->first + r];
+                isa->axpy(cols, o, job->a + p * job->lda + j, dK);
+                if (job->da) isa->axpy(cols, o, job->V0 + at, job->da + p * job->lda + j);
             }
-            const odvgp_real *v = odvgp__chunk_forward(job, &c.forward, r, j, &c);
-            odvgp__zero(root, ODVGP__CHUNK);
-            if (job->dK) odvgp__copy(root, job->dK + i * job->lddk + j, cols);
-            else
-                for (ptrdiff_t p = 0; p < job->P; p++) {
-                    odvgp_real o = job->dout[p * job->ldo + i];
-                    odvgp__row(job->blas)->axpy(cols, o, job->a + p * job->lda + j, root);
-                    if (job->da) odvgp__row(job->blas)->axpy(cols, o, v, job->da + p * job->lda + j);
-                }
-            odvgp__chunk_reverse(job, &c, r, j);
+            for (uint32_t g = 0; g < job->k->ngroup; g++) isa->combine(1, job->H[g] + at, dK, job->H[g] + at);
         }
-    }
 }
 
-/*  V += G^T [u, u^2, 1] over the rows in hand; T = G [w, 1] and from it dX1. */
+/*  dhyp from the slopes of the rows in hand. */
+static void odvgp__kernel_adjoint_slopes(const odvgp__kjob *job)
+{
+    ptrdiff_t nhyp = (ptrdiff_t)job->k->nhyp;
+    for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++)
+        for (ptrdiff_t h = 0; h < nhyp; h++) {
+            const odvgp_real *slopes = job->slopes + (p * nhyp + h) * job->lds;
+            odvgp_real sum = 0;
+            for (ptrdiff_t r = 0; r < job->rows; r++)
+                sum += job->dK ? slopes[r] : slopes[r] * job->dout[p * job->ldo + job->first + r];
+            job->dhyp[h] += sum;
+        }
+}
+
+/*  V += H^T [u, u^2, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
 static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
@@ -3073,9 +3197,9 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
         row[q - 1] = 1;
     }
     if (job->dX2 || leaf->ard)
-        odvgp_gemm(job->blas, 1, 0, job->m, q, job->rows, 1, job->G[g], job->ld, job->R, q, 1, job->V[g], q);
+        odvgp_gemm(job->blas, 1, 0, job->m, q, job->rows, 1, job->H[g], job->ld, job->R, q, 1, job->V[g], q);
     if (!job->dX1) return;
-    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, job->m, 1, job->G[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
+    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, job->m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++)
         for (ptrdiff_t d = 0; d < nd; d++) {
             odvgp_real scale = leaf->ard ? 1 / job->hyp[leaf->ls + (uint32_t)d] : 1, *t = job->T + r * (nd + 1);
@@ -3102,34 +3226,38 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
     }
 }
 
+/*  The rows are worked off in blocks of KROWS; what the forward run kept is used, the rest computed again, to the same bits. */
 static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     const odvgp__kernel *k = job->k;
     if (job->n == 0 || job->m == 0) return;
-    odvgp__kernel_scratch(&scratch, k, job->n, job->m, 1, job);
+    odvgp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P, 1, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
-    ptrdiff_t chunks = job->ld / ODVGP__CHUNK, nhyp = (ptrdiff_t)k->nhyp;
-    odvgp__zero(job->partial, chunks * nhyp);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
         odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
         for (ptrdiff_t j = 0; j < job->m; j++) job->w[g][j * (nd + 1) + nd] = 1;
         odvgp__zero(job->V[g], job->m * odvgp__factor_cols(k, g));
     }
-    job->tasks = job->n * job->m < 4096 ? 1 : (int)ODVGP__MIN((ptrdiff_t)odvgp__tasks(&job->blas->threads), chunks);
+    job->tasks = odvgp__kernel_tasks(job);
     for (job->first = 0; job->first < job->n; job->first += job->rows) {
-        job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
-        for (uint32_t g = 0; g < k->ngroup; g++)
+        odvgp__kjob block = *job;
+        block.rows = job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
+        for (uint32_t g = 0; g < k->ngroup; g++) {
             odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows, job->centre, job->u[g],
                           odvgp__group_dims(k, g), 1);
-        odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_adjoint_task, job);
-        for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(job, g);
+            if (job->kept) block.H[g] += job->first * job->ld;
+        }
+        if (job->kept) {
+            block.V0 += job->first * job->ld;
+            block.slopes += job->first;
+        } else odvgp__run(&job->blas->threads, job->tasks, odvgp__slopes_task, &block);
+        if (job->dhyp) odvgp__kernel_adjoint_slopes(&block);
+        if (!job->dK) odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_weights_task, &block);
+        for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
     }
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
-    if (job->dhyp)
-        for (ptrdiff_t c = 0; c < chunks; c++)
-            for (ptrdiff_t h = 0; h < nhyp; h++) job->dhyp[h] += job->partial[c * nhyp + h];
 }
 
 /*  k(x,x): the same for all x with stationary leaves. value [nnode] receives the nodes'. */
@@ -3324,10 +3452,10 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_predictor *p, const 
                        &t->blas); /* vectors are not packed */
     t->rest = *a;
     used = a->used; /* the kernel matrices' scratch is taken anew by each of them */
-    odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, &job);
+    odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, 0, &job);
     most = a->used;
     a->used = used;
-    odvgp__kernel_scratch(a, &p->kernel, widest, rows, 0, &job);
+    odvgp__kernel_scratch(a, &p->kernel, widest, rows, 0, 0, &job);
     a->used = ODVGP__MAX(most, a->used);
 }
 
@@ -3747,7 +3875,8 @@ enum {                                                                          
        ODVGP__F_TA = 16,
        ODVGP__F_TB = 32,    /* PRODUCT: transposed factors */
        ODVGP__F_PLAIN = 64, /* SOLVE from the right: B L^-1 */
-       ODVGP__F_FLOOR = 128 /* RESIDUAL: at least a hundredth of k, not 0 */
+       ODVGP__F_FLOOR = 128, /* RESIDUAL: at least a hundredth of k, not 0 */
+       ODVGP__F_KEPT = 256   /* KERNEL_VEC: aux holds what the adjoint needs */
 };
 
 typedef enum odvgp__op {
@@ -3801,6 +3930,7 @@ typedef struct odvgp__tape {
     odvgp_events events;
     odvgp_info *info;
     ptrdiff_t rows;           /* of the tile in hand */
+    size_t keep;              /* bytes that a KERNEL_VEC may keep for its adjoint */
     const ptrdiff_t *columns; /* sampled columns of gamma */
     ptrdiff_t ncolumns, all_columns;
     uint64_t clock, columns_stamp;
@@ -3895,17 +4025,30 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
     if (hyp->needs_grad) odvgp__kernel_diag_adjoint(t->kernel, hyp->v, sum, hyp->d);
 }
 
-/* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]; the matrix is never stored --- */
+/* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]. aux: what the adjoint needs of the matrix, where that fits the budget; else
+   it is computed again --- */
 
-static odvgp_status odvgp__kernel_vec_forward(odvgp__tape *t, odvgp__node *nd)
+static odvgp__kjob odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 3);
     odvgp__kjob job = odvgp__node_job(t, nd);
     job.a = a->v;
     job.lda = a->ld;
     job.P = a->rows;
-    job.out = nd->v;
     job.ldo = nd->ld;
+    job.kept = (nd->flags & ODVGP__F_KEPT) && nd->needs_grad;
+    if (job.kept) {
+        odvgp__arena kept;
+        odvgp__arena_init(&kept, nd->aux, SIZE_MAX / 2);
+        odvgp__kernel_rows_layout(&kept, t->kernel, job.n, job.m, job.P, &job);
+    }
+    return job;
+}
+
+static odvgp_status odvgp__kernel_vec_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__kjob job = odvgp__node_vec_job(t, nd);
+    job.out = nd->v;
     odvgp__kernel_run(&job, t->scratch);
     return ODVGP_OK;
 }
@@ -3913,12 +4056,8 @@ static odvgp_status odvgp__kernel_vec_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 3);
-    odvgp__kjob job = odvgp__node_job(t, nd);
-    job.a = a->v;
-    job.lda = a->ld;
-    job.P = a->rows;
+    odvgp__kjob job = odvgp__node_vec_job(t, nd);
     job.dout = nd->d;
-    job.ldo = nd->ld;
     if (a->needs_grad) job.da = a->d;
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
@@ -4366,6 +4505,16 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 
 /* --- building: nodes take their memory from an arena, which may be one that only measures --- */
 
+/*  What KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX if that is more than memory can be. */
+static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
+{
+    odvgp__arena a;
+    odvgp__kjob job;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__kernel_rows_layout(&a, k, n, m, P, &job);
+    return a.bad ? SIZE_MAX : a.used;
+}
+
 static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols,
                            int dynamic, int in0, int in1, int in2, int in3)
 {
@@ -4392,6 +4541,13 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
     if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
+    if (op == ODVGP__KERNEL_VEC) {
+        size_t bytes = odvgp__kept_bytes(t->kernel, cols, t->node[in2].rows, rows);
+        if (segment == ODVGP__TILE && bytes <= t->keep) { /* head nodes are not run again before each reverse run */
+            nd->aux = (odvgp_real *)odvgp__take_bytes(a, bytes, 1);
+            nd->flags = ODVGP__F_KEPT;
+        }
+    }
     return t->n++;
 }
 
@@ -4426,7 +4582,9 @@ static void odvgp__tape_scratch(odvgp__arena *a, odvgp__tape *t)
         if (nd->op != ODVGP__KERNEL && nd->op != ODVGP__KERNEL_VEC) continue;
         for (int adjoint = 0; adjoint < 2; adjoint++) {
             a->used = start;
-            odvgp__kernel_scratch(a, t->kernel, odvgp__in(t, nd, 1)->rows, odvgp__in(t, nd, 2)->rows, adjoint, &job);
+            job.kept = nd->flags & ODVGP__F_KEPT;
+            odvgp__kernel_scratch(a, t->kernel, odvgp__in(t, nd, 1)->rows, odvgp__in(t, nd, 2)->rows,
+                                  nd->op == ODVGP__KERNEL ? 1 : nd->rows, adjoint, &job);
             most = ODVGP__MAX(most, a->used);
         }
     }
@@ -4546,6 +4704,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.M_gamma = M_gamma;
     c.batch = ODVGP__MIN(N, 1024);
     c.gamma_batch = ODVGP__MIN(M_gamma, 64);
+    c.keep = 16 << 20;
     c.mean_part = M_gamma > 0 ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
     c.gamma_coords = ODVGP_GAMMA_SCALED;
     c.kernel = "matern52 + rbf";
@@ -4583,7 +4742,8 @@ static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
                 {"M_gamma", c->M_gamma, 0},
                 {"batch", c->batch, 1},
                 {"tile", c->tile, 0},
-                {"gamma_batch", c->gamma_batch, 0}};
+                {"gamma_batch", c->gamma_batch, 0},
+                {"keep", c->keep, 0}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(size); i++) {
         if (size[i].value < size[i].low)
             return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is below its least value");
@@ -4860,6 +5020,7 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     int *none[] = {&m->Z_gamma, &m->a_slot, &m->a, &m->gamma_residual};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(none); i++) *none[i] = -1;
     t->kernel = &m->kernel;
+    t->keep = (size_t)c->keep;
     t->likelihood = &odvgp__likelihoods[c->likelihood];
     odvgp__build_beta(m, a);
     odvgp__mean_parts[c->mean_part].head(m, a);
@@ -4958,7 +5119,7 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
     m->cfg.batch = ODVGP__MIN(config->batch, config->N);
     if (m->cfg.mean_part == ODVGP_MEAN_BETA) m->cfg.M_gamma = 0;
     if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
-    if (m->cfg.tile == 0) m->cfg.tile = ODVGP__MIN(m->cfg.batch, 1024);
+    if (m->cfg.tile == 0) m->cfg.tile = ODVGP__MIN(m->cfg.batch, 256);
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
     return ODVGP_OK;
 }
@@ -6326,7 +6487,7 @@ static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
 
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
-    ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch};
+    ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch, &c->keep};
     odvgp_real *reals[] = {&c->noise_variance, &c->jitter,     &c->jitter_rel, &c->jitter_max,
                            &c->adam_beta1,     &c->adam_beta2, &c->adam_eps};
     int kind[] = {(int)c->mean_part,     (int)c->cov_part, (int)c->param,  (int)c->gamma_coords, (int)c->likelihood,

@@ -319,7 +319,7 @@ TEST(kernel_values) {
             if (odvgp_blas_init(&blas, NULL, isas[isa], block, bytes) == ODVGP_OK) {
                 odvgp__arena_init(&a, NULL, 0);
                 job = odvgp__kernel_job(&blas, &k, hyp, X, n, Z, m);
-                odvgp__kernel_scratch(&a, &k, n, m, 0, &job);
+                odvgp__kernel_scratch(&a, &k, n, m, 0, 0, &job);
                 scratch_bytes = a.used + 64;
                 scratch = test_alloc(scratch_bytes);
                 odvgp__arena_init(&a, scratch, scratch_bytes);
@@ -426,8 +426,8 @@ static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const o
     size_t bytes;
     void *block;
     odvgp__arena_init(&arena, NULL, 0);
-    odvgp__kernel_scratch(&arena, k, rows, cols, 1, &job);
-    odvgp__kernel_scratch(&arena, k, rows, cols, 0, &job);
+    odvgp__kernel_scratch(&arena, k, rows, cols, P, 1, &job);
+    odvgp__kernel_scratch(&arena, k, rows, cols, 0, 0, &job);
     bytes = arena.used + 64;
     block = test_alloc(bytes);
     memset(block, 0xff, bytes); /* NaN: scratch is not expected to be clean */

@@ -745,8 +745,8 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         char name[100], variant[100];
         sprintf(variant, "%s, %s", ways[way], isa);
         odvgp__arena_init(&a, NULL, 0);
-        odvgp__kernel_scratch(&a, k, n, cols, 1, &job);
-        odvgp__kernel_scratch(&a, k, n, cols, 0, &job);
+        odvgp__kernel_scratch(&a, k, n, cols, m, 1, &job);
+        odvgp__kernel_scratch(&a, k, n, cols, 0, 0, &job);
         bytes = a.used + 64;
         block = test_alloc(bytes);
         odvgp__arena_init(&a, block, bytes);
