@@ -1073,57 +1073,104 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 }
 
 #ifdef ODVGP_USE_PTHREADS
+#ifndef __GNUC__
+#error "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook of your own"
+#endif
 #include <pthread.h>
-/*  Workers wait on a condition; each job hands out task numbers under one mutex. Tasks are few and large, so this is
-    enough. */
+#include <sched.h>
+/*  A training step has dozens of short parallel operations, so workers look for the next one for a while (some 50
+    microseconds) before they sleep. Tasks are handed out by a ticket: the number of the job in its high half, the next task in
+    its low half. A worker takes a task by raising the ticket that it has read, which fails when the job is another one by
+    then; while a job is being written its ticket is CLOSED. */
+#define ODVGP__CLOSED UINT64_C(0xffffffff)
+enum { ODVGP__LOOKS = 2000 };
+
 struct odvgp_pool {
-    pthread_mutex_t mutex;
-    pthread_cond_t wake, finished;
+    pthread_mutex_t mutex; /* for sleeping only */
+    pthread_cond_t wake;
     void (*task)(void *arg, int i);
     void *arg;
-    int next, n, running, stop, workers;
-    unsigned long job;
-    pthread_t thread[1]; /* [workers] */
+    int n, workers, stop, asleep;
+    uint64_t ticket;
+    unsigned char apart[64]; /* the two counters on lines of their own */
+    int left;                /* tasks not finished */
+    pthread_t thread[1];     /* [workers] */
 };
 
-/*  Called and left with the mutex held. */
+ODVGP__INLINE void odvgp__pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/*  Tasks of the job in hand, until none is left to take. */
 static void odvgp__pool_work(odvgp_pool *pool)
 {
-    while (pool->next < pool->n) {
-        int i = pool->next++;
-        void (*task)(void *, int) = pool->task;
-        void *arg = pool->arg;
-        pthread_mutex_unlock(&pool->mutex);
-        task(arg, i);
-        pthread_mutex_lock(&pool->mutex);
-        if (--pool->running == 0) pthread_cond_signal(&pool->finished);
+    uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE);
+    for (;;) {
+        void (*task)(void *, int) = __atomic_load_n(&pool->task, __ATOMIC_RELAXED);
+        void *arg = __atomic_load_n(&pool->arg, __ATOMIC_RELAXED);
+        uint64_t i = ticket & ODVGP__CLOSED, n = (uint64_t)__atomic_load_n(&pool->n, __ATOMIC_RELAXED);
+        if (i >= n) return;
+        if (!__atomic_compare_exchange_n(&pool->ticket, &ticket, ticket + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+        task(arg, (int)i);
+        __atomic_sub_fetch(&pool->left, 1, __ATOMIC_RELEASE);
+        ticket = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE);
     }
+}
+
+static int odvgp__pool_idle(odvgp_pool *pool, uint64_t job)
+{
+    uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_SEQ_CST);
+    return (ticket >> 32 == job || (ticket & ODVGP__CLOSED) == ODVGP__CLOSED) && !__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST);
 }
 
 static void *odvgp__pool_main(void *user)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
-    pthread_mutex_lock(&pool->mutex);
-    while (!pool->stop) {
+    uint64_t job = 0;
+    for (;;) {
+        for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_idle(pool, job); look++) odvgp__pause();
+        if (odvgp__pool_idle(pool, job)) {
+            pthread_mutex_lock(&pool->mutex);
+            __atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST); /* before the look: whoever gives a job sees one of them */
+            while (odvgp__pool_idle(pool, job)) pthread_cond_wait(&pool->wake, &pool->mutex);
+            __atomic_sub_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
+            pthread_mutex_unlock(&pool->mutex);
+        }
+        if (__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST)) return NULL;
+        job = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE) >> 32;
         odvgp__pool_work(pool);
-        if (!pool->stop) pthread_cond_wait(&pool->wake, &pool->mutex);
     }
+}
+
+static void odvgp__pool_wake(odvgp_pool *pool)
+{
+    if (!__atomic_load_n(&pool->asleep, __ATOMIC_SEQ_CST)) return;
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
-    return NULL;
 }
 
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
-    pthread_mutex_lock(&pool->mutex);
-    pool->task = task;
-    pool->arg = arg;
-    pool->next = 0;
-    pool->n = pool->running = n;
-    pthread_cond_broadcast(&pool->wake);
+    uint64_t job = ((__atomic_load_n(&pool->ticket, __ATOMIC_RELAXED) >> 32) + 1) << 32;
+    __atomic_store_n(&pool->ticket, job | ODVGP__CLOSED, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&pool->task, task, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->arg, arg, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->n, n, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->left, n, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->ticket, job, __ATOMIC_SEQ_CST);
+    odvgp__pool_wake(pool);
     odvgp__pool_work(pool);
-    while (pool->running > 0) pthread_cond_wait(&pool->finished, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+    for (int look = 0; __atomic_load_n(&pool->left, __ATOMIC_ACQUIRE) > 0; look++) {
+        odvgp__pause();
+        if (look >= ODVGP__LOOKS) sched_yield(); /* the worker may be waiting for this very processor */
+    }
 }
 
 ODVGP_API size_t odvgp_pool_size(int count)
@@ -1142,11 +1189,6 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
         pthread_mutex_destroy(&pool->mutex);
         return ODVGP_E_MEMORY;
     }
-    if (pthread_cond_init(&pool->finished, NULL)) {
-        pthread_cond_destroy(&pool->wake);
-        pthread_mutex_destroy(&pool->mutex);
-        return ODVGP_E_MEMORY;
-    }
     while (pool->workers < count - 1 && !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
     hook->run = odvgp__pool_run; /* fewer workers than asked for still do all tasks */
@@ -1159,12 +1201,9 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 {
     if (!pool) return;
-    pthread_mutex_lock(&pool->mutex);
-    pool->stop = 1;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->mutex);
+    __atomic_store_n(&pool->stop, 1, __ATOMIC_SEQ_CST);
+    odvgp__pool_wake(pool);
     for (int i = 0; i < pool->workers; i++) pthread_join(pool->thread[i], NULL);
-    pthread_cond_destroy(&pool->finished);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->mutex);
 }
