@@ -377,7 +377,8 @@ typedef struct odvgp_config {
     odvgp_gamma_kl gamma_kl;
     odvgp_likelihood likelihood;
     odvgp_mean_function mean_function;
-    ptrdiff_t keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
+    ptrdiff_t
+        keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
                        where not: time against memory, to the same bits. 0 keeps nothing. Default 16 MiB */
     /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
        rbf matern12 matern32 matern52. dims=0:3+5 means columns 0, 1, 2 and 5. Default "matern52 + rbf".
@@ -1125,7 +1126,8 @@ static void odvgp__pool_work(odvgp_pool *pool)
 static int odvgp__pool_idle(odvgp_pool *pool, uint64_t job)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_SEQ_CST);
-    return (ticket >> 32 == job || (ticket & ODVGP__CLOSED) == ODVGP__CLOSED) && !__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST);
+    return (ticket >> 32 == job || (ticket & ODVGP__CLOSED) == ODVGP__CLOSED) &&
+           !__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST);
 }
 
 static void *odvgp__pool_main(void *user)
@@ -1510,8 +1512,8 @@ ODVGP__INLINE void odvgp__combine_body(int product, const odvgp_real *x, const o
 
 /*  From dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint, stored in or added to h, and that times the
     squared distance in dk. adjoint NULL: 1. */
-ODVGP__INLINE void odvgp__slope_body(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *ODVGP__RESTRICT d2, int first,
-                                     odvgp_real *ODVGP__RESTRICT dk, odvgp_real *ODVGP__RESTRICT h)
+ODVGP__INLINE void odvgp__slope_body(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *ODVGP__RESTRICT d2,
+                                     int first, odvgp_real *ODVGP__RESTRICT dk, odvgp_real *ODVGP__RESTRICT h)
 {
     if (adjoint)
         for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= adjoint[j];
@@ -1826,7 +1828,9 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S),                   \
             ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v)           \
     }
-#define ODVGP__VROW(isa) odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa, odvgp__combine_##isa, odvgp__slope_##isa
+#define ODVGP__VROW(isa)                                                                                                       \
+    odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa, odvgp__combine_##isa,     \
+        odvgp__slope_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -2128,23 +2132,39 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 typedef struct odvgp__mm_job {
     const odvgp_blas *blas;
     const odvgp__mm *g;
-    int tasks, by_columns;
+    int tasks, across; /* `across` tasks side by side; triangles are cut by rows alone */
 } odvgp__mm_job;
 
-static void odvgp__mm_task(void *arg, int i)
+/*  How many of the tasks stand side by side, so that each has as little as can be of A and B together to pack. */
+static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
+{
+    int best = 1;
+    double least = HUGE_VAL;
+    for (int across = 1; across <= tasks && g->c_part == ODVGP__FULL; across++) {
+        double border = (double)g->m * across + (double)g->n * (tasks / across);
+        if (tasks % across || border >= least) continue;
+        least = border;
+        best = across;
+    }
+    return best;
+}
+
+static void odvgp__mm_task(void *arg, int t)
 {
     const odvgp__mm_job *job = (const odvgp__mm_job *)arg;
     const odvgp__mm *g = job->g;
     const odvgp__isa *isa = odvgp__row(job->blas);
-    ptrdiff_t i0 = 0, i1 = g->m, j0 = 0, j1 = g->n;
+    ptrdiff_t i0, i1, j0 = 0, j1;
     if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
         double n = (double)g->m;
-        i0 = (ptrdiff_t)(n * sqrt((double)i / job->tasks)) / isa->MR * isa->MR;
-        i1 = i + 1 == job->tasks ? g->m : (ptrdiff_t)(n * sqrt((double)(i + 1) / job->tasks)) / isa->MR * isa->MR;
+        i0 = (ptrdiff_t)(n * sqrt((double)t / job->tasks)) / isa->MR * isa->MR;
+        i1 = t + 1 == job->tasks ? g->m : (ptrdiff_t)(n * sqrt((double)(t + 1) / job->tasks)) / isa->MR * isa->MR;
         j1 = ODVGP__MIN(g->n, i1);
-    } else if (job->by_columns) odvgp__share(g->n, isa->NR, job->tasks, i, &j0, &j1);
-    else odvgp__share(g->m, isa->MR, job->tasks, i, &i0, &i1);
-    if (i1 > i0 && j1 > j0) odvgp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + i * job->blas->pack_stride);
+    } else {
+        odvgp__share(g->m, isa->MR, job->tasks / job->across, t / job->across, &i0, &i1);
+        odvgp__share(g->n, isa->NR, job->across, t % job->across, &j0, &j1);
+    }
+    if (i1 > i0 && j1 > j0) odvgp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + t * job->blas->pack_stride);
 }
 
 #ifdef ODVGP_USE_CBLAS
@@ -2186,8 +2206,8 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     odvgp__mm_job job;
     job.blas = blas;
     job.g = g;
-    job.by_columns = g->n > g->m;
     job.tasks = work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
+    job.across = odvgp__tasks_across(g, job.tasks);
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
@@ -3912,8 +3932,8 @@ enum {                                                                          
        ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
        ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
        ODVGP__F_TA = 16,
-       ODVGP__F_TB = 32,    /* PRODUCT: transposed factors */
-       ODVGP__F_PLAIN = 64, /* SOLVE from the right: B L^-1 */
+       ODVGP__F_TB = 32,     /* PRODUCT: transposed factors */
+       ODVGP__F_PLAIN = 64,  /* SOLVE from the right: B L^-1 */
        ODVGP__F_FLOOR = 128, /* RESIDUAL: at least a hundredth of k, not 0 */
        ODVGP__F_KEPT = 256   /* KERNEL_VEC: aux holds what the adjoint needs */
 };
