@@ -2071,7 +2071,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 {
     const odvgp__isa *isa = odvgp__row(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc;
-    int add = g->beta != 0 || g->a_part || g->b_part; /* else the first block of steps need not read C */
+    int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0; /* else the first block of steps need not read C */
     int pack_b = g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
     int pack_a = j1 - j0 > ODVGP__PACK_COLS && g->k * (i1 - i0) > ODVGP__PACK_SIZE;
     if (add) odvgp__scale_c(g, i0, i1, j0, j1);
@@ -2093,8 +2093,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Without packing: vectors added where they are contiguous, dot products where rows of A and columns of B are, else
-    plainly. */
+/*  Thin products: vectors added where they are contiguous, dot products where rows of A and columns of B are, else plainly. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -2199,7 +2198,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 #ifdef ODVGP_USE_CBLAS
     if (work >= 32. * 32 * 32 && odvgp__cblas(g)) return;
 #endif
-    if (g->m <= 3 || g->n <= 1 || g->k <= 2 || work <= 512) {
+    if (g->m <= 3 || g->n <= 1) { /* less than a kernel's worth of rows, or of columns */
         odvgp__unpacked(isa, g);
         return;
     }

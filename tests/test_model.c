@@ -1025,6 +1025,28 @@ TEST(any_number_of_tasks_gives_the_same_bits) {
             free(first);
         }
 }
+/*  What is kept of K(X, Z_gamma) decides the memory and the time, not one bit of the result. */
+TEST(kept_and_computed_again_are_the_same_bits) {
+    static const char *const kernels[] = {"matern52 + rbf", "rbf(ard) * (matern32 + matern12)"};
+    int k, natgrad;
+    for (k = 0; k < 2; k++)
+        for (natgrad = 0; natgrad < 2; natgrad++) {
+            odvgp_config c = config(300, 3, 2, 10, 150);
+            odvgp_real *kept, *again;
+            size_t with, without, n;
+            c.kernel = kernels[k];
+            c.tile = 300; /* more than one block of rows */
+            c.natgrad = natgrad;
+            CHECK_STATUS(odvgp_model_size(&c, &with, NULL), ODVGP_OK);
+            n = run_bits(&c, 5, 226, &kept);
+            c.keep = 0;
+            CHECK_STATUS(odvgp_model_size(&c, &without, NULL), ODVGP_OK);
+            CHECK_SAY(without < with, "%ld bytes with the matrix, %ld without", (long)with, (long)without);
+            CHECK_INT(run_bits(&c, 5, 226, &again), n);
+            CHECK_BITS(kept, again, n * sizeof *kept);
+            free(kept), free(again);
+        }
+}
 TEST(every_instruction_set_and_every_tile_agree) {
     static const odvgp_isa isas[] = {ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512};
     static const ptrdiff_t tiles[] = {0, 1, 7, 64, 1000};
@@ -1500,6 +1522,7 @@ int main(int argc, char **argv) {
     RUN(frozen_slots_keep_their_bits);
     RUN(the_same_seed_gives_the_same_bits);
     RUN(any_number_of_tasks_gives_the_same_bits);
+    RUN(kept_and_computed_again_are_the_same_bits);
     RUN(every_instruction_set_and_every_tile_agree);
     RUN(orders_of_updates);
     RUN(schedules);
