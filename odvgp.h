@@ -960,8 +960,9 @@ static int odvgp__cpu_has(odvgp_isa isa)
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>simd   one vector type for each instruction set                                                                     */
-/*      V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, ZIPLO and   */
-/*      ZIPHI the interleaved low and high halves of two vectors. In plain C a vector is one real.                        */
+/*      V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, SQRT, MIN   */
+/*      and MAX (b where b is NaN), ZIPLO and ZIPHI the interleaved low and high halves of two vectors, U_x the bits of a */
+/*      vector, KEEP a where the mask m is not set, else 0. In plain C a vector is one real.                              */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -970,6 +971,9 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_c(x)      ((odvgp_real)(x))
 #define ODVGP__FMA_c(a, b, c) ((a) * (b) + (c))
 #define ODVGP__NMA_c(a, b, c) ((c) - (a) * (b))
+#define ODVGP__SQRT_c(a)      ODVGP__SQRT(a)
+#define ODVGP__MIN_c(a, b)    ((a) < (b) ? (a) : (b))
+#define ODVGP__MAX_c(a, b)    ((a) > (b) ? (a) : (b))
 #define ODVGP__ZIPLO_c(a, b)  (a)
 #define ODVGP__ZIPHI_c(a, b)  (b)
 
@@ -984,6 +988,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__M128(op)     _mm_##op##_ps
 #define ODVGP__M256(op)     _mm256_##op##_ps
 #define ODVGP__M512(op)     _mm512_##op##_ps
+#define ODVGP__ALL          ((__mmask16)0xffff)
 #define ODVGP__ORDER_LO     _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ODVGP__ORDER_HI     _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #else
@@ -996,6 +1001,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__M128(op)     _mm_##op##_pd
 #define ODVGP__M256(op)     _mm256_##op##_pd
 #define ODVGP__M512(op)     _mm512_##op##_pd
+#define ODVGP__ALL          ((__mmask8)0xff)
 #define ODVGP__ORDER_LO     _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
 #define ODVGP__ORDER_HI     _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)
 #endif
@@ -1004,6 +1010,9 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_sse2(x)        ODVGP__M128(set1)(x)
 #define ODVGP__FMA_sse2(a, b, c)   ((a) * (b) + (c))
 #define ODVGP__NMA_sse2(a, b, c)   ((c) - (a) * (b))
+#define ODVGP__SQRT_sse2(a)        ODVGP__M128(sqrt)(a)
+#define ODVGP__MIN_sse2(a, b)      ODVGP__M128(min)(a, b)
+#define ODVGP__MAX_sse2(a, b)      ODVGP__M128(max)(a, b)
 #define ODVGP__ZIPLO_sse2(a, b)    ODVGP__M128(unpacklo)(a, b)
 #define ODVGP__ZIPHI_sse2(a, b)    ODVGP__M128(unpackhi)(a, b)
 #define ODVGP__LOAD_avx2(p)        ODVGP__M256(loadu)(p)
@@ -1011,6 +1020,9 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx2(x)        ODVGP__M256(set1)(x)
 #define ODVGP__FMA_avx2(a, b, c)   ODVGP__M256(fmadd)(a, b, c)
 #define ODVGP__NMA_avx2(a, b, c)   ODVGP__M256(fnmadd)(a, b, c)
+#define ODVGP__SQRT_avx2(a)        ODVGP__M256(sqrt)(a)
+#define ODVGP__MIN_avx2(a, b)      ODVGP__M256(min)(a, b)
+#define ODVGP__MAX_avx2(a, b)      ODVGP__M256(max)(a, b)
 #define ODVGP__ZIPLO_avx2(a, b)    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x20)
 #define ODVGP__ZIPHI_avx2(a, b)    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x31)
 #define ODVGP__LOAD_avx512(p)      ODVGP__M512(loadu)(p)
@@ -1018,6 +1030,9 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
+#define ODVGP__SQRT_avx512(a)      ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a) /* gcc 12 warns of the forms without a mask */
+#define ODVGP__MIN_avx512(a, b)    ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
+#define ODVGP__MAX_avx512(a, b)    ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
 #define ODVGP__ZIPLO_avx512(a, b)  ODVGP__M512(permutex2var)(a, ODVGP__ORDER_LO, b)
 #define ODVGP__ZIPHI_avx512(a, b)  ODVGP__M512(permutex2var)(a, ODVGP__ORDER_HI, b)
 #endif
@@ -1035,6 +1050,8 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__LOAD_neon(p)     ODVGP__NEON_OP(vld1q)(p)
 #define ODVGP__STORE_neon(p, v) ODVGP__NEON_OP(vst1q)(p, v)
 #define ODVGP__SET1_neon(x)     ODVGP__NEON_OP(vdupq_n)(x)
+#define ODVGP__MIN_neon(a, b)   ODVGP__NEON_OP(vminq)(a, b)
+#define ODVGP__MAX_neon(a, b)   ODVGP__NEON_OP(vmaxq)(a, b)
 #ifdef __ARM_FEATURE_FMA
 #define ODVGP__FMA_neon(a, b, c) ODVGP__NEON_OP(vfmaq)(c, a, b)
 #define ODVGP__NMA_neon(a, b, c) ODVGP__NEON_OP(vfmsq)(c, a, b)
@@ -1043,9 +1060,18 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__NMA_neon(a, b, c) ODVGP__NEON_OP(vmlsq)(c, a, b)
 #endif
 #ifdef __aarch64__
+#define ODVGP__SQRT_neon(a)     ODVGP__NEON_OP(vsqrtq)(a)
 #define ODVGP__ZIPLO_neon(a, b) ODVGP__NEON_OP(vzip1q)(a, b)
 #define ODVGP__ZIPHI_neon(a, b) ODVGP__NEON_OP(vzip2q)(a, b)
 #else
+static inline float32x4_t odvgp__root_of_four(float32x4_t a) /* 32-bit NEON has none */
+{
+    float v[4];
+    vst1q_f32(v, a);
+    for (int i = 0; i < 4; i++) v[i] = sqrtf(v[i]);
+    return vld1q_f32(v);
+}
+#define ODVGP__SQRT_neon(a)     odvgp__root_of_four(a)
 #define ODVGP__ZIPLO_neon(a, b) vzipq_f32(a, b).val[0]
 #define ODVGP__ZIPHI_neon(a, b) vzipq_f32(a, b).val[1]
 #endif
@@ -1380,199 +1406,209 @@ ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
     return p * s1 * s2;
 }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
-    where points coincide. */
-ODVGP__INLINE void odvgp__sqdist_body(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
+/*  exp(x) 2^0 <= 2^k for x <= 0: the power of two of n = k + 1.5 * 2^MANTISSA, whose low bits are those of k. */
+ODVGP__INLINE odvgp_real odvgp__power_c(odvgp_real n)
 {
-    odvgp_real sum[ODVGP__CHUNK];
-    for (int j = 0; j < ODVGP__CHUNK; j++) sum[j] = 0;
-    for (ptrdiff_t d = 0; d < nd; d++, zt += ld) {
-        odvgp_real xd = x[d];
-        for (int j = 0; j < ODVGP__CHUNK; j++) {
-            odvgp_real t = xd - zt[j];
-            sum[j] += t * t;
-        }
-    }
-    for (int j = 0; j < ODVGP__CHUNK; j++)
-        r2[j] = sum[j] > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : sum[j]; /* NaN stays NaN */
+    const odvgp_real one = 1;
+    odvgp__ubits bits, unit;
+    memcpy(&bits, &n, sizeof bits);
+    memcpy(&unit, &one, sizeof unit);
+    bits = (bits << ODVGP__MANTISSA) + unit;
+    memcpy(&n, &bits, sizeof n);
+    return n;
 }
+ODVGP__INLINE odvgp_real odvgp__keep_c(odvgp_real x, odvgp_real low, odvgp_real y) { return x < low ? 0 : y; }
 
+/*  The same in vectors; keep: y where x is not below low (NaN is not), else 0. */
+#define ODVGP__VBITS(TARGET, S)                                                                                                \
+    typedef odvgp__ubits odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S))));                                      \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n)                                                         \
+    {                                                                                                                          \
+        return (ODVGP__V_##S)(((odvgp__u_##S)n << ODVGP__MANTISSA) + (odvgp__u_##S)ODVGP__SET1_##S(1));                        \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__keep_##S(ODVGP__V_##S x, ODVGP__V_##S low, ODVGP__V_##S y)                        \
+    {                                                                                                                          \
+        return (ODVGP__V_##S)(~(odvgp__u_##S)(x < low) & (odvgp__u_##S)y);                                                     \
+    }
+
+/*  exp(x) for -1000 <= x <= 0, as kernels need it: 0 below -708 (float: -87), before results become subnormal. exp(r) = 1 + r + r^2 P(r),
+    P by interpolation at Chebyshev points; relative error of the polynomial 1.6e-17 (float: 1.1e-8). */
 #ifdef ODVGP_FLOAT
-#define ODVGP__V4            __m256
-#define ODVGP__V8            __m512
-#define ODVGP__MM(width, op) _mm##width##_##op##_ps
-#define ODVGP__LANES4        8
-#define ODVGP__LANES8        16
-#define ODVGP__ALL8          ((__mmask16)0xffff)
+#define ODVGP__DECAY_LOW   (-87)
+#define ODVGP__DECAY_TOP   1.3926184e-3
+#define ODVGP__DECAY(X, S) X(S, 8.36317893e-3) X(S, 4.16665561e-2) X(S, 1.66665763e-1) X(S, 0.5)
 #else
-#define ODVGP__V4            __m256d
-#define ODVGP__V8            __m512d
-#define ODVGP__MM(width, op) _mm##width##_##op##_pd
-#define ODVGP__LANES4        4
-#define ODVGP__LANES8        8
-#define ODVGP__ALL8          ((__mmask8)0xff) /* a full mask: gcc 12 warns of the form without one */
+#define ODVGP__DECAY_LOW (-708)
+#define ODVGP__DECAY_TOP 2.510038549551032e-08
+#define ODVGP__DECAY(X, S)                                                                                                     \
+    X(S, 2.7620088445409746e-07)                                                                                               \
+    X(S, 2.7557268459997064e-06)                                                                                               \
+    X(S, 2.4801521295954376e-05)                                                                                               \
+    X(S, 1.9841269863053618e-04)                                                                                               \
+    X(S, 1.3888888917213717e-03)                                                                                               \
+    X(S, 8.333333333330062e-03)                                                                                                \
+    X(S, 4.166666666662413e-02) X(S, 1.6666666666666669e-01) X(S, 5.000000000000001e-01)
 #endif
-
-/*  Square roots in place. By intrinsics: compilers leave a loop of sqrt() scalar, because it may set errno.              */
-static void odvgp__root_c(odvgp_real *x)
-{
-    for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = ODVGP__SQRT(x[j]);
-}
-#ifdef ODVGP__AVX2
-ODVGP__AVX2 static void odvgp__root_avx2(odvgp_real *x)
-{
-    for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES4)
-        ODVGP__MM(256, storeu)(x + j, ODVGP__MM(256, sqrt)(ODVGP__MM(256, loadu)(x + j)));
-}
-#endif
-#ifdef ODVGP__AVX512
-ODVGP__AVX512 static void odvgp__root_avx512(odvgp_real *x)
-{
-    for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES8)
-        ODVGP__MM(512, storeu)(x + j, ODVGP__MM(512, maskz_sqrt)(ODVGP__ALL8, ODVGP__MM(512, loadu)(x + j)));
-}
-#endif
-
-/*  A stationary kernel of r^2 = scale * d2: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no
-    derivative: 0. */
-ODVGP__INLINE void odvgp__radial_body(void (*root)(odvgp_real *), int type, odvgp_real v, odvgp_real scale,
-                                      const odvgp_real *ODVGP__RESTRICT d2, odvgp_real *ODVGP__RESTRICT k,
-                                      odvgp_real *ODVGP__RESTRICT dk)
-{
-    odvgp_real e[ODVGP__CHUNK], s[ODVGP__CHUNK];
-    odvgp_real factor = scale * (type == ODVGP__MATERN52 ? 5 : type == ODVGP__MATERN32 ? 3 : 1);
-    if (type == ODVGP__RBF)
-        for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = ODVGP__R(0.5) * factor * d2[j];
-    else
-        for (int j = 0; j < ODVGP__CHUNK; j++) s[j] = factor * d2[j];
-    if (type != ODVGP__RBF) root(s);
-    for (int j = 0; j < ODVGP__CHUNK; j++)
-        s[j] = s[j] > 1000 ? 1000 : s[j]; /* exp(-s) is 0 there; infinity times 0 would not be */
-    for (int j = 0; j < ODVGP__CHUNK; j++) e[j] = v * odvgp__exp1(-s[j]);
-    switch (type) {
-    case ODVGP__RBF:
-    case ODVGP__MATERN12:
-        for (int j = 0; j < ODVGP__CHUNK; j++) k[j] = e[j];
-        break;
-    case ODVGP__MATERN32:
-        for (int j = 0; j < ODVGP__CHUNK; j++) k[j] = (1 + s[j]) * e[j];
-        break;
-    default:
-        for (int j = 0; j < ODVGP__CHUNK; j++) k[j] = (1 + s[j] + s[j] * s[j] * ODVGP__R(1. / 3)) * e[j];
-    }
-    if (!dk) return;
-    switch (type) {
-    case ODVGP__RBF:
-        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] = ODVGP__R(-0.5) * e[j];
-        break;
-    case ODVGP__MATERN12:
-        for (int j = 0; j < ODVGP__CHUNK; j++) {
-            odvgp_real r = s[j] > 0 ? s[j] : 1;
-            dk[j] = s[j] > 0 ? ODVGP__R(-0.5) * e[j] / r : 0;
-        }
-        break;
-    case ODVGP__MATERN32:
-        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] = ODVGP__R(-1.5) * e[j];
-        break;
-    default:
-        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] = ODVGP__R(-5. / 6) * (1 + s[j]) * e[j];
-    }
-}
-
-/*  y += a x */
-ODVGP__INLINE void odvgp__axpy_body(ptrdiff_t n, odvgp_real a, const odvgp_real *ODVGP__RESTRICT x,
-                                    odvgp_real *ODVGP__RESTRICT y)
-{
-    for (; n >= 16; n -= 16, x += 16, y += 16)
-        for (int j = 0; j < 16; j++) y[j] += a * x[j];
-    for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j];
-}
-
-/*  x . y, in sixteen partial sums that are added up in a fixed order */
-ODVGP__INLINE odvgp_real odvgp__dot_body(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
-{
-    odvgp_real s[16], sum = 0;
-    for (int j = 0; j < 16; j++) s[j] = 0;
-    for (; n >= 16; n -= 16, x += 16, y += 16)
-        for (int j = 0; j < 16; j++) s[j] += x[j] * y[j];
-    for (ptrdiff_t j = 0; j < n; j++) s[j] += x[j] * y[j];
-    for (int j = 0; j < 8; j++) s[j] += s[j + 8];
-    for (int j = 0; j < 8; j++) sum += s[j];
-    return sum;
-}
-
-/*  out <- x + y, or x * y; out may be x or y. */
-ODVGP__INLINE void odvgp__combine_body(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)
-{
-    if (product)
-        for (int j = 0; j < ODVGP__CHUNK; j++) out[j] = x[j] * y[j];
-    else
-        for (int j = 0; j < ODVGP__CHUNK; j++) out[j] = x[j] + y[j];
-}
-
-/*  From dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint, stored in or added to h, and that times the
-    squared distance in dk. adjoint NULL: 1. */
-ODVGP__INLINE void odvgp__slope_body(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *ODVGP__RESTRICT d2,
-                                     int first, odvgp_real *ODVGP__RESTRICT dk, odvgp_real *ODVGP__RESTRICT h)
-{
-    if (adjoint)
-        for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= adjoint[j];
-    for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= scale;
-    if (first)
-        for (int j = 0; j < ODVGP__CHUNK; j++) h[j] = dk[j];
-    else
-        for (int j = 0; j < ODVGP__CHUNK; j++) h[j] += dk[j];
-    for (int j = 0; j < ODVGP__CHUNK; j++) dk[j] *= d2[j];
-}
-
-#define ODVGP__VCHUNK(TARGET, isa)                                                                                             \
-    TARGET static void odvgp__combine_##isa(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)            \
+#define ODVGP__WAYS(statement)                                                                                                 \
+    ODVGP__UNROLL                                                                                                              \
+    for (int q = 0; q < 4; q++) statement;
+#define ODVGP__HORNER(S, c) ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q], r[q], ODVGP__SET1_##S(ODVGP__R(c))))
+/*  Four vectors at a time, step by step: one alone would be a chain of some twenty operations of four cycles each, and few such
+    chains fit into a processor's window. */
+#define ODVGP__EXPDECAY(TARGET, S)                                                                                             \
+    TARGET ODVGP__INLINE void odvgp__decay_##S(const ODVGP__V_##S *x, ODVGP__V_##S *e)                                         \
     {                                                                                                                          \
-        odvgp__combine_body(product, x, y, out);                                                                               \
-    }                                                                                                                          \
-    TARGET static void odvgp__slope_##isa(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,        \
-                                          odvgp_real *dk, odvgp_real *h)                                                       \
-    {                                                                                                                          \
-        odvgp__slope_body(scale, adjoint, d2, first, dk, h);                                                                   \
+        const ODVGP__V_##S low = ODVGP__SET1_##S(ODVGP__R(ODVGP__DECAY_LOW)), round = ODVGP__SET1_##S(ODVGP__R(ODVGP__ROUND)); \
+        const ODVGP__V_##S log2e = ODVGP__SET1_##S(ODVGP__R(1.44269504088896340736));                                          \
+        const ODVGP__V_##S high = ODVGP__SET1_##S(ODVGP__R(ODVGP__LN2_HIGH)),                                                  \
+                           rest = ODVGP__SET1_##S(ODVGP__R(ODVGP__LN2_LOW));                                                   \
+        ODVGP__V_##S p[4], r[4], n[4];                                                                                         \
+        ODVGP__WAYS(n[q] = ODVGP__FMA_##S(x[q], log2e, round))                                                                 \
+        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, high, x[q]))                                                           \
+        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, rest, r[q]))                                                           \
+        ODVGP__WAYS(p[q] = ODVGP__SET1_##S(ODVGP__R(ODVGP__DECAY_TOP)))                                                        \
+        ODVGP__DECAY(ODVGP__HORNER, S)                                                                                         \
+        ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q] * r[q], r[q], r[q]) + ODVGP__SET1_##S(1))                                       \
+        ODVGP__WAYS(e[q] = odvgp__keep_##S(x[q], low, p[q] * odvgp__power_##S(n[q])))                                          \
     }
 
-ODVGP__VCHUNK(, c)
-#ifdef ODVGP__AVX2
-ODVGP__VCHUNK(ODVGP__AVX2, avx2)
-#endif
-#ifdef ODVGP__AVX512
-ODVGP__VCHUNK(ODVGP__AVX512, avx512)
-#endif
+/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
+    where points coincide, and on processors that add beside multiplying no slower. */
+#define ODVGP__SQDIST(TARGET, S)                                                                                               \
+    TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,                \
+                                         odvgp_real *r2)                                                                       \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        const ODVGP__V_##S far = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR));                                                        \
+        for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) {                                                                        \
+            ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                   \
+            const odvgp_real *z = zt + j;                                                                                      \
+            for (ptrdiff_t d = 0; d < nd; d++, z += ld) {                                                                      \
+                ODVGP__V_##S xd = ODVGP__SET1_##S(x[d]);                                                                       \
+                ODVGP__V_##S t0 = xd - ODVGP__LOAD_##S(z), t1 = xd - ODVGP__LOAD_##S(z + L);                                   \
+                ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), t3 = xd - ODVGP__LOAD_##S(z + 3 * L);                       \
+                s0 = ODVGP__FMA_##S(t0, t0, s0);                                                                               \
+                s1 = ODVGP__FMA_##S(t1, t1, s1);                                                                               \
+                s2 = ODVGP__FMA_##S(t2, t2, s2);                                                                               \
+                s3 = ODVGP__FMA_##S(t3, t3, s3);                                                                               \
+            }                                                                                                                  \
+            ODVGP__STORE_##S(r2 + j, ODVGP__MIN_##S(far, s0)); /* NaN stays NaN */                                             \
+            ODVGP__STORE_##S(r2 + j + L, ODVGP__MIN_##S(far, s1));                                                             \
+            ODVGP__STORE_##S(r2 + j + 2 * L, ODVGP__MIN_##S(far, s2));                                                         \
+            ODVGP__STORE_##S(r2 + j + 3 * L, ODVGP__MIN_##S(far, s3));                                                         \
+        }                                                                                                                      \
+    }
 
-#define ODVGP__VMATH(TARGET, isa)                                                                                              \
-    TARGET static void odvgp__sqdist_##isa(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,              \
-                                           odvgp_real *r2)                                                                     \
+/*  A stationary kernel of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no derivative:
+    0. The argument of exp ends at 1000, where it is 0; infinity times 0 would not be. */
+#define ODVGP__RADIAL(TARGET, S)                                                                                               \
+    TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,        \
+                                         odvgp_real *dk)                                                                       \
     {                                                                                                                          \
-        odvgp__sqdist_body(nd, x, zt, ld, r2);                                                                                 \
-    }                                                                                                                          \
-    TARGET static void odvgp__radial_##isa(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,      \
-                                           odvgp_real *dk)                                                                     \
+        const odvgp_real factor = scale * (type == ODVGP__MATERN52   ? 5                                                       \
+                                           : type == ODVGP__MATERN32 ? 3                                                       \
+                                           : type == ODVGP__RBF      ? ODVGP__R(0.5)                                           \
+                                                                     : 1);                                                          \
+        const ODVGP__V_##S most = ODVGP__SET1_##S(1000), zero = ODVGP__SET1_##S(0), one = ODVGP__SET1_##S(1);                  \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) {                                                                        \
+            ODVGP__V_##S s[4], e[4], t[4];                                                                                     \
+            ODVGP__WAYS(s[q] = ODVGP__SET1_##S(factor) * ODVGP__LOAD_##S(d2 + j + q * L))                                      \
+            if (type != ODVGP__RBF) ODVGP__WAYS(s[q] = ODVGP__SQRT_##S(s[q]))                                                  \
+            ODVGP__WAYS(s[q] = ODVGP__MIN_##S(most, s[q]))                                                                     \
+            ODVGP__WAYS(t[q] = zero - s[q])                                                                                    \
+            odvgp__decay_##S(t, e);                                                                                            \
+            ODVGP__WAYS(e[q] = ODVGP__SET1_##S(v) * e[q])                                                                      \
+            ODVGP__WAYS(t[q] = e[q])                                                                                           \
+            if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q])                                               \
+            if (type == ODVGP__MATERN52)                                                                                       \
+                ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), one + s[q]) * e[q])          \
+            ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q]))                                                                 \
+            if (!dk) continue;                                                                                                 \
+            ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) : ODVGP__R(-0.5)) * e[q])              \
+            if (type == ODVGP__MATERN12) ODVGP__WAYS(t[q] = odvgp__keep_##S(s[q], ODVGP__SET1_##S(ODVGP__TINY), t[q] / s[q]))  \
+            if (type == ODVGP__MATERN52) ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q])          \
+            ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q]))                                                                \
+        }                                                                                                                      \
+    }
+
+/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. combine: out <- x + y or x * y
+    for a chunk; out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1),
+    stored in h or added to it, and that times the squared distance in dk; for a chunk. */
+#define ODVGP__ARRAYS(TARGET, S)                                                                                               \
+    TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                          \
     {                                                                                                                          \
-        odvgp__radial_body(odvgp__root_##isa, type, v, scale, d2, k, dk);                                                      \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        const ODVGP__V_##S f = ODVGP__SET1_##S(a);                                                                             \
+        for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) {                                                               \
+            ODVGP__V_##S y0 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y));                                       \
+            ODVGP__V_##S y1 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L));                               \
+            ODVGP__STORE_##S(y, y0);                                                                                           \
+            ODVGP__STORE_##S(y + L, y1);                                                                                       \
+        }                                                                                                                      \
+        for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j];                                                                    \
     }                                                                                                                          \
-    TARGET static void odvgp__axpy_##isa(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                        \
+    TARGET static odvgp_real odvgp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)                             \
     {                                                                                                                          \
-        odvgp__axpy_body(n, a, x, y);                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                       \
+        odvgp_real part[L], sum = 0;                                                                                           \
+        for (; n >= 4 * L; n -= 4 * L, x += 4 * L, y += 4 * L) {                                                               \
+            s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0);                                                   \
+            s1 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L), s1);                                           \
+            s2 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 2 * L), ODVGP__LOAD_##S(y + 2 * L), s2);                                   \
+            s3 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 3 * L), ODVGP__LOAD_##S(y + 3 * L), s3);                                   \
+        }                                                                                                                      \
+        for (; n >= L; n -= L, x += L, y += L) s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0);                \
+        ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3));                                                                         \
+        for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j];                                                                  \
+        for (int j = 0; j < L; j++) sum += part[j];                                                                            \
+        return sum;                                                                                                            \
     }                                                                                                                          \
-    TARGET static odvgp_real odvgp__dot_##isa(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)                           \
+    TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)              \
     {                                                                                                                          \
-        return odvgp__dot_body(n, x, y);                                                                                       \
+        for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) {                                                             \
+            ODVGP__V_##S a = ODVGP__LOAD_##S(x + j), b = ODVGP__LOAD_##S(y + j);                                               \
+            if (product) a = a * b;                                                                                            \
+            else a = a + b;                                                                                                    \
+            ODVGP__STORE_##S(out + j, a);                                                                                      \
+        }                                                                                                                      \
     }                                                                                                                          \
-    TARGET static void odvgp__exp_##isa(odvgp_real *x)                                                                         \
+    TARGET static void odvgp__slope_##S(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,          \
+                                        odvgp_real *dk, odvgp_real *h)                                                         \
+    {                                                                                                                          \
+        for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) {                                                             \
+            ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum;                                            \
+            if (adjoint) g = g * ODVGP__LOAD_##S(adjoint + j);                                                                 \
+            sum = g;                                                                                                           \
+            if (!first) sum = g + ODVGP__LOAD_##S(h + j);                                                                      \
+            ODVGP__STORE_##S(h + j, sum);                                                                                      \
+            ODVGP__STORE_##S(dk + j, g * ODVGP__LOAD_##S(d2 + j));                                                             \
+        }                                                                                                                      \
+    }                                                                                                                          \
+    TARGET static void odvgp__exp_##S(odvgp_real *x)                                                                           \
     {                                                                                                                          \
         for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = odvgp__exp1(x[j]);                                                       \
     }
 
+#define ODVGP__VMATH(TARGET, S)                                                                                                \
+    ODVGP__EXPDECAY(TARGET, S) ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
+
 ODVGP__VMATH(, c)
+#ifdef ODVGP__SSE2
+ODVGP__VBITS(, sse2)
+ODVGP__VMATH(, sse2)
+#endif
+#ifdef ODVGP__NEON
+ODVGP__VBITS(, neon)
+ODVGP__VMATH(, neon)
+#endif
 #ifdef ODVGP__AVX2
+ODVGP__VBITS(ODVGP__AVX2, avx2)
 ODVGP__VMATH(ODVGP__AVX2, avx2)
 #endif
 #ifdef ODVGP__AVX512
+ODVGP__VBITS(ODVGP__AVX512, avx512)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
@@ -1841,13 +1877,13 @@ static const odvgp__isa odvgp__isas[] = {
     ODVGP__ISA(avx2, ODVGP_ISA_AVX2, avx2, 6, 2, 96, 256, 1536),
 #endif
 #ifdef ODVGP__SSE2
-    ODVGP__ISA(sse2, ODVGP_ISA_SSE2, c, 6, 2, 96, 256, 1536),
+    ODVGP__ISA(sse2, ODVGP_ISA_SSE2, sse2, 6, 2, 96, 256, 1536),
 #endif
 #ifdef ODVGP__NEON
 #ifdef __aarch64__
-    ODVGP__ISA(neon, ODVGP_ISA_NEON, c, 8, 3, 96, 256, 1536),
+    ODVGP__ISA(neon, ODVGP_ISA_NEON, neon, 8, 3, 96, 256, 1536),
 #else
-    ODVGP__ISA(neon, ODVGP_ISA_NEON, c, 6, 2, 96, 256, 1536),
+    ODVGP__ISA(neon, ODVGP_ISA_NEON, neon, 6, 2, 96, 256, 1536),
 #endif
 #endif
     ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
