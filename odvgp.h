@@ -47,12 +47,13 @@ CONTENTS                                                        (search for the 
     >>impl          the code, each section using only what stands above it
       >>config          reals, small helpers, messages, size arithmetic
       >>cpu             which instructions the machine has
+      >>simd            one vector type for each instruction set
       >>threads         cutting work into tasks; the optional POSIX pool
       >>arena           one block, measured and carved by the same function
       >>rng             counter-based random numbers and permutations
-      >>vmath           exp over arrays
-      >>ukr             micro-kernels: C[MR,NR] += A B in registers, plain C, AVX2, AVX-512
-      >>gemm            products: packing, blocking, triangles, weights
+      >>vmath           arithmetic over arrays: exponentials, distances, radial functions
+      >>ukr             micro-kernels: products, and products with solves, in registers; packing
+      >>gemm            products: blocking, triangles, weights
       >>trsm            triangular solves
       >>potrf           Cholesky from the first row down and from the last row up, triangular inverse, adjoint
       >>kernels         kernel expressions, kernel matrices and their adjoints
@@ -92,7 +93,7 @@ CONTENTS                                                        (search for the 
     ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create,
                                                  odvgp_predict_once)
     ODVGP_NO_STDIO                     -         no FILE: the two calls that take a path are left out
-    ODVGP_NO_SIMD                      -         plain C only
+    ODVGP_NO_SIMD                      -         plain C only, no SSE2, AVX2, AVX-512 or NEON (chosen at run time, but for NEON)
     ODVGP_NO_AVX2, ODVGP_NO_AVX512     -         leave one instruction set out
     ODVGP_USE_PTHREADS                 -         compile the ready-made thread pool (link with -pthread)
     ODVGP_USE_CBLAS                    -         send large products to a CBLAS; <cblas.h> is included, bits may depend on
@@ -117,6 +118,9 @@ CONTENTS                                                        (search for the 
   Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the
     value is raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It
     decays again after 100 clean steps.
+  Instruction sets. The best that the machine has is found when a model is made; config.isa and odvgp_blas_init can force
+    another. Results differ between them in the last bits. No compiler flags are needed. On 32-bit ARM, NEON serves float
+    only, and takes subnormal numbers for 0.
   Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
     A model is used by one thread at a time; a predictor is read-only, so any number share it, each with its own scratch.
   Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
@@ -666,14 +670,18 @@ typedef struct odvgp_blas {
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
 ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block,
                                        size_t bytes);
-ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "avx2", "avx512" */
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "avx2", "avx512", "neon" */
 
+/*  In what follows matrices are row-major, ld counts elements from row to row, operands may overlap only where it is said, and
+    pointers need no alignment beyond that of a real. NaN and infinity go through to the results that depend on them. Vectors
+    are matrices of one column (ld 1) or one row. Threads are used where the work is worth them. */
 /*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0
-    ignores C. */
+    ignores C. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
                           odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k] or NULL; ta = 1 takes A^T. C [n,n]. */
+/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k], of any sign, or NULL; ta = 1 takes A^T. C [n,n], may not
+    alias A or w. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
                           ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or of which no more is wanted.
@@ -685,11 +693,12 @@ ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, 
     or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
                           ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; B [m,n]. */
+/*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; its upper triangle is not read. B [m,n], may
+    not alias L. m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
                           ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not touched. E_NOT_PD with the pivot in row
-    and value. */
+/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not used or changed. n^3/3 flops. E_NOT_PD where a
+    pivot is not positive and finite (nor its inverse finite), with its row and value in info; A is partly factored then. */
 ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
 /*  The same from the last row up: lower triangle of P <- R with P = R^T R. Then R^-1 is the lower factor of P^-1. */
 ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
