@@ -26,7 +26,7 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-all asan ubsan valgrind tidy standards symbols bench examples cover size clean help
+.PHONY: all demo test test-all asan ubsan valgrind tidy standards symbols bench bench-float examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -38,8 +38,11 @@ $(B)/odvgp: examples/odvgp.c
 	$(call compile,$(THREADS))
 $(B)/demo: examples/demo.c
 	$(call compile,$(THREADS))
+$(B)/bench $(B)/f32/bench: LIBS += -ldl # other libraries to compare with are loaded while it runs
 $(B)/bench: bench/bench.c
 	$(call compile,$(THREADS))
+$(B)/f32/bench: bench/bench.c
+	$(call compile,$(THREADS) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
 demo: $(B)/demo ## learn a real data set in four ways, about a minute, with pictures in build/
 	@$(B)/demo --out $(B)
@@ -102,8 +105,11 @@ tidy: ## clang-tidy and cppcheck
 
 # ---- measuring ----
 
-bench: $(B)/bench ## time per training step, and of the linear algebra
+bench: $(B)/bench ## linear algebra beside OpenBLAS and BLIS, flops, time by operation, training steps; some minutes
 	@$(B)/bench
+
+bench-float: $(B)/f32/bench ## the same in float
+	@$(B)/f32/bench
 
 $(B)/cover/test_%: tests/test_%.c
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)

@@ -4713,6 +4713,10 @@ static void odvgp__tape_mark(odvgp__tape *t)
     }
 }
 
+#ifndef ODVGP__PROBE /* for bench/: called before an operation with its node, after it with -1; nothing by default */
+#define ODVGP__PROBE(node, reverse) ((void)0)
+#endif
+
 static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
@@ -4725,7 +4729,9 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
         for (int k = 0; k < ODVGP__MAX_IN; k++)
             if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
         if (segment == ODVGP__HEAD && nd->stamp > youngest) continue;
+        ODVGP__PROBE(i, 0);
         odvgp_status s = odvgp__ops[nd->op].forward(t, nd);
+        ODVGP__PROBE(-1, 0);
         if (s) {
             nd->stamp = 0;
             return s;
@@ -4756,7 +4762,10 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 {
     for (int i = t->n; i-- > 0;) {
         odvgp__node *nd = &t->node[i];
-        if (nd->segment == segment && nd->needs_grad) odvgp__ops[nd->op].reverse(t, nd);
+        if (nd->segment != segment || !nd->needs_grad) continue;
+        ODVGP__PROBE(i, 1);
+        odvgp__ops[nd->op].reverse(t, nd);
+        ODVGP__PROBE(-1, 1);
     }
 }
 

@@ -1,0 +1,161 @@
+/*  common.h - what all parts of the benchmark share: clock, memory, random numbers, threads, options. Part of bench.c. */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/*  What one call of now() adds to a time: taken off where single short calls are timed. */
+static double clock_cost(void)
+{
+    double least = 1;
+    for (int i = 0; i < 2000; i++) {
+        double from = now(), cost = now() - from;
+        if (cost < least) least = cost;
+    }
+    return least;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {0, ms * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/*  Zeroed, and aligned to a cache line for all alike. */
+static void *reserve(size_t bytes)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, bytes ? bytes : 1)) {
+        fprintf(stderr, "bench: not enough memory\n");
+        exit(2);
+    }
+    memset(p, 0, bytes);
+    return p;
+}
+
+static odvgp_real *reserve_reals(ptrdiff_t n) { return (odvgp_real *)reserve((size_t)n * sizeof(odvgp_real)); }
+
+static void check(odvgp_status status, const char *what, const odvgp_info *info)
+{
+    if (!status) return;
+    fprintf(stderr, "bench: %s: %s\n", what, info ? info->text : odvgp_status_text(status));
+    exit(2);
+}
+
+static double uniform(void)
+{
+    static uint64_t state = 1;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*  Threads, 1 or more; {0} for one. */
+typedef struct crew {
+    odvgp_pool *pool;
+    void *block;
+    odvgp_threads hook;
+} crew;
+
+static crew crew_start(int count)
+{
+    crew c;
+    memset(&c, 0, sizeof c);
+    if (count < 2) return c;
+    size_t bytes = odvgp_pool_size(count);
+    c.block = reserve(bytes);
+    check(odvgp_pool_start(&c.pool, count, c.block, bytes, &c.hook), "threads", NULL);
+    return c;
+}
+
+static void crew_stop(crew *c)
+{
+    if (c->pool) odvgp_pool_stop(c->pool);
+    free(c->block);
+}
+
+enum { MOST_REPEATS = 99, MOST_SIZES = 16 };
+
+/*  What the command line says. */
+static struct {
+    odvgp_isa isa;
+    int repeats, large;
+    int first_threads, last_threads;
+    const char *routine; /* NULL: all */
+    ptrdiff_t size[MOST_SIZES];
+    int sizes;
+} option = {ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL, {32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
+
+/* ---- models to step ---- */
+
+typedef struct member {
+    const char *name;
+    int orth, natgrad;
+} member;
+
+static const member members[] = {{"COUPLED", 0, 0}, {"COUPLEDNAT", 0, 1}, {"ORTH", 1, 0}, {"ORTHNAT", 1, 1}};
+enum { MEMBERS = 4, GAMMA_BATCH = 64 };
+
+/*  The two sizes that are measured throughout. */
+typedef struct setting {
+    ptrdiff_t M, Mg, B, D;
+} setting;
+
+static const setting settings[] = {{300, 700, 1024, 8}, {1500, 3500, 1024, 3}};
+enum { SETTINGS = 2 };
+
+/*  20 B standardised rows of a smooth function. */
+typedef struct dataset {
+    ptrdiff_t N;
+    odvgp_real *X, *y;
+} dataset;
+
+static dataset dataset_make(const setting *s)
+{
+    dataset r;
+    r.N = 20 * s->B;
+    r.X = reserve_reals(r.N * s->D);
+    r.y = reserve_reals(r.N);
+    for (ptrdiff_t i = 0; i < r.N; i++) {
+        for (ptrdiff_t d = 0; d < s->D; d++) r.X[i * s->D + d] = (odvgp_real)(3.4 * uniform() - 1.7);
+        double first = (double)r.X[i * s->D], last = (double)r.X[i * s->D + s->D - 1];
+        r.y[i] = (odvgp_real)(sin(2 * first) + 0.5 * cos(3 * last) + 0.4 * (uniform() - 0.5));
+    }
+    return r;
+}
+
+static void dataset_free(dataset *r)
+{
+    free(r->X);
+    free(r->y);
+}
+
+/*  A model with the paper's settings, Matern 5/2 plus RBF and 64 gamma columns, one step old: the first touches the memory, and
+    does what is done once in a hundred steps. */
+static odvgp_model *model_make(const member *who, const setting *s, const dataset *r, const odvgp_threads *threads)
+{
+    char kernel[100];
+    odvgp_model *model;
+    odvgp_info info;
+    odvgp_config cfg = odvgp_config_defaults(r->N, s->D, 1, s->M, who->orth ? s->Mg : 0);
+    double width = sqrt((double)s->D);
+    snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)", 0.1 * width, width);
+    cfg.kernel = kernel;
+    cfg.noise_variance = (odvgp_real)0.1;
+    cfg.batch = s->B;
+    cfg.gamma_batch = GAMMA_BATCH;
+    cfg.natgrad = who->natgrad;
+    cfg.threads = *threads;
+    cfg.isa = option.isa;
+    check(odvgp_model_create(&model, &cfg, r->X, r->y, NULL, &info), who->name, &info);
+    check(odvgp_step(model, r->X, r->y, NULL, &info), who->name, &info);
+    return model;
+}

@@ -1,0 +1,105 @@
+/*  peak.h - the most multiply-adds a second that the machine was seen to do, for each instruction set. Part of bench.c.
+
+    Twelve independent chains hide the latency of the units; they start from different numbers, or the compiler would keep only
+    one. Without FMA a multiplication and an addition count as two flops, too. Plain C is what the compiler makes of it. */
+
+#define PEAK_CHAINS(X, S) X(S, 0) X(S, 1) X(S, 2) X(S, 3) X(S, 4) X(S, 5) X(S, 6) X(S, 7) X(S, 8) X(S, 9) X(S, 10) X(S, 11)
+#define PEAK_START(S, i)  ODVGP__V_##S c##i = ODVGP__SET1_##S(ODVGP__R(1 + 0.01 * i));
+#define PEAK_STEP(S, i)   c##i = ODVGP__FMA_##S(c##i, a, b);
+#define PEAK_SUM(S, i)    sum = sum + c##i;
+#define PEAK(TARGET, S)                                                                                                        \
+    TARGET static double peak_##S(long n)                                                                                      \
+    {                                                                                                                          \
+        ODVGP__V_##S a = ODVGP__SET1_##S(ODVGP__R(0.999999)), b = ODVGP__SET1_##S(ODVGP__R(1e-6)), sum = b;                    \
+        odvgp_real out[ODVGP__LANES_##S];                                                                                      \
+        PEAK_CHAINS(PEAK_START, S)                                                                                             \
+        for (; n > 0; n--) {                                                                                                   \
+            PEAK_CHAINS(PEAK_STEP, S)                                                                                          \
+        }                                                                                                                      \
+        PEAK_CHAINS(PEAK_SUM, S)                                                                                               \
+        ODVGP__STORE_##S(out, sum);                                                                                            \
+        return (double)out[0];                                                                                                 \
+    }
+
+PEAK(, c)
+#ifdef ODVGP__SSE2
+PEAK(, sse2)
+#endif
+#ifdef ODVGP__NEON
+PEAK(, neon)
+#endif
+#ifdef ODVGP__AVX2
+PEAK(ODVGP__AVX2, avx2)
+#endif
+#ifdef ODVGP__AVX512
+PEAK(ODVGP__AVX512, avx512)
+#endif
+
+typedef struct peak_row {
+    odvgp_isa id;
+    const char *name;
+    double (*run)(long n);
+    int lanes;
+} peak_row;
+
+static const peak_row peaks[] = {
+#ifdef ODVGP__AVX512
+    {ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, ODVGP__LANES_avx512},
+#endif
+#ifdef ODVGP__AVX2
+    {ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, ODVGP__LANES_avx2},
+#endif
+#ifdef ODVGP__SSE2
+    {ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, ODVGP__LANES_sse2},
+#endif
+#ifdef ODVGP__NEON
+    {ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, ODVGP__LANES_neon},
+#endif
+    {ODVGP_ISA_C, "c: plain C", peak_c, 1},
+};
+enum { PEAKS = (int)(sizeof peaks / sizeof *peaks), PEAK_TURNS = 2000000 };
+
+static void peak_task(void *arg, int i)
+{
+    static volatile double sink;
+    double x = ((const peak_row *)arg)->run(PEAK_TURNS);
+    if (i == 0) sink = x;
+    (void)sink;
+}
+
+/*  GFLOP/s of all threads together, at work at the same time; the best of some tries. More tries where it stays below `enough`:
+    another program may be holding a core for a while. */
+static double peak_measure(const peak_row *row, int threads, double enough)
+{
+    double best = 0;
+    crew c = crew_start(threads);
+    peak_row copy = *row;
+    for (int r = 0; r < 20 || (r < 100 && best < enough); r++) {
+        double from = now();
+        odvgp__run(&c.hook, threads, peak_task, &copy);
+        best = fmax(best, 1e-9 * 24.0 * PEAK_TURNS * row->lanes * threads / (now() - from));
+    }
+    crew_stop(&c);
+    return best;
+}
+
+static double peak_of[PEAKS][2]; /* [.][threads - 1], measured once */
+
+static double peak_for(odvgp_isa id, int threads)
+{
+    for (int i = 0; i < PEAKS; i++)
+        if (peaks[i].id == id) return peak_of[i][threads - 1];
+    return 0;
+}
+
+static void bench_peak(void)
+{
+    printf("\nMeasured peak, GFLOP/s\n    %-34s %9s %9s\n", "", "1 thread", "2 threads");
+    for (int i = 0; i < PEAKS; i++) {
+        if (!odvgp__cpu_has(peaks[i].id)) continue;
+        peak_of[i][0] = peak_measure(&peaks[i], 1, 0);
+        peak_of[i][1] = peak_measure(&peaks[i], 2, 1.9 * peak_of[i][0]);
+        printf("    %-34s %9.1f %9.1f\n", peaks[i].name, peak_of[i][0], peak_of[i][1]);
+    }
+    fflush(stdout);
+}
