@@ -3071,10 +3071,10 @@ typedef struct odvgp__kchunk { /* 12 KiB on the stack of a prediction, with 8 le
 
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
-    /* by leaves: dk/dr^2, then dK/d(lengthscale) but for a factor; dK/d(leaf), then dK/d(variance) but for a factor; by groups:
-       dK/d(squared distance) */
+    odvgp_real *h[ODVGP_MAX_LEAVES]; /* by groups: dK/d(squared distance) */
+    /* by leaves: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
+       factor */
     odvgp_real dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
-    odvgp_real h[ODVGP_MAX_LEAVES][ODVGP__CHUNK];
 } odvgp__kchunk_back;
 
 /*  Squared distance times this is r^2 (distances of ARD groups are scaled already). */
@@ -3085,10 +3085,10 @@ static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *h
     return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale; /* so that it times distance 0 is 0 */
 }
 
-/*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's are the kernel's.
-    back, or NULL: receives the leaves' derivatives. */
-static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j,
-                                              odvgp__kchunk_back *back)
+/*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's, which are the kernel's, in
+    `to`. back, or NULL: receives the leaves' derivatives. */
+static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to,
+                                 odvgp__kchunk_back *back)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
@@ -3098,7 +3098,7 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
     }
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        odvgp_real *v = c->value[t];
+        odvgp_real *v = t + 1 == k->nnode ? to : c->value[t];
         if (node[0] == ODVGP__NODE_LEAF) {
             const odvgp__leaf *leaf = &k->leaf[node[1]];
             isa->radial((int)leaf->type, job->hyp[leaf->var], odvgp__leaf_scale(leaf, job->hyp), c->d2[leaf->group], v,
@@ -3107,7 +3107,6 @@ static const odvgp_real *odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kch
         }
         isa->combine(node[0] == ODVGP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
     }
-    return c->value[k->nnode - 1];
 }
 
 /*  Derivatives of the entries of a chunk with respect to squared distances and hyperparameters. Without products each leaf
@@ -3133,22 +3132,24 @@ static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
         uint32_t l = k->node[t][1], g = k->leaf[l].group;
         isa->slope(odvgp__leaf_scale(&k->leaf[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
                    k->group_leaf[g] == l, c->dk[l], c->h[g]);
-        if (!job->plain) isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]);
+        if (!job->plain)
+            isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no leaf */
     }
 }
 
-/*  Their sums over the chunk with the weights w [cols], added to slopes[h * stride]. */
+/*  Their sums over the chunk with the weights w [cols], added to slopes[h * stride]; the factors come at the end. last: the
+    values of the last node. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols, const odvgp_real *w,
-                              odvgp_real *slopes, ptrdiff_t stride)
+                              const odvgp_real *last, odvgp_real *slopes, ptrdiff_t stride)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
     for (uint32_t t = 0; t < k->nnode; t++) {
         if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
         const odvgp__leaf *leaf = &k->leaf[k->node[t][1]];
-        const odvgp_real *value = job->plain ? c->forward.value[t] : c->adjoint[t];
-        slopes[leaf->var * stride] += isa->dot(cols, w, value) / job->hyp[leaf->var];
-        if (!leaf->ard) slopes[leaf->ls * stride] += isa->dot(cols, w, c->dk[k->node[t][1]]) * -2 / job->hyp[leaf->ls];
+        const odvgp_real *value = !job->plain ? c->adjoint[t] : t + 1 == k->nnode ? last : c->forward.value[t];
+        slopes[leaf->var * stride] += isa->dot(cols, w, value);
+        if (!leaf->ard) slopes[leaf->ls * stride] += isa->dot(cols, w, c->dk[k->node[t][1]]);
     }
 }
 
@@ -3161,23 +3162,23 @@ static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptr
     for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->slopes[q * job->lds + r] = 0;
     for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
+        for (uint32_t g = 0; g < k->ngroup; g++) c->h[g] = job->H[g] + at;
         if (cols <= 0) { /* above the diagonal */
-            for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
+            for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(c->h[g], ODVGP__CHUNK);
             continue;
         }
-        const odvgp_real *v = odvgp__chunk_forward(job, &c->forward, r, j, c);
+        odvgp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
         odvgp__chunk_slopes(job, c);
         if (job->dK) {
             odvgp_real w[ODVGP__CHUNK] = {0};
             odvgp__copy(w, job->dK + i * job->lddk + j, cols);
-            odvgp__chunk_sums(job, c, ODVGP__CHUNK, w, job->slopes + r, job->lds);
-            for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, c->h[g], w, job->H[g] + at);
+            odvgp__chunk_sums(job, c, ODVGP__CHUNK, w, job->V0 + at, job->slopes + r, job->lds);
+            for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, c->h[g], w, c->h[g]);
             continue;
         }
-        odvgp__copy(job->V0 + at, v, ODVGP__CHUNK);
-        for (uint32_t g = 0; g < k->ngroup; g++) odvgp__copy(job->H[g] + at, c->h[g], ODVGP__CHUNK);
         for (ptrdiff_t p = 0; p < job->P; p++)
-            odvgp__chunk_sums(job, c, cols, job->a + p * job->lda + j, job->slopes + p * nhyp * job->lds + r, job->lds);
+            odvgp__chunk_sums(job, c, cols, job->a + p * job->lda + j, job->V0 + at, job->slopes + p * nhyp * job->lds + r,
+                              job->lds);
     }
 }
 
@@ -3188,8 +3189,10 @@ static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_
     const odvgp__isa *isa = odvgp__row(job->blas);
     ptrdiff_t end = job->lower ? i + 1 : job->m;
     for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
-        const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j : odvgp__chunk_forward(job, c, i, j, NULL);
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
+        odvgp_real *own = c->value[job->k->nnode - 1];
+        const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j : own;
+        if (!job->kept) odvgp__chunk_forward(job, c, i, j, own, NULL);
         if (job->K) odvgp__copy(job->K + i * job->ldk + j, v, cols);
         else
             for (ptrdiff_t p = 0; p < job->P; p++) {
@@ -3271,18 +3274,20 @@ static void odvgp__kernel_weights_task(void *arg, int t)
         }
 }
 
-/*  dhyp from the slopes of the rows in hand. */
+/*  dhyp from the slopes of the rows in hand: dk/dv = k / v, and dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_slopes(const odvgp__kjob *job)
 {
-    ptrdiff_t nhyp = (ptrdiff_t)job->k->nhyp;
+    const odvgp__kernel *k = job->k;
     for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++)
-        for (ptrdiff_t h = 0; h < nhyp; h++) {
-            const odvgp_real *slopes = job->slopes + (p * nhyp + h) * job->lds;
-            odvgp_real sum = 0;
-            for (ptrdiff_t r = 0; r < job->rows; r++)
-                sum += job->dK ? slopes[r] : slopes[r] * job->dout[p * job->ldo + job->first + r];
-            job->dhyp[h] += sum;
-        }
+        for (uint32_t l = 0; l < k->nleaf; l++)
+            for (int which = k->leaf[l].ard != 0; which < 2; which++) { /* 0 the lengthscale, 1 the variance */
+                uint32_t h = which ? k->leaf[l].var : k->leaf[l].ls;
+                const odvgp_real *slopes = job->slopes + (p * (ptrdiff_t)k->nhyp + (ptrdiff_t)h) * job->lds;
+                odvgp_real sum = 0;
+                for (ptrdiff_t r = 0; r < job->rows; r++)
+                    sum += job->dK ? slopes[r] : slopes[r] * job->dout[p * job->ldo + job->first + r];
+                job->dhyp[h] += sum * (which ? 1 : -2) / job->hyp[h];
+            }
 }
 
 /*  V += H^T [u, u^2, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
