@@ -26,7 +26,7 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-all asan ubsan valgrind tidy standards symbols bench bench-float examples cover size clean help
+.PHONY: all demo test test-isa cross test-all asan ubsan valgrind tidy standards symbols bench bench-float examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -76,6 +76,9 @@ commands = $(foreach p,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%),"$(p)$(if $
 
 test: $(call programs,$(B)) ## all tests, under a minute; needs only a C compiler
 	@sh tests/run.sh $(call commands,$(B))
+
+test-isa: $(call programs,$(B)) ## the tests with every instruction set forced
+	@sh tests/isa.sh $(B)/test_linalg $(call commands,$(B))
 
 asan: $(call programs,$(B)/asan) ## the tests under the address sanitizer
 	@sh tests/run.sh $(call commands,$(B)/asan)

@@ -13,6 +13,7 @@
     What happens to data: text columns become one input per level (or one ordered input, --ordinal), columns are standardised by
     the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows. */
 #define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64 /* where pointers have 32 bits: stat() of files whose size or number is above that */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "plot.h"
@@ -223,7 +224,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, KEPT = 8 };
     X(SEED, "seed", "N", "0", TRAIN | KEPT, "of everything random")                                                             \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "go on with this model, on the same data")                                        \
     X(THREADS, "threads", "N", "0", TRAIN | PREDICT, "0: as many as the machine has cores")                                     \
-    X(ISA, "isa", "auto|c|avx2|avx512", "auto", TRAIN, "instructions")                                                          \
+    X(ISA, "isa", "NAME", "auto", TRAIN, "instructions: auto, or c, sse2, neon, avx2, avx512; else what ODVGP_ISA names")       \
     X(TRACE, "trace", "FILE", NULL, TRAIN, "CSV file that gets a row per evaluation")                                           \
     X(PLOT, "plot", "FILE", NULL, TRAIN, "SVG picture of the training curves")                                                  \
     X(JSON, "json", NULL, NULL, TRAIN | PREDICT | INFO, "print one JSON object")                                                \
@@ -1672,10 +1673,34 @@ static void freeze_slots(odvgp_model *model, const char *names)
     free(list);
 }
 
-static odvgp_isa isa_of(const options *o) { return (odvgp_isa)option_choice(o, OPT_ISA, "auto|c|avx2|avx512"); }
+/*  The names are the library's own, of the instruction sets that this machine and this build have. The option goes before the
+    environment, which is for those who cannot change the command: tests, and comparisons of whole scripts. */
+static odvgp_isa isa_of(const options *o)
+{
+    const char *environment = getenv("ODVGP_ISA"), *name = o->value[OPT_ISA];
+    int from_option = o->given[OPT_ISA] || !environment || !*environment;
+    if (!from_option) name = environment;
+    if (strcmp(name, "auto") == 0) return ODVGP_ISA_AUTO;
+    odvgp_isa found = ODVGP_ISA_AUTO;
+    size_t size = odvgp_blas_size(NULL);
+    void *block = take(size, 1);
+    bytes there = {NULL, 0, 0};
+    for (int i = ODVGP_ISA_AUTO + 1; i < 16; i++) { /* there are fewer; the library knows which of them are numbers of none */
+        odvgp_blas blas;
+        if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size) != ODVGP_OK) continue;
+        if (strcmp(name, odvgp_blas_isa(&blas)) == 0) found = (odvgp_isa)i;
+        bytes_print(&there, ", %s", odvgp_blas_isa(&blas));
+    }
+    if (found == ODVGP_ISA_AUTO)
+        die(BAD_INPUT, "%s%s: no such instruction set; this machine and this build have auto%s",
+            from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
+    free(there.at);
+    free(block);
+    return found;
+}
 
 /*  A new model, started from the data. */
-static odvgp_model *model_make(options *o, const dataset *d, const workers *w, void **block, bytes *notes)
+static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa, void **block, bytes *notes)
 {
     size_t size;
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
@@ -1683,7 +1708,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, v
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
     c.threads = w->threads;
-    c.isa = isa_of(o);
+    c.isa = isa;
     odvgp_status s = odvgp_model_size(&c, &size, &info);
     if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? "options" : "model");
     *block = take(size, 1);
@@ -2195,6 +2220,7 @@ static int run_train(options *o)
     bytes user = {NULL, 0, 0}, path = {NULL, 0, 0}, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
     option_needed(o, OPT_DATA);
+    odvgp_isa isa = isa_of(o);
     training_options(&t, o);
     merge_whiten(o);
     memset(&before, 0, sizeof before);
@@ -2208,7 +2234,7 @@ static int run_train(options *o)
     else bytes_print(&path, "%s.odvgp", d.s.dataset);
     check_outputs(o, path.at);
     workers_start(&w, o);
-    model = resume ? model_load(&before, &w, isa_of(o), &block) : model_make(o, &d, &w, &block, &notes);
+    model = resume ? model_load(&before, &w, isa, &block) : model_make(o, &d, &w, isa, &block, &notes);
     if (resume) bytes_add(&user, before.user, before.user_size); /* unchanged, as if there had been no pause */
     else {
         d.s.settings = settings_make(o);

@@ -4,7 +4,9 @@
         TEST(two_and_two) { CHECK(2 + 2 == 4); CHECK_NEAR(2.0 + 2.0, 4.0, 1e-15); }
         int main(int argc, char **argv) { test_begin(argc, argv); RUN(two_and_two); return test_end(); }
 
-    Arguments, if any, name the tests to run (parts of names do). Include odvgp.h with its implementation first. */
+    Arguments, if any, name the tests to run (parts of names do). Include odvgp.h with its implementation first.
+    ODVGP_ISA=c (or sse2, neon, avx2, avx512) in the environment runs all of it on this instruction set alone, where a config or an
+    odvgp_blas says which; without it tests that compare instruction sets take all there are, the others what the library chooses. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -91,10 +93,44 @@ TEST_UNUSED static int test_status(odvgp_status got, odvgp_status want, const ch
     return test_check(got == want, file, line, "%s gives \"%s\", not \"%s\"", text, odvgp_status_text(got), odvgp_status_text(want));
 }
 
+/*  The instruction sets of this machine and this build by the library's own names, so that a new one needs no change here; only the one that
+    ODVGP_ISA names, if it names one. Ready after test_begin. */
+enum { TEST_ISAS = 15 }; /* more than odvgp_isa has, and ever will */
+TEST_UNUSED static struct {
+    int count, forced;
+    odvgp_isa isa[TEST_ISAS];
+    const char *name[TEST_ISAS];
+} test_isas;
+
+/*  What a config or odvgp_blas_init is given by a test that does not care which. */
+TEST_UNUSED static odvgp_isa test_isa(void) { return test_isas.forced ? test_isas.isa[0] : ODVGP_ISA_AUTO; }
+
+TEST_UNUSED static void test_find_isas(void) {
+    const char *wanted = getenv("ODVGP_ISA");
+    size_t bytes = odvgp_blas_size(NULL);
+    void *block = malloc(bytes);
+    odvgp_blas blas;
+    char there[200] = "";
+    int i;
+    for (i = ODVGP_ISA_AUTO + 1; block && i <= TEST_ISAS; i++) {
+        if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, bytes) != ODVGP_OK) continue;
+        if (strlen(there) < 180) strcat(strcat(there, " "), odvgp_blas_isa(&blas));
+        if (wanted && *wanted && strcmp(wanted, odvgp_blas_isa(&blas))) continue;
+        test_isas.isa[test_isas.count] = (odvgp_isa)i;
+        test_isas.name[test_isas.count++] = odvgp_blas_isa(&blas);
+    }
+    free(block);
+    test_isas.forced = wanted && *wanted;
+    if (test_isas.count) return;
+    fprintf(stderr, "ODVGP_ISA=%s: no such instruction set; this machine and this build have%s\n", wanted ? wanted : "", there);
+    exit(2);
+}
+
 TEST_UNUSED static void test_begin(int argc, char **argv) {
     test_state.argc = argc;
     test_state.argv = argv;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    test_find_isas();
 }
 
 /*  Words that follow the name on the line of the test. */

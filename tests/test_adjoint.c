@@ -56,7 +56,7 @@ static void start(const char *kernel, ptrdiff_t D) {
     memset(&b, 0, sizeof b);
     use_step(1e-3, 0.03, 2e-10, 5e-4);
     b.blas_block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_blas_init(&b.t.blas, &no_threads, ODVGP_ISA_AUTO, b.blas_block, bytes), ODVGP_OK);
+    CHECK_STATUS(odvgp_blas_init(&b.t.blas, &no_threads, test_isa(), b.blas_block, bytes), ODVGP_OK);
     if (kernel) CHECK_STATUS(odvgp__kernel_parse(&b.kernel, kernel, D, value, NULL), ODVGP_OK);
     b.t.kernel = &b.kernel;
     b.t.likelihood = &odvgp__likelihoods[ODVGP_GAUSSIAN];
@@ -276,17 +276,16 @@ static const char *const expressions[] = {
 /*  Values against the definitions in long double, out to where a kernel is 1e-30: the rounding of r alone costs r eps relative. */
 TEST(kernel_values) {
     size_t e;
-    int isa;
-    static const odvgp_isa isas[] = {ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512};
+    int isa, turn;
     test_seed = 100;
     for (e = 0; e < EXPRESSIONS; e++)
-        for (isa = 0; isa < 3; isa++) {
+        for (turn = 0; turn < 3; turn++) {
             const ptrdiff_t n = 9, m = 75;
-            ptrdiff_t i, j, l, bad = 0;
-            double value[2 * ODVGP_MAX_LEAVES], worst = 0;
+            ptrdiff_t i, j, l;
+            double value[2 * ODVGP_MAX_LEAVES];
             odvgp__kernel k;
             ref_kernel ref;
-            odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m), spread = (odvgp_real)(isa == 1 ? 1e-3 : isa == 2 ? 8 : 1);
+            odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m), spread = (odvgp_real)(turn == 1 ? 1e-3 : turn == 2 ? 8 : 1);
             wide *Xw, *Zw, *Kw;
             odvgp_blas blas;
             size_t bytes = odvgp_blas_size(NULL), scratch_bytes;
@@ -316,7 +315,10 @@ TEST(kernel_values) {
             for (i = 0; i < 3; i++) Z[i] = X[i];
             Xw = ref_copy(X, n * 3), Zw = ref_copy(Z, m * 3);
             Kw = ref_K(&ref, 3, Xw, n, Zw, m);
-            if (odvgp_blas_init(&blas, NULL, isas[isa], block, bytes) == ODVGP_OK) {
+            for (isa = 0; isa < test_isas.count; isa++) {
+                ptrdiff_t bad = 0;
+                double worst = 0;
+                CHECK_STATUS(odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes), ODVGP_OK);
                 odvgp__arena_init(&a, NULL, 0);
                 job = odvgp__kernel_job(&blas, &k, hyp, X, n, Z, m);
                 odvgp__kernel_scratch(&a, &k, n, m, 0, 0, &job);
@@ -332,7 +334,7 @@ TEST(kernel_values) {
                     if (!(off <= depth * EPS)) bad++;
                     if (off > worst) worst = off;
                 }
-                CHECK_SAY(bad == 0, "%s, set %d: %ld values off, by up to %.3g eps", expressions[e], isa, (long)bad, worst / EPS);
+                CHECK_SAY(bad == 0, "%s, %s: %ld values off, by up to %.3g eps", expressions[e], test_isas.name[isa], (long)bad, worst / EPS);
                 free(scratch);
             }
             free(block), free(K), free(Xw), free(Zw), free(Kw);
@@ -480,7 +482,6 @@ static parts new_parts(ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, ptrdiff_t D, ptrdi
 }
 TEST(large_kernel_matrices) {
     static const struct { ptrdiff_t n, m; int lower; } sizes[] = {{130, 65, 0}, {300, 129, 0}, {64, 64, 0}, {257, 200, 0}, {1, 200, 0}, {200, 1, 0}, {70, 70, 1}, {150, 150, 1}, {300, 300, 1}};
-    static const odvgp_isa isas[] = {ODVGP_ISA_C, ODVGP_ISA_AVX2, ODVGP_ISA_AVX512};
     static const int cuts[] = {1, 2, 3, 7};
     const ptrdiff_t D = 3, P = 2;
     double value[2 * ODVGP_MAX_LEAVES];
@@ -521,7 +522,7 @@ TEST(large_kernel_matrices) {
                     for (j = i + 1; j < m; j++) to.K[i * m + j] = 0;
                 free(block);
             }
-            for (isa = 0; isa < 3; isa++)
+            for (isa = 0; isa < test_isas.count; isa++)
                 for (t = 0; t < 4; t++) {
                     odvgp_threads hook = {run_mixed, NULL, 0};
                     size_t bytes;
@@ -531,7 +532,7 @@ TEST(large_kernel_matrices) {
                     hook.count = cuts[t];
                     bytes = odvgp_blas_size(&hook);
                     block = test_alloc(bytes);
-                    there = odvgp_blas_init(&blas, &hook, isas[isa], block, bytes) == ODVGP_OK;
+                    there = odvgp_blas_init(&blas, &hook, test_isas.isa[isa], block, bytes) == ODVGP_OK;
                     if (there) {
                         to = new_parts(n, m, P, D, nhyp, t ? large : first, &reals);
                         kernel_block(&blas, &k, hyp, X1, X2, a, dK, dout, n, m, P, 0, n, 0, m, lower, &to);
@@ -540,7 +541,7 @@ TEST(large_kernel_matrices) {
                     if (!there) break;
                     if (t) {
                         CHECK_SAY(memcmp(first, large, reals * sizeof *first) == 0, "%s n %ld m %ld %s: %d tasks give other bits than 1", expressions[e], (long)n, (long)m,
-                                  odvgp__isa_find(isas[isa])->name, cuts[t]);
+                                  test_isas.name[isa], cuts[t]);
                     } else {
                         static const char *const what[] = {"K", "products", "hyperparameters", "X1", "X2", "a"};
                         const parts *p = &small_parts;
@@ -550,7 +551,7 @@ TEST(large_kernel_matrices) {
                         for (w = 0; w < 6; w++) {
                             if (lower && (w == 1 || w == 5)) continue;
                             CHECK_SAY(test_max_diff(one[w], two[w], count[w]) <= (w ? 3e4 : 60) * EPS * test_max_abs(one[w], count[w]), "%s n %ld m %ld lower %d %s: %s differ by %.3g of %.3g",
-                                      expressions[e], (long)n, (long)m, lower, odvgp__isa_find(isas[isa])->name, what[w], test_max_diff(one[w], two[w], count[w]), test_max_abs(one[w], count[w]));
+                                      expressions[e], (long)n, (long)m, lower, test_isas.name[isa], what[w], test_max_diff(one[w], two[w], count[w]), test_max_abs(one[w], count[w]));
                         }
                     }
                 }

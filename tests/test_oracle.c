@@ -3,6 +3,7 @@
     the reason why this version skips it; a closing `N passed, N failed, N skipped`; non-zero exit on a failure.
     With --strict, or without DIR, a tensor that nothing looked at is a failure too; else it is only named. */
 #define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64 /* where pointers have 32 bits: folders whose entries have numbers above that can be read too */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -346,6 +347,7 @@ static int read_world(ocase *c, world *w) {
     w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
     w->cfg.kernel = w->kernel_text;
     w->cfg.likelihood = ODVGP_GAUSSIAN;
+    w->cfg.isa = test_isa();
     w->cfg.jitter = (odvgp_real)scalar(c, "jitter", 0);
     w->cfg.jitter_rel = 0;
     w->cfg.mean_part = w->Zg ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
@@ -832,7 +834,6 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
 #undef NAME
 }
 static void run_kernel(ocase *c) {
-    static const struct { odvgp_isa isa; const char *name; } isas[] = {{ODVGP_ISA_C, "c"}, {ODVGP_ISA_AVX2, "avx2"}, {ODVGP_ISA_AVX512, "avx512"}};
     ref_kernel spelled;
     odvgp__kernel k;
     char text[4000];
@@ -842,7 +843,7 @@ static void run_kernel(ocase *c) {
     odvgp_real *hyp;
     tensor *X = need(c, "X");
     uint32_t i, d;
-    size_t v;
+    int v;
     if (!X || !read_kernel(c, &spelled, text, sizeof text)) {
         fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
         return;
@@ -862,11 +863,11 @@ static void run_kernel(ocase *c) {
         for (d = 0; d < k.leaf[i].nls; d++) hyp[k.leaf[i].ls + d] = (odvgp_real)spelled.leaf[i].lengthscale[d];
         hyp[k.leaf[i].var] = (odvgp_real)spelled.leaf[i].variance;
     }
-    for (v = 0; v < sizeof isas / sizeof *isas; v++) {
+    for (v = 0; v < test_isas.count; v++) {
         odvgp_blas blas;
         size_t bytes = odvgp_blas_size(NULL);
         void *block = test_alloc(bytes);
-        if (odvgp_blas_init(&blas, NULL, isas[v].isa, block, bytes) == ODVGP_OK) compare_kernel(c, &k, hyp, &blas, isas[v].name);
+        if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v], NULL)) compare_kernel(c, &k, hyp, &blas, test_isas.name[v]);
         free(block);
     }
     free(hyp);

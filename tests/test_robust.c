@@ -54,6 +54,7 @@ static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, p
     c.gamma_batch = Mg > 2 ? 2 : 0;
     c.lr.end = (odvgp_real)0.01;
     c.natgrad_step.end = (odvgp_real)0.1;
+    c.isa = test_isa();
     return c;
 }
 static made make(const odvgp_config *c) {
@@ -232,7 +233,7 @@ TEST(bad_configs_are_refused) {
         c.kernel = NULL;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
         c = base;
-        c.isa = ODVGP_ISA_AUTO;
+        c.isa = test_isa();
         CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
     }
     drop(&good_one);
@@ -650,12 +651,12 @@ TEST(exact_blocks_at_any_alignment) {
             CHECK(untouched(file.p, bytes));
             CHECK_STATUS(odvgp_save(m, NULL, "12345", 5, file.p, bytes, &info), ODVGP_OK);
             CHECK(whole(&file) && whole(&block));
-            CHECK_STATUS(odvgp_load_size(file.p, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, &user, &user_bytes, &info), ODVGP_OK);
+            CHECK_STATUS(odvgp_load_size(file.p, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, &user, &user_bytes, &info), ODVGP_OK);
             CHECK(user_bytes == 5 && !memcmp(user, "12345", 5));
             copy = guard(model_bytes, offsets[o]);
-            CHECK_STATUS(odvgp_load(file.p, bytes, NULL, ODVGP_ISA_AUTO, copy.p, model_bytes - 1, &m2, &info), ODVGP_E_MEMORY);
+            CHECK_STATUS(odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes - 1, &m2, &info), ODVGP_E_MEMORY);
             CHECK(m2 == NULL && untouched(copy.p, model_bytes));
-            CHECK_STATUS(odvgp_load(file.p, bytes, NULL, ODVGP_ISA_AUTO, copy.p, model_bytes, &m2, &info), ODVGP_OK);
+            CHECK_STATUS(odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes, &m2, &info), ODVGP_OK);
             CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL), ODVGP_OK);
             CHECK(whole(&copy) && whole(&file));
             free(copy.all);
@@ -768,7 +769,7 @@ TEST(nothing_is_allocated_after_the_start) {
             CHECK_STATUS(odvgp_predict_logp(p, a.X, a.Y, 20, logp, scratch, need), ODVGP_OK);
             CHECK_STATUS(odvgp_sample(p, a.X, 20, 2, 0, f, scratch, need), ODVGP_OK);
             CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, NULL), ODVGP_OK);
-            CHECK_STATUS(odvgp_load(file, file_bytes, NULL, ODVGP_ISA_AUTO, again, a.bytes, &m2, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_load(file, file_bytes, NULL, test_isa(), again, a.bytes, &m2, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
             CHECK_INT(allocations, 0);
             free(block), free(scratch), free(file), free(again);
@@ -931,10 +932,10 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 file = save(a.m, &scales, "some words", &bytes);
                 shifted = NEW(unsigned char, bytes + 3); /* a file may stand anywhere */
                 memcpy(shifted + 3, file, bytes);
-                CHECK_SAY(odvgp_load_size(shifted + 3, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text);
+                CHECK_SAY(odvgp_load_size(shifted + 3, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text);
                 CHECK(user_bytes == 10 && !memcmp(user, "some words", 10));
                 block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
-                CHECK_SAY(odvgp_load(shifted + 3, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &b, &info) == ODVGP_OK, "%s", info.text);
+                CHECK_SAY(odvgp_load(shifted + 3, bytes, NULL, test_isa(), block, model_bytes, &b, &info) == ODVGP_OK, "%s", info.text);
                 CHECK_SAY(odvgp_load_predictor(shifted + 3, bytes, pred, pred_bytes, &q, &info) == ODVGP_OK, "%s", info.text);
                 memset(shifted, 0, bytes + 3); /* the file is not needed any more */
                 if (!b) continue;
@@ -978,9 +979,9 @@ static int refused(const unsigned char *file, size_t bytes, void *block, size_t 
     const odvgp_predictor *p = NULL;
     odvgp_info info = no_info();
     memset(&a, PATTERN, sizeof a), memset(&b, PATTERN, sizeof b), memset(&c, PATTERN, sizeof c), memset(&user, PATTERN, sizeof user);
-    if (odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &a, &b, &user, &c, &info) == ODVGP_OK || !info.text[0]) return 0;
+    if (odvgp_load_size(file, bytes, NULL, test_isa(), &a, &b, &user, &c, &info) == ODVGP_OK || !info.text[0]) return 0;
     if (!untouched(&a, sizeof a) || !untouched(&b, sizeof b) || !untouched(&c, sizeof c) || !untouched(&user, sizeof user)) return 0;
-    if (odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info) == ODVGP_OK || m) return 0;
+    if (odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, &m, &info) == ODVGP_OK || m) return 0;
     if (odvgp_load_predictor(file, bytes, block, block_bytes, &p, &info) == ODVGP_OK || p) return 0;
     return 1;
 }
@@ -1026,7 +1027,7 @@ TEST(damaged_files_are_refused) {
         memset(other, 'x', bytes);
         CHECK(refused(other, bytes, block, block_bytes));
         CHECK(refused(other, 0, block, block_bytes));
-        REFUSED(odvgp_load_size(NULL, bytes, NULL, ODVGP_ISA_AUTO, &bytes, NULL, NULL, NULL, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_load_size(NULL, bytes, NULL, test_isa(), &bytes, NULL, NULL, NULL, &info), ODVGP_E_ARG);
         free(other);
     }
     CHECK(untouched(block, block_bytes)); /* no model was begun */
@@ -1036,8 +1037,8 @@ TEST(damaged_files_are_refused) {
     CHECK(odvgp_save_size(a.m, (size_t)-1) == 0);
     {
         odvgp_model *m = NULL;
-        REFUSED(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, NULL, &info), ODVGP_E_ARG);
-        CHECK(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, NULL, block_bytes, &m, NULL) != ODVGP_OK && !m);
+        REFUSED(odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, NULL, &info), ODVGP_E_ARG);
+        CHECK(odvgp_load(file, bytes, NULL, test_isa(), NULL, block_bytes, &m, NULL) != ODVGP_OK && !m);
         CHECK(odvgp_load_predictor(file, bytes, NULL, block_bytes, NULL, NULL) != ODVGP_OK);
     }
     {   /* another version, another precision: their own status */
@@ -1051,7 +1052,7 @@ TEST(damaged_files_are_refused) {
             sum = odvgp__checksum(other, bytes - 8);
             for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
             CHECK(refused(other, bytes, block, block_bytes));
-            REFUSED(odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+            REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
         }
         CHECK(untouched(block, block_bytes));
         free(other);
@@ -1083,12 +1084,12 @@ TEST(forged_files_do_no_harm) {
         }
         sum = odvgp__checksum(other, bytes - 8);
         for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-        if (odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, NULL) == ODVGP_OK && model_bytes < 10000000 && pred_bytes < 10000000) {
+        if (odvgp_load_size(other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, NULL) == ODVGP_OK && model_bytes < 10000000 && pred_bytes < 10000000) {
             void *block = test_alloc(model_bytes), *pred = test_alloc(pred_bytes);
             odvgp_model *m;
             const odvgp_predictor *p;
             odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
-            if (odvgp_load(other, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &m, NULL) == ODVGP_OK) {
+            if (odvgp_load(other, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK) {
                 const odvgp_config *cfg = odvgp_model_config(m);
                 read++;
                 if (cfg->D <= 8 && cfg->P <= 8) (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL); /* any status */
@@ -1199,12 +1200,35 @@ TEST(forged_kernels_are_refused) {
             a.m->kernel = keep;
             sum = odvgp__checksum(other, bytes - 8);
             for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
-            s = odvgp_load_size(other, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, &info);
+            s = odvgp_load_size(other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
             CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part, odvgp_status_text(s));
             CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written", list[i].words, part);
         }
     free(file), free(other);
     drop(&a);
+}
+/*  Numbers of 4 or 8 bytes in the order of files, which is not that of every machine. */
+static double read_little(const unsigned char *at, size_t bytes) {
+    uint64_t bits = 0;
+    uint32_t half;
+    float single;
+    double twice;
+    size_t i;
+    for (i = 0; i < bytes; i++) bits |= (uint64_t)at[i] << (8 * i);
+    half = (uint32_t)bits;
+    memcpy(&single, &half, sizeof single);
+    memcpy(&twice, &bits, sizeof twice);
+    return bytes == 4 ? (double)single : twice;
+}
+static void write_little(unsigned char *at, size_t bytes, double x) {
+    float single = (float)x;
+    uint64_t bits;
+    uint32_t half;
+    size_t i;
+    memcpy(&half, &single, sizeof half);
+    memcpy(&bits, &x, sizeof bits);
+    if (bytes == 4) bits = half;
+    for (i = 0; i < bytes; i++) at[i] = (unsigned char)(bits >> (8 * i));
 }
 /*  A file of the other precision: its predictor can be used here, its model cannot be trained here. Such a file is made from one of this
     precision by rewriting its numbers. */
@@ -1225,7 +1249,7 @@ TEST(predictors_of_the_other_precision) {
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "abc", &bytes);
-    for (i = 0; i < 8; i++) state |= (size_t)file[16 + i] << (8 * i); /* magic 8, version 4, size of a real 4, then three lengths */
+    for (i = 0; i < 8; i++) state |= (size_t)((uint64_t)file[16 + i] << (8 * i)); /* magic 8, version 4, size of a real 4, then three lengths */
     reals = (bytes - head - state - words - 3 - 8) / sizeof(odvgp_real);
     other_bytes = head + words + reals * OTHER + 3 + 8; /* the model's part is left out */
     other = NEW(unsigned char, other_bytes);
@@ -1233,32 +1257,23 @@ TEST(predictors_of_the_other_precision) {
     other[12] = OTHER;
     for (i = 0; i < 8; i++) {
         other[16 + i] = 0;
-        other[24 + i] = (unsigned char)((words + reals * OTHER) >> (8 * i));
+        other[24 + i] = (unsigned char)((uint64_t)(words + reals * OTHER) >> (8 * i));
     }
     memcpy(other + head, file + head + state, words);
     other[head + 8] = OTHER; /* its own size of a real: the third word */
     for (i = 0, at = head + words; i < reals; i++, at += OTHER) {
-        odvgp_real x;
-        float single;
-        double twice;
-        memcpy(&x, file + head + state + words + i * sizeof x, sizeof x);
-        single = (float)x, twice = (double)x;
-        memcpy(other + at, OTHER == 4 ? (void *)&single : (void *)&twice, OTHER);
+        double x = read_little(file + head + state + words + i * sizeof(odvgp_real), sizeof(odvgp_real));
+        write_little(other + at, OTHER, x);
     }
     memcpy(other + at, "abc", 3);
     sum = odvgp__checksum(other, other_bytes - 8);
     for (i = 0; i < 8; i++) other[other_bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-    if (*(const unsigned char *)&(const int){1} != 1) { /* the numbers above are in the machine's order, files are little-endian */
-        free(file), free(other);
-        drop(&a);
-        SKIP("not a little-endian machine");
-    }
-    REFUSED(odvgp_load_size(other, other_bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, &pred_bytes, NULL, NULL, &info), ODVGP_E_UNSUPPORTED);
+    REFUSED(odvgp_load_size(other, other_bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info), ODVGP_E_UNSUPPORTED);
     CHECK(model_bytes == 0 && pred_bytes == 0);
     block = test_alloc(a.bytes);
-    REFUSED(odvgp_load(other, other_bytes, NULL, ODVGP_ISA_AUTO, block, a.bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+    REFUSED(odvgp_load(other, other_bytes, NULL, test_isa(), block, a.bytes, &m, &info), ODVGP_E_UNSUPPORTED);
     CHECK(m == NULL);
-    CHECK_SAY(odvgp_load_size(other, other_bytes, NULL, ODVGP_ISA_AUTO, NULL, &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text);
+    CHECK_SAY(odvgp_load_size(other, other_bytes, NULL, test_isa(), NULL, &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text);
     CHECK(user_bytes == 3 && !memcmp(user, "abc", 3));
     CHECK_INT(pred_bytes, odvgp_predictor_size(a.m));
     pred = test_alloc(pred_bytes), frozen = test_alloc(pred_bytes);
@@ -1375,6 +1390,7 @@ static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, pt
     ptrdiff_t i, p;
     double error = 0, spread = 0;
     odvgp_status s;
+    c.isa = test_isa();
     c.lr.end = (odvgp_real)0.01;
     c.natgrad_step.end = (odvgp_real)0.1;
     if (kernel) c.kernel = kernel;
@@ -1603,9 +1619,9 @@ TEST(a_raised_jitter_goes_on_after_a_file) {
             }
             CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL), ODVGP_OK);
             file = save(a.m, NULL, "", &bytes);
-            CHECK_STATUS(odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, NULL, NULL, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, NULL), ODVGP_OK);
             block = test_alloc(model_bytes);
-            CHECK_STATUS(odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &b, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, NULL), ODVGP_OK);
             {
                 odvgp_events ea = odvgp_model_events(a.m), eb = odvgp_model_events(b);
                 CHECK_INT(eb.jitter_raised, ea.jitter_raised);
@@ -1613,6 +1629,8 @@ TEST(a_raised_jitter_goes_on_after_a_file) {
                 CHECK(ea.cause && eb.cause && !strcmp(ea.cause, eb.cause));
                 CHECK(eb.pivot == ea.pivot && eb.pivot_value == ea.pivot_value);
             }
+            CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, NULL), ODVGP_OK);
+            CHECK_INT(odvgp_model_events(b).jitter_raised, odvgp_model_events(a.m).jitter_raised);
             for (i = 0; i < 110 && b; i++) {
                 CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
                 CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);

@@ -39,6 +39,7 @@ static run_result train(const odvgp_threads *threads) {
     cfg.tile = 128;
     cfg.gamma_batch = 20;
     cfg.threads = *threads;
+    cfg.isa = test_isa();
     r.status = odvgp_model_size(&cfg, &bytes, NULL);
     void *block = malloc(bytes);
     if (!r.status) r.status = odvgp_model_init(&m, &cfg, block, bytes, NULL);

@@ -255,6 +255,16 @@ check "refused: ordinal of no column" refuses "--ordinal: there is no column 'sh
 check "refused: folder that is not there" refuses "no/m.odvgp: cannot be written" train --data named.csv --model no/m.odvgp
 check "refused: the model over the data" refuses "--model named.csv: is the data file" train --data named.csv --model named.csv
 check "refused: model is a folder" refuses "--model d: is a directory" train --data named.csv --model d
+check "refused: instructions" refuses "--isa mmx: no such instruction set; this machine and this build have auto, c" train --data named.csv --isa mmx $m
+outside=${ODVGP_ISA-}
+ODVGP_ISA=mmx
+export ODVGP_ISA
+check "refused: instructions from the environment" refuses "ODVGP_ISA=mmx: no such instruction set" train --data named.csv $m
+check "the option goes before the environment" fit --data named.csv --isa c --model t.odvgp
+ODVGP_ISA=c
+fit --data named.csv --model t2.odvgp
+check "instructions from the environment: the same bits" cmp -s t.odvgp t2.odvgp
+ODVGP_ISA=$outside
 
 # ---- bad input: model files ----
 check "refused: no model" refuses "nope.odvgp: cannot be opened" predict --model nope.odvgp --data named.csv
