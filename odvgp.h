@@ -324,6 +324,14 @@ typedef struct odvgp_allocator {
 #define odvgp_potrf             odvgpf_potrf
 #define odvgp_potrf_reverse     odvgpf_potrf_reverse
 #define odvgp_trtri             odvgpf_trtri
+#define odvgp_vexp              odvgpf_vexp
+#define odvgp_vexpm1            odvgpf_vexpm1
+#define odvgp_vlog              odvgpf_vlog
+#define odvgp_vlog1p            odvgpf_vlog1p
+#define odvgp_verf              odvgpf_verf
+#define odvgp_verfc             odvgpf_verfc
+#define odvgp_vlogcdf           odvgpf_vlogcdf
+#define odvgp_vsqrt             odvgpf_vsqrt
 #define odvgp_gemmt             odvgpf_gemmt
 #define odvgp_lauum             odvgpf_lauum
 #define odvgp_potrf_adjoint     odvgpf_potrf_adjoint
@@ -675,6 +683,23 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "a
 /*  In what follows matrices are row-major, ld counts elements from row to row, operands may overlap only where it is said, and
     pointers need no alignment beyond that of a real. NaN and infinity go through to the results that depend on them. Vectors
     are matrices of one column (ld 1) or one row. Threads are used where the work is worth them. */
+/*  y[i] = f(x[i]) for n numbers; y may be x. Errors in units in the last place, over the whole range of arguments, subnormal ones
+    and results included; infinities and NaN as in C's functions of these names.
+      vexp, vlog, vlog1p, verf           2
+      vexpm1                             3
+      verfc                              5
+      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its slope phi(x) / Phi(x), 8
+      vsqrt                              0.5
+    The results of a number do not depend on where in the array it stands. */
+ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_vexpm1(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_vlog(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_vlog1p(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_verf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_verfc(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
+ODVGP_API void odvgp_vsqrt(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+
 /*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0
     ignores C. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
@@ -1342,143 +1367,340 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>vmath   array arithmetic on blocks of fixed length                                                                  */
-/*      Bodies are plain C with constant trip counts, which compilers turn into vectors at -O2; each is compiled once     */
-/*      per instruction set by a one-line wrapper that carries the target attribute (the body is inlined into it). exp:   */
-/*      x = n log 2 + r, |r| <= log(2)/2, exp(r) by its Taylor polynomial of degree 13 (float: 7); below 1 ulp of error.  */
+/*  >>vmath   arithmetic over arrays                                                                                      */
+/*      Chunks of 64 numbers, four vectors at a time, step by step: one exponential alone is a chain of some twenty       */
+/*      operations of four cycles each, and few such chains fit into a processor's window. No branches; what is special   */
+/*      is selected at the end. All polynomials are interpolated at Chebyshev points:                                     */
+/*        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r), 1.6e-17 (float 1.1e-8)                    */
+/*        log      x = 2^k (1 + f), s = f / (2 + f); log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), 5e-18 (3e-10)       */
+/*        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc                                                 */
+/*        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is    */
+/*                 split into a part without rounding error and a small rest                                              */
+/*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= 0, log(1 - erfc(z) / 2) above, z = |x| / sqrt(2)                    */
+/*      Behind them what kernel matrices are made of: distances, radial functions and their slopes.                       */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
 enum { ODVGP__RBF, ODVGP__MATERN12, ODVGP__MATERN32, ODVGP__MATERN52, ODVGP__LEAF_TYPES };
+enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__ROOT, ODVGP__MAPS };
 
+/* clang-format off */
 #ifdef ODVGP_FLOAT
-typedef int32_t odvgp__bits;
-typedef uint32_t odvgp__ubits;
-#define ODVGP__MANTISSA 23
-#define ODVGP__BIAS     127
-#define ODVGP__ROUND    12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
-#define ODVGP__FAR      1e30f       /* squared distances end here, so that 0 times a distance is 0 */
-#define ODVGP__EXP_LOW  (-104.0f)
-#define ODVGP__EXP_HIGH 89.0f
-#define ODVGP__LN2_HIGH 0.693359375f
-#define ODVGP__LN2_LOW  (-2.12194440e-4f)
+typedef uint32_t odvgp__u_c;
+#define ODVGP__MANTISSA    23
+#define ODVGP__BIAS        127
+#define ODVGP__LARGEST     FLT_MAX
+#define ODVGP__ROUND       12582912.0f    /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
+#define ODVGP__INTEGER     8388608.0f     /* 2^23: the bits of this and of a small integer added are those of their sum */
+#define ODVGP__HALF        12             /* bits to drop of a mantissa, so that its square is exact */
+#define ODVGP__FAR         1e30f          /* squared distances end here, so that 0 times a distance is 0 */
+#define ODVGP__EXP_LOW     (-104.0f)
+#define ODVGP__EXP_HIGH    89.0f
+#define ODVGP__DECAY_LOW   (-87)
+#define ODVGP__ERFC_END    11             /* erfc is 0 there */
+#define ODVGP__BELL_END    16             /* so is exp(-x^2/2) */
+#define ODVGP__LIFT        33554432.0f    /* 2^25 brings subnormal numbers up */
+#define ODVGP__LIFT_POWER  25
+#define ODVGP__LN2_HIGH    0.693359375f
+#define ODVGP__LN2_LOW     (-2.12194440e-4f)
+#define ODVGP__P_EXP_TOP 0.0013926184
+#define ODVGP__P_EXP(X, S) \
+    X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
+#define ODVGP__P_LOG_TOP 0.233316138
+#define ODVGP__P_LOG(X, S) \
+    X(S, 0.285507798) X(S, 0.400001228) X(S, 0.666666687)
+#define ODVGP__P_ERF_TOP 7.87587487e-05
+#define ODVGP__P_ERF(X, S) \
+    X(S, -0.00080168643) X(S, 0.00518908724) X(S, -0.0268542115) X(S, 0.112835944) \
+    X(S, -0.37612626) X(S, 0.128379166)
+#define ODVGP__P_ERFCX_TOP 3.89175148e-06
+#define ODVGP__P_ERFCX(X, S) \
+    X(S, 7.72041385e-05) X(S, -0.000104221181) X(S, -0.000726160826) X(S, 0.00188821566) \
+    X(S, 0.00249882252) X(S, -0.0237703882) X(S, 0.0683166981) X(S, -0.119273677) \
+    X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
 #else
-typedef int64_t odvgp__bits;
-typedef uint64_t odvgp__ubits;
-#define ODVGP__MANTISSA 52
-#define ODVGP__BIAS     1023
-#define ODVGP__ROUND    6755399441055744.0 /* 1.5 * 2^52 */
-#define ODVGP__FAR      1e300
-#define ODVGP__EXP_LOW  (-746.0)
-#define ODVGP__EXP_HIGH 710.0
-#define ODVGP__LN2_HIGH 6.93147180369123816490e-01
-#define ODVGP__LN2_LOW  1.90821492927058770002e-10
+typedef uint64_t odvgp__u_c;
+#define ODVGP__MANTISSA    52
+#define ODVGP__BIAS        1023
+#define ODVGP__LARGEST     DBL_MAX
+#define ODVGP__ROUND       6755399441055744.0 /* 1.5 * 2^52 */
+#define ODVGP__INTEGER     4503599627370496.0 /* 2^52 */
+#define ODVGP__HALF        27
+#define ODVGP__FAR         1e300
+#define ODVGP__EXP_LOW     (-746.0)
+#define ODVGP__EXP_HIGH    710.0
+#define ODVGP__DECAY_LOW   (-708)
+#define ODVGP__ERFC_END    28
+#define ODVGP__BELL_END    40
+#define ODVGP__LIFT        18014398509481984.0 /* 2^54 */
+#define ODVGP__LIFT_POWER  54
+#define ODVGP__LN2_HIGH    6.93147180369123816490e-01
+#define ODVGP__LN2_LOW     1.90821492927058770002e-10
+#define ODVGP__P_EXP_TOP 2.510038549551032e-08
+#define ODVGP__P_EXP(X, S) \
+    X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) X(S, 0.00019841269863053618) \
+    X(S, 0.0013888888917213717) X(S, 0.008333333333330062) X(S, 0.04166666666662413) X(S, 0.16666666666666669) \
+    X(S, 0.5000000000000001)
+#define ODVGP__P_LOG_TOP 0.14617807153417325
+#define ODVGP__P_LOG(X, S) \
+    X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) X(S, 0.28571428626253836) \
+    X(S, 0.3999999999989889) X(S, 0.666666666666667)
+#define ODVGP__P_ERF_TOP 5.957176147748911e-11
+#define ODVGP__P_ERF(X, S) \
+    X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) X(S, 1.6461000484121368e-06) \
+    X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) X(S, -0.000854832698083379) X(S, 0.0052239776248180145) \
+    X(S, -0.026866170645076792) X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
+#define ODVGP__P_ERFCX_TOP 8.864219016427092e-10
+#define ODVGP__P_ERFCX(X, S) \
+    X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) X(S, 4.180784698845582e-08) \
+    X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) \
+    X(S, 3.472414602875686e-06) X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
+    X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) X(S, 0.0018886903591561553) \
+    X(S, 0.002529391816066239) X(S, -0.023770514918645888) X(S, 0.06830802734397848) X(S, -0.11927366341530699) \
+    X(S, 0.1296451587027606) X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
 #endif
+/* clang-format on */
 
-ODVGP__INLINE odvgp_real odvgp__exp1(odvgp_real x)
+/*  Bits of a vector and back; a < b ? x : y, y where a or b is NaN. */
+ODVGP__INLINE odvgp__u_c odvgp__bits_c(odvgp_real v)
 {
-    odvgp_real n, r, p, s1, s2;
-    odvgp__bits k, half, zero;
-    odvgp__ubits b1, b2;
-    const odvgp_real round = ODVGP__R(ODVGP__ROUND);
-    x = x < ODVGP__R(ODVGP__EXP_LOW) ? ODVGP__R(ODVGP__EXP_LOW) : x; /* NaN stays NaN in both */
-    x = x > ODVGP__R(ODVGP__EXP_HIGH) ? ODVGP__R(ODVGP__EXP_HIGH) : x;
-    n = x * ODVGP__R(1.44269504088896340736) + round;
-    memcpy(&k, &n, sizeof k);
-    memcpy(&zero, &round, sizeof zero);
-    k -= zero;
-    n -= round;
-    r = (x - n * ODVGP__R(ODVGP__LN2_HIGH)) - n * ODVGP__R(ODVGP__LN2_LOW);
-#ifdef ODVGP_FLOAT
-    p = ODVGP__R(1. / 5040);
-#else
-    p = ODVGP__R(1. / 6227020800.);
-    p = p * r + ODVGP__R(1. / 479001600.);
-    p = p * r + ODVGP__R(1. / 39916800.);
-    p = p * r + ODVGP__R(1. / 3628800.);
-    p = p * r + ODVGP__R(1. / 362880.);
-    p = p * r + ODVGP__R(1. / 40320.);
-    p = p * r + ODVGP__R(1. / 5040.);
-#endif
-    p = p * r + ODVGP__R(1. / 720);
-    p = p * r + ODVGP__R(1. / 120);
-    p = p * r + ODVGP__R(1. / 24);
-    p = p * r + ODVGP__R(1. / 6);
-    p = p * r + ODVGP__R(0.5);
-    p = p * r * r + r + 1;
-    half =
-        (k + (k & 1)) / 2; /* 2^k in two factors, so that subnormal results are rounded once and the largest do not overflow */
-    b1 = (odvgp__ubits)(half + ODVGP__BIAS) << ODVGP__MANTISSA; /* unsigned, for NaN leaves nonsense in k */
-    b2 = (odvgp__ubits)(k - half + ODVGP__BIAS) << ODVGP__MANTISSA;
-    memcpy(&s1, &b1, sizeof s1);
-    memcpy(&s2, &b2, sizeof s2);
-    return p * s1 * s2;
+    odvgp__u_c u;
+    memcpy(&u, &v, sizeof u);
+    return u;
 }
-
-/*  exp(x) 2^0 <= 2^k for x <= 0: the power of two of n = k + 1.5 * 2^MANTISSA, whose low bits are those of k. */
-ODVGP__INLINE odvgp_real odvgp__power_c(odvgp_real n)
+ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
 {
-    const odvgp_real one = 1;
-    odvgp__ubits bits, unit;
-    memcpy(&bits, &n, sizeof bits);
-    memcpy(&unit, &one, sizeof unit);
-    bits = (bits << ODVGP__MANTISSA) + unit;
-    memcpy(&n, &bits, sizeof n);
-    return n;
+    odvgp_real v;
+    memcpy(&v, &u, sizeof v);
+    return v;
 }
-ODVGP__INLINE odvgp_real odvgp__keep_c(odvgp_real x, odvgp_real low, odvgp_real y) { return x < low ? 0 : y; }
+ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y) { return a < b ? x : y; }
 
-/*  The same in vectors; keep: y where x is not below low (NaN is not), else 0. */
 #define ODVGP__VBITS(TARGET, S)                                                                                                \
-    typedef odvgp__ubits odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S))));                                      \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n)                                                         \
+    typedef odvgp__u_c odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S))));                                        \
+    TARGET ODVGP__INLINE odvgp__u_##S odvgp__bits_##S(ODVGP__V_##S v) { return (odvgp__u_##S)v; }                              \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__real_##S(odvgp__u_##S u) { return (ODVGP__V_##S)u; }                              \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S(ODVGP__V_##S a, ODVGP__V_##S b, ODVGP__V_##S x, ODVGP__V_##S y)          \
     {                                                                                                                          \
-        return (ODVGP__V_##S)(((odvgp__u_##S)n << ODVGP__MANTISSA) + (odvgp__u_##S)ODVGP__SET1_##S(1));                        \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__keep_##S(ODVGP__V_##S x, ODVGP__V_##S low, ODVGP__V_##S y)                        \
-    {                                                                                                                          \
-        return (ODVGP__V_##S)(~(odvgp__u_##S)(x < low) & (odvgp__u_##S)y);                                                     \
+        odvgp__u_##S mask = (odvgp__u_##S)(a < b);                                                                             \
+        return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y));                                           \
     }
 
-/*  exp(x) for -1000 <= x <= 0, as kernels need it: 0 below -708 (float: -87), before results become subnormal. exp(r) = 1 + r + r^2 P(r),
-    P by interpolation at Chebyshev points; relative error of the polynomial 1.6e-17 (float: 1.1e-8). */
-#ifdef ODVGP_FLOAT
-#define ODVGP__DECAY_LOW   (-87)
-#define ODVGP__DECAY_TOP   1.3926184e-3
-#define ODVGP__DECAY(X, S) X(S, 8.36317893e-3) X(S, 4.16665561e-2) X(S, 1.66665763e-1) X(S, 0.5)
-#else
-#define ODVGP__DECAY_LOW (-708)
-#define ODVGP__DECAY_TOP 2.510038549551032e-08
-#define ODVGP__DECAY(X, S)                                                                                                     \
-    X(S, 2.7620088445409746e-07)                                                                                               \
-    X(S, 2.7557268459997064e-06)                                                                                               \
-    X(S, 2.4801521295954376e-05)                                                                                               \
-    X(S, 1.9841269863053618e-04)                                                                                               \
-    X(S, 1.3888888917213717e-03)                                                                                               \
-    X(S, 8.333333333330062e-03)                                                                                                \
-    X(S, 4.166666666662413e-02) X(S, 1.6666666666666669e-01) X(S, 5.000000000000001e-01)
-#endif
+/*  A statement for each of the four vectors in hand; a constant; a step of Horner's scheme for p in r. */
 #define ODVGP__WAYS(statement)                                                                                                 \
     ODVGP__UNROLL                                                                                                              \
     for (int q = 0; q < 4; q++) statement;
-#define ODVGP__HORNER(S, c) ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q], r[q], ODVGP__SET1_##S(ODVGP__R(c))))
-/*  Four vectors at a time, step by step: one alone would be a chain of some twenty operations of four cycles each, and few such
-    chains fit into a processor's window. */
-#define ODVGP__EXPDECAY(TARGET, S)                                                                                             \
-    TARGET ODVGP__INLINE void odvgp__decay_##S(const ODVGP__V_##S *x, ODVGP__V_##S *e)                                         \
+#define ODVGP__K(S, c)      ODVGP__SET1_##S(ODVGP__R(c))
+#define ODVGP__HORNER(S, c) ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q], r[q], ODVGP__K(S, c)))
+
+/*  power: 2^k for n = k + ROUND, whose low bits are those of k, where that is normal. raise: v 2^k, in two factors, so that
+    subnormal results are rounded once and the largest do not overflow. expm1_core: n = k + ROUND and p = exp(r) - 1 of x, or of x + rest (NULL: 0). decay:
+    exp(x) for -1000 <= x <= 0 as kernels need it, 0 below -708 (float -87), before results become subnormal. */
+#define ODVGP__EXPS(TARGET, S)                                                                                                 \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n)                                                         \
     {                                                                                                                          \
-        const ODVGP__V_##S low = ODVGP__SET1_##S(ODVGP__R(ODVGP__DECAY_LOW)), round = ODVGP__SET1_##S(ODVGP__R(ODVGP__ROUND)); \
-        const ODVGP__V_##S log2e = ODVGP__SET1_##S(ODVGP__R(1.44269504088896340736));                                          \
-        const ODVGP__V_##S high = ODVGP__SET1_##S(ODVGP__R(ODVGP__LN2_HIGH)),                                                  \
-                           rest = ODVGP__SET1_##S(ODVGP__R(ODVGP__LN2_LOW));                                                   \
-        ODVGP__V_##S p[4], r[4], n[4];                                                                                         \
+        return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + odvgp__bits_##S(ODVGP__K(S, 1)));                     \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
+    {                                                                                                                          \
+        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND);                                                                  \
+        ODVGP__V_##S k = n - round, half = ODVGP__FMA_##S(k, ODVGP__K(S, 0.5), round);                                         \
+        return v * odvgp__power_##S(half) * odvgp__power_##S(k - (half - round) + round);                                      \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE void odvgp__expm1_core_##S(const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n,          \
+                                                    ODVGP__V_##S *p)                                                           \
+    {                                                                                                                          \
+        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), log2e = ODVGP__K(S, 1.44269504088896340736);                     \
+        const ODVGP__V_##S high = ODVGP__K(S, ODVGP__LN2_HIGH), low = ODVGP__K(S, ODVGP__LN2_LOW);                             \
+        ODVGP__V_##S r[4];                                                                                                     \
         ODVGP__WAYS(n[q] = ODVGP__FMA_##S(x[q], log2e, round))                                                                 \
         ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, high, x[q]))                                                           \
-        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, rest, r[q]))                                                           \
-        ODVGP__WAYS(p[q] = ODVGP__SET1_##S(ODVGP__R(ODVGP__DECAY_TOP)))                                                        \
-        ODVGP__DECAY(ODVGP__HORNER, S)                                                                                         \
-        ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q] * r[q], r[q], r[q]) + ODVGP__SET1_##S(1))                                       \
-        ODVGP__WAYS(e[q] = odvgp__keep_##S(x[q], low, p[q] * odvgp__power_##S(n[q])))                                          \
+        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, low, r[q]))                                                            \
+        if (rest) ODVGP__WAYS(r[q] = r[q] + rest[q])                                                                           \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_EXP_TOP))                                                                      \
+        ODVGP__P_EXP(ODVGP__HORNER, S)                                                                                         \
+        ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q] * r[q], r[q], r[q]))                                                            \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE void odvgp__decay_##S(const ODVGP__V_##S *x, ODVGP__V_##S *e)                                         \
+    {                                                                                                                          \
+        const ODVGP__V_##S low = ODVGP__K(S, ODVGP__DECAY_LOW), zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1);                   \
+        ODVGP__V_##S n[4], p[4];                                                                                               \
+        odvgp__expm1_core_##S(x, NULL, n, p);                                                                                  \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q])))                            \
+    }
+
+/*  Each of these takes four vectors to four vectors. With d, slopes, where there are any. */
+#define ODVGP__MAP_EXP(TARGET, S)                                                                                              \
+    TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                           \
+    {                                                                                                                          \
+        ODVGP__V_##S n[4], p[4];                                                                                               \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q])))    \
+        odvgp__expm1_core_##S(y, NULL, n, p);                                                                                  \
+        ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q]))                                                      \
+    }                                                                                                                          \
+    /*  2^k (p + 1) - 1, where 2^k is not too large for the 1 to matter */                                                     \
+    TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
+    {                                                                                                                          \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), far = ODVGP__K(S, 60);                   \
+        ODVGP__V_##S n[4], p[4], t[4];                                                                                         \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, -60), x[q])))               \
+        odvgp__expm1_core_##S(y, NULL, n, p);                                                                                  \
+        ODVGP__WAYS(t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q])))                            \
+        ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one))                                                             \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(far, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q]))                               \
+        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q]))                                                            \
+    }
+#define ODVGP__MAP_LOG(TARGET, S)                                                                                              \
+    TARGET ODVGP__INLINE void odvgp__log_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                           \
+    {                                                                                                                          \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), root = ODVGP__K(S, 0.70710678118654752), whole = ODVGP__K(S, ODVGP__INTEGER); \
+        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), zero = ODVGP__K(S, 0), most = ODVGP__K(S, ODVGP__LARGEST);        \
+        const ODVGP__V_##S infinity = ODVGP__K(S, HUGE_VAL), half = ODVGP__K(S, 0.5);                                          \
+        ODVGP__V_##S k[4], f[4], s[4], r[4], p[4];                                                                             \
+        ODVGP__WAYS(f[q] = odvgp__less_##S(x[q], least, x[q] * ODVGP__K(S, ODVGP__LIFT), x[q]))                                \
+        ODVGP__WAYS(k[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) + (odvgp__bits_##S(one) - odvgp__bits_##S(root))))            \
+        ODVGP__WAYS(f[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) -                                                             \
+                                           ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) << ODVGP__MANTISSA) +                   \
+                                           odvgp__bits_##S(one)) -                                                             \
+                           one)                                                                                                \
+        ODVGP__WAYS(k[q] = odvgp__real_##S((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) + odvgp__bits_##S(whole)) - whole)       \
+        ODVGP__WAYS(k[q] = k[q] - odvgp__less_##S(x[q], least, ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER),                   \
+                                                  ODVGP__K(S, ODVGP__BIAS)))                                                   \
+        ODVGP__WAYS(s[q] = f[q] / (ODVGP__K(S, 2) + f[q]))                                                                     \
+        ODVGP__WAYS(r[q] = s[q] * s[q])                                                                                        \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_LOG_TOP))                                                                      \
+        ODVGP__P_LOG(ODVGP__HORNER, S)                                                                                         \
+        ODVGP__WAYS(r[q] = p[q] * r[q])                                                                                        \
+        ODVGP__WAYS(p[q] = half * f[q] * f[q])                                                                                 \
+        ODVGP__WAYS(r[q] = s[q] * (p[q] + r[q]) + k[q] * ODVGP__K(S, ODVGP__LN2_LOW))                                          \
+        ODVGP__WAYS(r[q] = k[q] * ODVGP__K(S, ODVGP__LN2_HIGH) - ((p[q] - r[q]) - f[q]))                                       \
+        ODVGP__WAYS(r[q] = odvgp__less_##S(most, x[q], x[q], r[q]))                                                            \
+        ODVGP__WAYS(s[q] = odvgp__less_##S(x[q], zero, ODVGP__K(S, NAN), x[q] - infinity))                                     \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(zero, x[q], r[q], s[q]))                                                            \
+    }                                                                                                                          \
+    /*  log(u) for u = 1 + x rounded, and what was lost in rounding, over u */                                                 \
+    TARGET ODVGP__INLINE void odvgp__log1p_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
+    {                                                                                                                          \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), tiny = ODVGP__K(S, ODVGP__EPS / 16);      \
+        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */                \
+        ODVGP__V_##S u[4], t[4];                                                                                               \
+        ODVGP__WAYS(u[q] = one + x[q])                                                                                         \
+        odvgp__log_##S(u, y);                                                                                                  \
+        ODVGP__WAYS(t[q] = odvgp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one)))                               \
+        ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q]))            \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q]))                                                            \
+        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q]))                                                            \
+    }
+#define ODVGP__MAP_ERF(TARGET, S)                                                                                              \
+    /*  erfcx of x >= 0 */                                                                                                     \
+    TARGET ODVGP__INLINE void odvgp__erfcx_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
+    {                                                                                                                          \
+        ODVGP__V_##S r[4], p[4];                                                                                               \
+        ODVGP__WAYS(r[q] = ODVGP__K(S, 1) - ODVGP__K(S, 6) / (x[q] + ODVGP__K(S, 3)))                                          \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_ERFCX_TOP))                                                                    \
+        ODVGP__P_ERFCX(ODVGP__HORNER, S)                                                                                       \
+        ODVGP__WAYS(y[q] = p[q] / ODVGP__FMA_##S(ODVGP__K(S, 2), x[q], ODVGP__K(S, 1)))                                        \
+    }                                                                                                                          \
+    /*  y exp(-c a^2) for a >= 0, c 1 or 1/2 */                                                                                \
+    TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, ODVGP__V_##S *y)                    \
+    {                                                                                                                          \
+        ODVGP__V_##S h[4], d[4], n[4], p[4];                                                                                   \
+        ODVGP__WAYS(h[q] = odvgp__real_##S((odvgp__bits_##S(a[q]) >> ODVGP__HALF) << ODVGP__HALF))                             \
+        ODVGP__WAYS(d[q] = ODVGP__K(S, 0) - c * (a[q] - h[q]) * (a[q] + h[q]))                                                 \
+        ODVGP__WAYS(h[q] = ODVGP__K(S, 0) - c * h[q] * h[q])                                                                   \
+        odvgp__expm1_core_##S(h, d, n, p);                                                                                     \
+        ODVGP__WAYS(y[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q]))                                             \
+    }                                                                                                                          \
+    /*  erf of |x| < 1 */                                                                                                      \
+    TARGET ODVGP__INLINE void odvgp__erf_core_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                      \
+    {                                                                                                                          \
+        ODVGP__V_##S r[4], p[4];                                                                                               \
+        ODVGP__WAYS(r[q] = x[q] * x[q])                                                                                        \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_ERF_TOP))                                                                      \
+        ODVGP__P_ERF(ODVGP__HORNER, S)                                                                                         \
+        ODVGP__WAYS(y[q] = ODVGP__FMA_##S(x[q], p[q], x[q]))                                                                   \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE void odvgp__erfc_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                          \
+    {                                                                                                                          \
+        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), half = ODVGP__K(S, 0.5);         \
+        ODVGP__V_##S a[4], e[4];                                                                                               \
+        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
+        ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q]))                                                 \
+        odvgp__erfcx_##S(a, y);                                                                                                \
+        odvgp__times_bell_##S(a, one, y);                                                                                      \
+        odvgp__erf_core_##S(x, e);                                                                                             \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(x[q], zero, two - y[q], y[q]))                                                      \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], half, one - e[q], y[q]))                                                      \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE void odvgp__erf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                           \
+    {                                                                                                                          \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), minus = ODVGP__K(S, -0.0);                                                    \
+        ODVGP__V_##S a[4], e[4];                                                                                               \
+        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(minus)))                                   \
+        odvgp__erfc_##S(a, y);                                                                                                 \
+        ODVGP__WAYS(y[q] = odvgp__real_##S(odvgp__bits_##S(one - y[q]) | (odvgp__bits_##S(x[q]) & odvgp__bits_##S(minus))))    \
+        odvgp__erf_core_##S(x, e);                                                                                             \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], one, e[q], y[q]))                                                             \
+    }                                                                                                                          \
+    /*  One logarithm for all: of erfcx(z) / 2 below 0, of 1 - Phi(-x) above, with what 1 - ... lost in rounding; of \
+        (1 + erf) / 2 in between. bell: exp(-x^2/2). */         \
+    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *slope)                   \
+    {                                                                                                                          \
+        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5),                               \
+                           least = ODVGP__K(S, ODVGP__TINY);                                                                   \
+        const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), root = ODVGP__K(S, 0.70710678118654752440);          \
+        ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4];                                                                          \
+        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
+        ODVGP__WAYS(t[q] = a[q] * root)                                                                                        \
+        odvgp__erfcx_##S(t, w);                                                                                                \
+        ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q]))                                                                 \
+        ODVGP__WAYS(t[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__BELL_END), a[q]))                                                 \
+        ODVGP__WAYS(bell[q] = one)                                                                                             \
+        odvgp__times_bell_##S(t, half, bell);                                                                                  \
+        ODVGP__WAYS(e[q] = w[q] * bell[q])                                                                                     \
+        ODVGP__WAYS(slope[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q]))                  \
+        ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q]))                                                      \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q]))        \
+        ODVGP__WAYS(t[q] = x[q] * root)                                                                                        \
+        odvgp__erf_core_##S(t, bell);                                                                                          \
+        ODVGP__WAYS(w[q] = odvgp__less_##S(a[q], half, half + half * bell[q], w[q]))                                           \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(a[q], half, zero, e[q]))                                                            \
+        odvgp__log_##S(w, y);                                                                                                  \
+        ODVGP__WAYS(y[q] = y[q] + e[q])                                                                                        \
+    }
+
+/*  The same for a chunk, as the rows of instruction sets hold them. dy: slopes of LOGCDF; or NULL. */
+#define ODVGP__MAPPED(TARGET, S, name, call)                                                                                   \
+    TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy)                                \
+    {                                                                                                                          \
+        for (int j = 0; j < ODVGP__CHUNK; j += 4 * ODVGP__LANES_##S) {                                                         \
+            ODVGP__V_##S a[4], b[4], d[4];                                                                                     \
+            ODVGP__WAYS(a[q] = ODVGP__LOAD_##S(x + j + q * ODVGP__LANES_##S))                                                  \
+            ODVGP__WAYS(d[q] = a[q])                                                                                           \
+            call;                                                                                                              \
+            ODVGP__WAYS(ODVGP__STORE_##S(y + j + q * ODVGP__LANES_##S, b[q]))                                                  \
+            if (dy) ODVGP__WAYS(ODVGP__STORE_##S(dy + j + q * ODVGP__LANES_##S, d[q]))                                         \
+        }                                                                                                                      \
+    }
+#define ODVGP__MAPS_OF(TARGET, S)                                                                                              \
+    ODVGP__EXPS(TARGET, S)                                                                                                     \
+    ODVGP__MAP_EXP(TARGET, S)                                                                                                  \
+    ODVGP__MAP_LOG(TARGET, S)                                                                                                  \
+    ODVGP__MAP_ERF(TARGET, S)                                                                                                  \
+    ODVGP__MAPPED(TARGET, S, exp, odvgp__exp_##S(a, b))                                                                        \
+    ODVGP__MAPPED(TARGET, S, expm1, odvgp__expm1_##S(a, b))                                                                    \
+    ODVGP__MAPPED(TARGET, S, log, odvgp__log_##S(a, b))                                                                        \
+    ODVGP__MAPPED(TARGET, S, log1p, odvgp__log1p_##S(a, b))                                                                    \
+    ODVGP__MAPPED(TARGET, S, erf, odvgp__erf_##S(a, b))                                                                        \
+    ODVGP__MAPPED(TARGET, S, erfc, odvgp__erfc_##S(a, b))                                                                      \
+    ODVGP__MAPPED(TARGET, S, logcdf, odvgp__logcdf_##S(a, b, d))                                                               \
+    ODVGP__MAPPED(TARGET, S, sqrt, ODVGP__WAYS(b[q] = ODVGP__SQRT_##S(a[q])))
+#define ODVGP__MAP_LIST(S)                                                                                                     \
+    {                                                                                                                          \
+        odvgp__vexp_##S, odvgp__vexpm1_##S, odvgp__vlog_##S, odvgp__vlog1p_##S, odvgp__verf_##S, odvgp__verfc_##S,             \
+            odvgp__vlogcdf_##S, odvgp__vsqrt_##S                                                                               \
     }
 
 /*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
@@ -1518,7 +1740,8 @@ ODVGP__INLINE odvgp_real odvgp__keep_c(odvgp_real x, odvgp_real low, odvgp_real 
                                            : type == ODVGP__MATERN32 ? 3                                                       \
                                            : type == ODVGP__RBF      ? ODVGP__R(0.5)                                           \
                                                                      : 1);                                                          \
-        const ODVGP__V_##S most = ODVGP__SET1_##S(1000), zero = ODVGP__SET1_##S(0), one = ODVGP__SET1_##S(1);                  \
+        const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), zero = ODVGP__SET1_##S(0),      \
+                           one = ODVGP__SET1_##S(1);                                                                           \
         enum { L = ODVGP__LANES_##S };                                                                                         \
         for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) {                                                                        \
             ODVGP__V_##S s[4], e[4], t[4];                                                                                     \
@@ -1535,7 +1758,8 @@ ODVGP__INLINE odvgp_real odvgp__keep_c(odvgp_real x, odvgp_real low, odvgp_real 
             ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q]))                                                                 \
             if (!dk) continue;                                                                                                 \
             ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) : ODVGP__R(-0.5)) * e[q])              \
-            if (type == ODVGP__MATERN12) ODVGP__WAYS(t[q] = odvgp__keep_##S(s[q], ODVGP__SET1_##S(ODVGP__TINY), t[q] / s[q]))  \
+            if (type == ODVGP__MATERN12)                                                                                       \
+                ODVGP__WAYS(t[q] = odvgp__less_##S(s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q])))                     \
             if (type == ODVGP__MATERN52) ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q])          \
             ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q]))                                                                \
         }                                                                                                                      \
@@ -1594,14 +1818,10 @@ ODVGP__INLINE odvgp_real odvgp__keep_c(odvgp_real x, odvgp_real low, odvgp_real 
             ODVGP__STORE_##S(h + j, sum);                                                                                      \
             ODVGP__STORE_##S(dk + j, g * ODVGP__LOAD_##S(d2 + j));                                                             \
         }                                                                                                                      \
-    }                                                                                                                          \
-    TARGET static void odvgp__exp_##S(odvgp_real *x)                                                                           \
-    {                                                                                                                          \
-        for (int j = 0; j < ODVGP__CHUNK; j++) x[j] = odvgp__exp1(x[j]);                                                       \
     }
 
 #define ODVGP__VMATH(TARGET, S)                                                                                                \
-    ODVGP__EXPDECAY(TARGET, S) ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
+    ODVGP__MAPS_OF(TARGET, S) ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
 
 ODVGP__VMATH(, c)
 #ifdef ODVGP__SSE2
@@ -1653,7 +1873,7 @@ typedef struct odvgp__isa {
     void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, odvgp_real *dk);
     void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
     odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
-    void (*exp)(odvgp_real *x);
+    void (*map[ODVGP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
     void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
     void (*slope)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
 } odvgp__isa;
@@ -1874,7 +2094,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
             ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v)           \
     }
 #define ODVGP__VROW(isa)                                                                                                       \
-    odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, odvgp__exp_##isa, odvgp__combine_##isa,     \
+    odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
         odvgp__slope_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
@@ -2012,6 +2232,38 @@ typedef struct odvgp__operand {
     const odvgp_real *at, *ragged;
     ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } odvgp__operand;
+
+/* --- arrays of any length: whole chunks, and the rest through one --- */
+
+static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+{
+    odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
+    ptrdiff_t i = 0;
+    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) odvgp__row(blas)->map[f](x + i, y + i, dy ? dy + i : NULL);
+    if (i >= n) return;
+    odvgp__copy(rest[0], x + i, n - i);
+    odvgp__row(blas)->map[f](rest[0], rest[1], rest[2]);
+    odvgp__copy(y + i, rest[1], n - i);
+    if (dy) odvgp__copy(dy + i, rest[2], n - i);
+}
+
+#define ODVGP__MAP(name, f)                                                                                                    \
+    ODVGP_API void odvgp_##name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y)                       \
+    {                                                                                                                          \
+        odvgp__map(blas, f, n, x, y, NULL);                                                                                    \
+    }
+ODVGP__MAP(vexp, ODVGP__EXP)
+ODVGP__MAP(vexpm1, ODVGP__EXPM1)
+ODVGP__MAP(vlog, ODVGP__LOG)
+ODVGP__MAP(vlog1p, ODVGP__LOG1P)
+ODVGP__MAP(verf, ODVGP__ERF)
+ODVGP__MAP(verfc, ODVGP__ERFC)
+ODVGP__MAP(vsqrt, ODVGP__ROOT)
+
+ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+{
+    odvgp__map(blas, ODVGP__LOGCDF, n, x, y, dy);
+}
 
 /*  A panel [n, width of `unit`] of k steps one after the other, zeros beyond n: to[p * unit + i] = w[p] from[i * rs + p * cs].
     One of the strides is 1. */
@@ -7168,6 +7420,14 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_potrf
 #undef odvgp_potrf_reverse
 #undef odvgp_trtri
+#undef odvgp_vexp
+#undef odvgp_vexpm1
+#undef odvgp_vlog
+#undef odvgp_vlog1p
+#undef odvgp_verf
+#undef odvgp_verfc
+#undef odvgp_vlogcdf
+#undef odvgp_vsqrt
 #undef odvgp_gemmt
 #undef odvgp_lauum
 #undef odvgp_potrf_adjoint
