@@ -105,5 +105,8 @@ static void bench_peak(void)
         peak_of[i][1] = peak_measure(&peaks[i], 2, 1.9 * peak_of[i][0]);
         printf("    %-34s %9.1f %9.1f\n", peaks[i].name, peak_of[i][0], peak_of[i][1]);
     }
+    if (peak_for(option.isa_used, 2) < 1.5 * peak_for(option.isa_used, 1))
+        printf("    Two threads did not do much more than one: fewer than two cores are free, and the figures for two say "
+               "little.\n");
     fflush(stdout);
 }
