@@ -66,8 +66,8 @@ static void bench_steps(void)
 
 /* ---- the program ---- */
 
-/*  The machine and the build; returns the instruction set in use. */
-static odvgp_isa print_machine(void)
+/*  The machine and the build. */
+static void print_machine(void)
 {
     char line[300], model[300] = "unknown processor";
     FILE *f = fopen("/proc/cpuinfo", "r");
@@ -99,9 +99,8 @@ static odvgp_isa print_machine(void)
     printf("odvgp.h %d.%d.%d, %s; %s, %s\n%s, %ld cores online; instruction set %s; %d repeats\n", ODVGP_VERSION / 10000,
            ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100, sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised,
            model, sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas), option.repeats);
-    odvgp_isa used = odvgp__row(&blas)->id;
+    option.isa_used = odvgp__row(&blas)->id;
     free(block);
-    return used;
 }
 
 typedef struct part {
@@ -209,9 +208,9 @@ int main(int argc, char **argv)
         if (i + 1 == argc || !read_option(argv[i], argv[i + 1])) return help(stderr);
         i++;
     }
-    odvgp_isa used = print_machine();
+    print_machine();
     if (!named || parts[0].wanted) {
-        peers_open(used);
+        peers_open(option.isa_used);
         bench_peak();
     }
     for (int p = 0; p < PARTS; p++)

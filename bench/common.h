@@ -86,13 +86,13 @@ enum { MOST_REPEATS = 99, MOST_SIZES = 16 };
 
 /*  What the command line says. */
 static struct {
-    odvgp_isa isa;
+    odvgp_isa isa, isa_used; /* as asked for, and what that came to */
     int repeats, large;
     int first_threads, last_threads;
     const char *routine; /* NULL: all */
     ptrdiff_t size[MOST_SIZES];
     int sizes;
-} option = {ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL, {32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
+} option = {ODVGP_ISA_AUTO, ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL, {32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
 
 /* ---- models to step ---- */
 

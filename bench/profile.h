@@ -298,6 +298,7 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
     odvgp_model *m = model_make(who, s, r, &c.hook);
     int steps = s->M < 1000 ? 5 * option.repeats : option.repeats, count = 0;
     double all = 0, tape = 0;
+    memset(lines, 0, sizeof lines);
     step_in_stages(m, r);
     memset(&probe, 0, sizeof probe);
     for (int i = 0; i < steps; i++) step_in_stages(m, r);
