@@ -1493,19 +1493,30 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__K(S, c)      ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(S, c) ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q], r[q], ODVGP__K(S, c)))
 
-/*  power: 2^k for n = k + ROUND, whose low bits are those of k, where that is normal. raise: v 2^k, in two factors, so that
-    subnormal results are rounded once and the largest do not overflow. expm1_core: n = k + ROUND and p = exp(r) - 1 of x, or of x + rest (NULL: 0). decay:
+/*  v 2^k for n = k + ROUND, whose low bits are those of k: in two factors, 2^floor(k/2) and the rest, so that subnormal results are
+    rounded once and the largest do not overflow. AVX-512 has an instruction for it. */
+#define ODVGP__RAISE(TARGET, S)                                                                                                \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
+    {                                                                                                                          \
+        const odvgp__u_##S one = odvgp__bits_##S(ODVGP__K(S, 1)), exponent = odvgp__bits_##S(ODVGP__K(S, -HUGE_VAL));          \
+        odvgp__u_##S half = ((odvgp__bits_##S(n) << (ODVGP__MANTISSA - 1)) & exponent) + one;                                  \
+        odvgp__u_##S rest = (odvgp__bits_##S(n) << ODVGP__MANTISSA) + (one + one) - half;                                      \
+        return v * odvgp__real_##S(half) * odvgp__real_##S(rest);                                                              \
+    }
+#ifdef ODVGP__AVX512
+#define ODVGP__RAISE512(TARGET, S)                                                                                             \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
+    {                                                                                                                          \
+        return ODVGP__M512(maskz_scalef)(ODVGP__ALL, v, n - ODVGP__K(S, ODVGP__ROUND));                                        \
+    }
+#endif
+
+/*  power: 2^k where that is normal. expm1_core: n = k + ROUND and p = exp(r) - 1 of x, or of x + rest (NULL: 0). decay:
     exp(x) for -1000 <= x <= 0 as kernels need it, 0 below -708 (float -87), before results become subnormal. */
 #define ODVGP__EXPS(TARGET, S)                                                                                                 \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n)                                                         \
     {                                                                                                                          \
         return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + odvgp__bits_##S(ODVGP__K(S, 1)));                     \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
-    {                                                                                                                          \
-        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND);                                                                  \
-        ODVGP__V_##S k = n - round, half = ODVGP__FMA_##S(k, ODVGP__K(S, 0.5), round);                                         \
-        return v * odvgp__power_##S(half) * odvgp__power_##S(k - (half - round) + round);                                      \
     }                                                                                                                          \
     TARGET ODVGP__INLINE void odvgp__expm1_core_##S(const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n,          \
                                                     ODVGP__V_##S *p)                                                           \
@@ -1823,21 +1834,26 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__VMATH(TARGET, S)                                                                                                \
     ODVGP__MAPS_OF(TARGET, S) ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
 
+ODVGP__RAISE(, c)
 ODVGP__VMATH(, c)
 #ifdef ODVGP__SSE2
 ODVGP__VBITS(, sse2)
+ODVGP__RAISE(, sse2)
 ODVGP__VMATH(, sse2)
 #endif
 #ifdef ODVGP__NEON
 ODVGP__VBITS(, neon)
+ODVGP__RAISE(, neon)
 ODVGP__VMATH(, neon)
 #endif
 #ifdef ODVGP__AVX2
 ODVGP__VBITS(ODVGP__AVX2, avx2)
+ODVGP__RAISE(ODVGP__AVX2, avx2)
 ODVGP__VMATH(ODVGP__AVX2, avx2)
 #endif
 #ifdef ODVGP__AVX512
 ODVGP__VBITS(ODVGP__AVX512, avx512)
+ODVGP__RAISE512(ODVGP__AVX512, avx512)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
@@ -2502,7 +2518,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     odvgp__mm_job job;
     job.blas = blas;
     job.g = g;
-    job.tasks = work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
+    job.tasks = work < (double)ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
     job.across = odvgp__tasks_across(g, job.tasks);
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
@@ -2710,7 +2726,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     if (order <= ODVGP__BASE) {
         int reversed = right ? !trans : trans;
         odvgp__solve_job job = {blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
-        if ((double)order * (double)order * (double)cols >= ODVGP__TASK_WORK) job.tasks = odvgp__tasks(&blas->threads);
+        if ((double)order * (double)order * (double)cols >= (double)ODVGP__TASK_WORK) job.tasks = odvgp__tasks(&blas->threads);
         odvgp__run(&blas->threads, job.tasks, odvgp__solve_task, &job);
         return;
     }

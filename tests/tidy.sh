@@ -28,7 +28,7 @@ done
 for file in "$@"; do
     more=
     case $file in
-    tests/*)
+    tests/* | bench/*)
         more="--suppress=uninitvar --suppress=memleakOnRealloc" # what a callback fills; the program ends there
         check "clang-tidy $file" "$tidy" --quiet --checks='-clang-analyzer-*' "$file" -- $flags
         ;;
