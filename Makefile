@@ -1,5 +1,6 @@
 # odvgp.h is one header: there is nothing to build in order to use it. This file builds the command-line tool, the demo and the
-# tests. GNU make. `make help` lists the targets; CC, CXX, CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given.
+# tests. GNU make. `make help` lists the targets; CC, CXX, CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given,
+# for `make cross` also SHORT=1 and CROSS="aarch64 s390x" (these targets alone).
 
 CC       ?= cc
 CXX      ?= c++
@@ -85,6 +86,9 @@ asan: $(call programs,$(B)/asan) ## the tests under the address sanitizer
 
 ubsan: $(call programs,$(B)/ubsan) ## the tests under the undefined behaviour sanitizer
 	@sh tests/run.sh $(call commands,$(B)/ubsan)
+
+cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
+	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS)
 
 valgrind: $(B)/test_tape ## a small test and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm

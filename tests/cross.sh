@@ -1,0 +1,109 @@
+#!/bin/sh
+# cross.sh FOLDER TEST...   builds the test programs for other machines into FOLDER/TARGET and runs them there, under qemu-user.
+# In the environment: CROSS, the targets (all); SHORT=1, the selection below instead of everything; CFLAGS (-O2); MAKE; SKIP_FLOAT=1.
+# All of everything takes about an hour, since qemu computes floating point in software; the short form about three minutes.
+#
+#   aarch64  64-bit ARM            armhf  32-bit ARM: no double in NEON, pointers of 32 bits
+#   riscv64  no vectors            i386   pointers of 32 bits, SSE2 arithmetic
+#   s390x    big-endian            i387   i386 with the x87 unit, whose intermediate results are wider than their type. Not one of all:
+#                                         the library's exp needs sums that are rounded to their type, and is wrong there
+# Programs for i386 run without qemu where the machine can.
+folder=$1
+shift
+tests=$*
+: "${CROSS:=aarch64 armhf riscv64 i386 s390x}"
+
+# What the short form runs: target, program, precisions, and which tests of the program (parts of names; none: all).
+# Products and factors where the machine has instructions of its own, files and sizes where order and width of numbers differ.
+robust="refused kernel_text moved allocat bit_for_bit damaged forged precision on_disk causes largest negative"
+model="own_gaussian coupled gradients unbiased epoch optimum exact_gp slots_tell instruction updates schedules moments"
+linalg="sets small padding beta carries syrk trsm potrf cut trmm reversed inverse adjoint"
+short="
+aarch64 test_linalg double $linalg
+aarch64 test_linalg float $linalg
+aarch64 test_oracle both
+aarch64 test_files double
+aarch64 test_tape both
+aarch64 test_model double $model
+armhf test_linalg float $linalg
+armhf test_oracle both
+armhf test_files both
+armhf test_tape float
+armhf test_robust double $robust
+riscv64 test_oracle double
+riscv64 test_files double
+i386 test_oracle both
+i386 test_files both
+i386 test_robust both
+i386 test_linalg double
+i387 test_oracle both
+i387 test_files both
+s390x test_oracle both
+s390x test_files both
+s390x test_robust double $robust
+s390x test_model double $model
+"
+
+jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+fail() { echo "cross: $*" >&2; exit 1; }
+
+# describe TARGET: sets compiler, flags, emulator, and the packages of Debian that have compiler and C library.
+describe() {
+    flags=
+    case $1 in
+    aarch64) compiler=aarch64-linux-gnu-gcc emulator=qemu-aarch64 packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+    armhf) compiler=arm-linux-gnueabihf-gcc emulator=qemu-arm packages="gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" flags=-mfpu=neon ;;
+    riscv64) compiler=riscv64-linux-gnu-gcc emulator=qemu-riscv64 packages="gcc-riscv64-linux-gnu libc6-dev-riscv64-cross" ;;
+    i386) compiler=i686-linux-gnu-gcc emulator=qemu-i386 packages="gcc-i686-linux-gnu libc6-dev-i386-cross" flags="-msse2 -mfpmath=sse" ;;
+    i387) compiler=i686-linux-gnu-gcc emulator=qemu-i386 packages="gcc-i686-linux-gnu libc6-dev-i386-cross" flags="-mfpmath=387" ;;
+    s390x) compiler=s390x-linux-gnu-gcc emulator=qemu-s390x packages="gcc-s390x-linux-gnu libc6-dev-s390x-cross" ;;
+    *) fail "no target $1; there are aarch64 armhf riscv64 i386 i387 s390x" ;;
+    esac
+    case $1 in i386 | i387) "$folder/$1/empty" 2>/dev/null && emulator=env ;; esac
+}
+
+# selection TARGET: lines of program, precisions, names of tests.
+selection() {
+    if [ -n "$SHORT" ]; then echo "$short" | sed -n "s/^$1 //p"
+    else for t in $tests; do echo "$t both"; done
+    fi
+}
+
+# programs PROGRAM PRECISIONS: their paths inside the target's folder.
+programs() {
+    [ "$2" = float ] || echo "$1"
+    [ "$2" = double ] || [ -n "$SKIP_FLOAT" ] || echo "f32/$1"
+}
+
+for target in $CROSS; do # first all that may be missing, then the work
+    describe "$target"
+    command -v "$compiler" >/dev/null || fail "$target needs $compiler: apt-get install $packages"
+    mkdir -p "$folder/$target"
+    echo 'int main(void) { return 0; }' | "$compiler" -static -x c - -o "$folder/$target/empty" 2>/dev/null ||
+        fail "$target needs a C library to link with: apt-get install $packages"
+    describe "$target" # again: now it can be seen whether the machine runs it itself
+    command -v "$emulator" >/dev/null || fail "$target needs $emulator: apt-get install qemu-user"
+    "$emulator" "$folder/$target/empty" || fail "$emulator does not run a program of $compiler"
+done
+
+set --
+for target in $CROSS; do
+    describe "$target"
+    paths=$(selection "$target" | while read -r program precisions names; do
+        programs "$program" "$precisions" | sed "s|^|$folder/$target/|"
+    done)
+    # shellcheck disable=SC2086 # a list
+    MAKEFLAGS='' "${MAKE:-make}" -s -j"$jobs" B="$folder/$target" CC="$compiler" CFLAGS="${CFLAGS:--O2} $flags -static" $paths || exit 1
+    for path in $paths; do
+        name=${path##*/}
+        case $name in
+        test_oracle) arguments=tests/oracle ;;
+        *) arguments=$(selection "$target" | while read -r program precisions names; do
+            [ "$program" = "$name" ] && programs "$program" "$precisions" | grep -qxF "${path#"$folder/$target/"}" && echo "$names"
+        done) ;;
+        esac
+        set -- "$@" "$emulator $path${arguments:+ $arguments}"
+    done
+done
+sh "$(dirname "$0")/run.sh" "$@"
