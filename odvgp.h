@@ -685,10 +685,11 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "a
     are matrices of one column (ld 1) or one row. Threads are used where the work is worth them. */
 /*  y[i] = f(x[i]) for n numbers; y may be x. Errors in units in the last place, over the whole range of arguments, subnormal ones
     and results included; infinities and NaN as in C's functions of these names.
-      vexp, vlog, vlog1p, verf           2
+      vexp, vlog1p, verf                 1.5
+      vlog                               1
       vexpm1                             3
       verfc                              5
-      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its slope phi(x) / Phi(x), 8
+      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its slope phi(x) / Phi(x), 6
       vsqrt                              0.5
     The results of a number do not depend on where in the array it stands. */
 ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
@@ -1474,8 +1475,22 @@ ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
     memcpy(&v, &u, sizeof v);
     return v;
 }
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+/*  Where registers hold more digits than a real (x87), adding ROUND rounds to an integer only when the sum is stored. */
+ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
+{
+    volatile odvgp_real stored = v;
+    return stored;
+}
+#else
+#define odvgp__stored_c(v) (v)
+#endif
 ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y) { return a < b ? x : y; }
 
+#define odvgp__stored_sse2(v)   (v)
+#define odvgp__stored_neon(v)   (v)
+#define odvgp__stored_avx2(v)   (v)
+#define odvgp__stored_avx512(v) (v)
 #define ODVGP__VBITS(TARGET, S)                                                                                                \
     typedef odvgp__u_c odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S))));                                        \
     TARGET ODVGP__INLINE odvgp__u_##S odvgp__bits_##S(ODVGP__V_##S v) { return (odvgp__u_##S)v; }                              \
@@ -1524,7 +1539,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), log2e = ODVGP__K(S, 1.44269504088896340736);                     \
         const ODVGP__V_##S high = ODVGP__K(S, ODVGP__LN2_HIGH), low = ODVGP__K(S, ODVGP__LN2_LOW);                             \
         ODVGP__V_##S r[4];                                                                                                     \
-        ODVGP__WAYS(n[q] = ODVGP__FMA_##S(x[q], log2e, round))                                                                 \
+        ODVGP__WAYS(n[q] = odvgp__stored_##S(ODVGP__FMA_##S(x[q], log2e, round)))                                              \
         ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, high, x[q]))                                                           \
         ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, low, r[q]))                                                            \
         if (rest) ODVGP__WAYS(r[q] = r[q] + rest[q])                                                                           \
@@ -1672,6 +1687,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         odvgp__times_bell_##S(t, half, bell);                                                                                  \
         ODVGP__WAYS(e[q] = w[q] * bell[q])                                                                                     \
         ODVGP__WAYS(slope[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q]))                  \
+        ODVGP__WAYS(slope[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], slope[q]))                                      \
         ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q]))                                                      \
         ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q]))        \
         ODVGP__WAYS(t[q] = x[q] * root)                                                                                        \

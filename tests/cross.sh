@@ -5,13 +5,12 @@
 #
 #   aarch64  64-bit ARM            armhf  32-bit ARM: no double in NEON, pointers of 32 bits
 #   riscv64  no vectors            i386   pointers of 32 bits, SSE2 arithmetic
-#   s390x    big-endian            i387   i386 with the x87 unit, whose intermediate results are wider than their type. Not one of all:
-#                                         the library's exp needs sums that are rounded to their type, and is wrong there
+#   s390x    big-endian            i387   i386 with the x87 unit, whose intermediate results are wider than their type
 # Programs for i386 run without qemu where the machine can.
 folder=$1
 shift
 tests=$*
-: "${CROSS:=aarch64 armhf riscv64 i386 s390x}"
+: "${CROSS:=aarch64 armhf riscv64 i386 i387 s390x}"
 
 # What the short form runs: target, program, precisions, and which tests of the program (parts of names; none: all).
 # Products and factors where the machine has instructions of its own, files and sizes where order and width of numbers differ.
@@ -21,11 +20,13 @@ linalg="sets small padding beta carries syrk trsm potrf cut trmm reversed invers
 short="
 aarch64 test_linalg double $linalg
 aarch64 test_linalg float $linalg
+aarch64 test_vmath both
 aarch64 test_oracle both
 aarch64 test_files double
 aarch64 test_tape both
 aarch64 test_model double $model
 armhf test_linalg float $linalg
+armhf test_vmath float
 armhf test_oracle both
 armhf test_files both
 armhf test_tape float
