@@ -689,7 +689,7 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "a
       vlog                               1
       vexpm1                             3
       verfc                              5
-      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its slope phi(x) / Phi(x), 6
+      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its slope phi(x) / Phi(x), 7
       vsqrt                              0.5
     The results of a number do not depend on where in the array it stands. */
 ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
@@ -1637,7 +1637,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(d[q] = ODVGP__K(S, 0) - c * (a[q] - h[q]) * (a[q] + h[q]))                                                 \
         ODVGP__WAYS(h[q] = ODVGP__K(S, 0) - c * h[q] * h[q])                                                                   \
         odvgp__expm1_core_##S(h, d, n, p);                                                                                     \
-        ODVGP__WAYS(y[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q]))                                             \
+        ODVGP__WAYS(p[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q]))                                             \
+        ODVGP__WAYS(y[q] =                                                                                                     \
+                        odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], a[q])) /* a NaN of few bits has become infinite in h */   \
     }                                                                                                                          \
     /*  erf of |x| < 1 */                                                                                                      \
     TARGET ODVGP__INLINE void odvgp__erf_core_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                      \
@@ -6964,7 +6966,7 @@ static void odvgp__file_listed(odvgp__file *f, const char **word, const char *co
     for (ptrdiff_t i = 0; i < n && *word; i++)
         if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
     odvgp__file_u32(f, &number);
-    if ((ptrdiff_t)number > n) f->bad = 1;
+    if (number > (uint32_t)n) f->bad = 1;
     else *word = number ? list[number - 1] : NULL;
 }
 

@@ -67,7 +67,7 @@ static const struct function {
     {"erf", odvgp_verf, ref_erf, 1.5, 1.5, {{-1, 1}, {0.9, 1.1}, {-7, 7}, {-2, 2}}, 0, 1},
     {"erfc", odvgp_verfc, ref_erfc, 5, 5, {{-1, 1}, {0.3, 1.2}, {-7, 11}, {-2, 28}}, 1, 1},
     {"logcdf", logcdf, ref_logcdf, 6, 6, {{-1, 1}, {-10, 10}, {-40, 40}, {-1000, 15}}, 0, 1},
-    {"ratio", ratio, ref_ratio, 6, 6, {{-1, 1}, {-10, 10}, {-40, 40}, {-1000, 15}}, 1, 1},
+    {"ratio", ratio, ref_ratio, 7, 7, {{-1, 1}, {-10, 10}, {-40, 40}, {-1000, 15}}, 1, 1},
     {"sqrt", odvgp_vsqrt, ref_sqrt, 0.5, 0.5, {{0, 1}, {0, 1e6}, {1, 4}, {0, 1e-30}}, 0, 0},
 };
 #define FUNCTIONS ((int)(sizeof functions / sizeof functions[0]))
@@ -93,12 +93,21 @@ static void stop_engines(void) {
 }
 
 /*  The distance in units of the last place of `want` rounded to odvgp_real; beyond the largest number infinity is right. */
+static int flushes; /* the instruction set in hand takes subnormal numbers for 0, as NEON of 32 bits does */
+static int it_flushes(int e) {
+#if defined(__arm__) && !defined(__aarch64__)
+    return !strcmp(odvgp_blas_isa(&engines[e].blas), "neon");
+#else
+    (void)e;
+    return 0;
+#endif
+}
 static double places(odvgp_real got, wide want) {
     int e, digits = BY_PRECISION(53, 24), least = BY_PRECISION(-1074, -149);
     if (want != want || got != got) return want != want && got != got ? 0 : HUGE_VAL;
     if (fabsl(want) > (wide)HUGE_REAL * (1 + (wide)EPS / 4)) return fabs((double)got) >= HUGE_REAL && (got > 0) == (want > 0) ? 0 : HUGE_VAL;
     if (fabs((double)got) > HUGE_REAL) return HUGE_VAL;
-    if (got == want) return 0;
+    if (got == want || (flushes && fabsl((wide)got - want) <= (wide)TINY)) return 0;
     frexpl(want, &e);
     e = want == 0 || e - digits < least ? least : e - digits;
     return (double)ldexpl(fabsl((wide)got - want), -e);
@@ -131,7 +140,9 @@ TEST(errors_stay_below_the_stated_bounds) {
             for (e = 0; e < ISAS; e++) {
                 if (!engines[e].there) continue;
                 f->f(&engines[e].blas, count, x, y);
+                flushes = it_flushes(e);
                 for (i = 0; i < count; i++) {
+                    if (flushes && fabs((double)x[i]) < TINY) continue;
                     double off = places(y[i], want[i]);
                     if (!(off <= worst[e])) worst[e] = off, at[e] = (double)x[i];
                 }
@@ -200,6 +211,7 @@ TEST(special_values) {
         if (!engines[e].there) continue;
         for (i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
             odvgp_real x = (odvgp_real)cases[i].x, y = 7;
+            if (it_flushes(e) && x != 0 && fabs((double)x) < TINY) continue;
             cases[i].f(&engines[e].blas, 1, &x, &y);
             CHECK_SAY(same(y, cases[i].y), "case %d on %s: f(%g) is %g, not %g", i, odvgp_blas_isa(&engines[e].blas), (double)x, (double)y, cases[i].y);
         }
