@@ -2503,6 +2503,7 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
                                    ptrdiff_t ldg)
 {
+    ODVGP_ASSERT(n <= 0 || L != G);
     if (n <= ODVGP__HALF_UNIT) {
         odvgp__potrf_adjoint_base(n, L, ldl, G, ldg);
         return;
