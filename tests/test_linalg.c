@@ -748,10 +748,10 @@ TEST(solves_with_ill_conditioned_triangles) {
                 if (engines[isa][0].there) { /* the inverse: |L X - I| <= c n eps |L| |X| */
                     ptrdiff_t n = scale == SMALL ? 1 + test_below(20) : 1 + test_below(70), ld = padded(n), i;
                     odvgp_real *L = bad_triangle(kind, n, ld), *X = twin(L, n, n, ld);
-                    double *I = doubles(n * n), e;
-                    for (i = 0; i < n; i++) I[i * n + i] = 1;
+                    double *unit = doubles(n * n), e;
+                    for (i = 0; i < n; i++) unit[i * n + i] = 1;
                     odvgp_trtri(&engines[isa][0].blas, n, X, ld);
-                    e = residual(n, n, n, dense(n, n, L, ld, 0, ODVGP__LOWER), dense(n, n, X, ld, 0, ODVGP__LOWER), I);
+                    e = residual(n, n, n, dense(n, n, L, ld, 0, ODVGP__LOWER), dense(n, n, X, ld, 0, ODVGP__LOWER), unit);
                     CHECK_SAY(e <= (2 * (double)n + 8) * EPS, "%s: trtri kind %d n %ld: residual %.2g eps of the size", isa_name[isa], kind, (long)n, e / EPS);
                     release();
                 }
@@ -983,16 +983,16 @@ TEST(two_bad_pivots) { /* the first in the order of elimination counts */
 static void try_inverse(ptrdiff_t n) {
     ptrdiff_t ld = padded(n), i;
     odvgp_real *L = triangle(n, ld), *first = NULL;
-    double *T = dense(n, n, L, ld, 0, ODVGP__LOWER), *I = doubles(n * n);
+    double *T = dense(n, n, L, ld, 0, ODVGP__LOWER), *unit = doubles(n * n);
     int isa, t, cuts = cuts_for(n > 200 ? HUGE_VAL : 0);
-    for (i = 0; i < n; i++) I[i * n + i] = 1;
+    for (i = 0; i < n; i++) unit[i * n + i] = 1;
     for (isa = 0; isa < ISAS; isa++)
         for (t = 0; t < cuts && engines[isa][t].there; t++) {
             int here = memory.n;
             odvgp_real *out = twin(L, n, n, ld);
             odvgp_trtri(&engines[isa][t].blas, n, out, ld);
             if (t == 0 || !OWN_BITS) {
-                double e = residual(n, n, n, T, dense(n, n, out, ld, 0, ODVGP__LOWER), I);
+                double e = residual(n, n, n, T, dense(n, n, out, ld, 0, ODVGP__LOWER), unit);
                 CHECK_SAY(e <= (8 * (double)n + 8) * EPS, "%s, %d tasks: trtri n %ld: residual %.2g eps of the size", isa_name[isa], cut_of[t], (long)n, e / EPS);
             } else
                 CHECK_SAY(same(out, first, n, n, ld), "%s: trtri n %ld: %d tasks give other bits than 1", isa_name[isa], (long)n, cut_of[t]);
