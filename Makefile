@@ -27,7 +27,7 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa cross test-all asan ubsan valgrind tidy standards symbols bench bench-float examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all asan ubsan valgrind tidy standards symbols bench bench-float examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -90,12 +90,31 @@ ubsan: $(call programs,$(B)/ubsan) ## the tests under the undefined behaviour sa
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS)
 
-valgrind: $(B)/test_tape ## a small test and an example under valgrind
+valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
-	@for p in test_tape valgrind_example; do valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/$$p || exit 1; done
+	@for p in test_tape "test_linalg small" valgrind_example; do valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/$$p || exit 1; done
 
-test-all: ## everything that can be checked here: tests, sanitizers, standards, symbols, examples, lint
-	@for t in test standards symbols examples asan ubsan tidy; do echo "== $$t"; $(MAKE) $$t || exit 1; done
+# A CBLAS is looked for when it is asked for, not for every target. OpenBLAS's header includes <complex.h> unless told not to,
+# which would make a macro of I.
+CBLAS_PATH   = -DFORCE_OPENBLAS_COMPLEX_STRUCT $(shell pkg-config --cflags openblas 2>/dev/null)
+CBLAS_LIBS   = $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
+CBLAS_TESTS := test_linalg test_oracle test_adjoint
+CBLAS_ALL   := $(CBLAS_TESTS:%=$(B)/cblas/%) $(if $(SKIP_FLOAT),,$(CBLAS_TESTS:%=$(B)/cblas/f32/%))
+$(CBLAS_ALL): LIBS += $(CBLAS_LIBS)
+$(B)/cblas/test_%: tests/test_%.c
+	$(call compile,-DODVGP_USE_CBLAS $(CBLAS_PATH))
+$(B)/cblas/f32/test_%: tests/test_%.c
+	$(call compile,-DODVGP_USE_CBLAS -DODVGP_FLOAT -DODVGP_KEEP_NAMES $(CBLAS_PATH))
+cblas: ## the tests with large products sent to a CBLAS
+	@echo '#include <cblas.h>' | $(CC) $(CBLAS_PATH) -x c -fsyntax-only - 2>/dev/null || \
+	    { echo "make cblas needs a CBLAS with its header: on Debian, install libopenblas-dev"; exit 1; }
+	@$(MAKE) $(CBLAS_ALL)
+	@sh tests/run.sh $(foreach p,$(CBLAS_ALL),"$(p)$(if $(findstring oracle,$(p)), tests/oracle)")
+
+test-all: ## everything that can be checked here: tests at every size, sanitizers, a CBLAS if there, standards, symbols, examples, lint
+	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test
+	@for t in standards symbols examples asan ubsan tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
+	    echo "== $$t"; $(MAKE) $$t || exit 1; done
 
 standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together
 	@GCC="$(GCC)" GXX="$(GXX)" CLANG="$(CLANG)" CLANGXX="$(CLANGXX)" WARN="$(WARN) -Werror" sh tests/standards.sh $(B)/standards

@@ -2428,6 +2428,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
+    if (g->k <= 0) return; /* A and B may be NULL */
     if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) { /* a vector, times columns that are contiguous */
         for (ptrdiff_t p = 0; p < g->k; p++) {
             ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0, to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
@@ -2939,6 +2940,7 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
                                    ptrdiff_t ldg)
 {
+    ODVGP_ASSERT(n <= 0 || L != G);
     if (n <= ODVGP__HALF_UNIT) {
         odvgp__potrf_adjoint_base(n, L, ldl, G, ldg);
         return;

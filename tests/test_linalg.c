@@ -1,9 +1,16 @@
 /*  Dense linear algebra against plain twins, on every instruction set that this machine can run, serial and cut into tasks:
-    rounding within a few n eps of the twin, padding and the other triangle untouched, and the same bits for any number of tasks. */
+    rounding within a few n eps of the twin; everything outside the operands is NaN, unread and untouched; the same bits for
+    any number of tasks; pointers that are aligned to one element only.
+
+    By default a covering sample, in a few seconds. The first argument `all`, or ODVGP_TEST_ALL in the environment: every size
+    from 0 to 70. The first argument `small`: sizes to 20, for tools that are fifty times slower. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
 #include "reference.h"
+
+static enum { SMALL, SAMPLE, ALL } scale = SAMPLE;
+static int rounds(int small, int sample, int all) { return scale == SMALL ? small : scale == SAMPLE ? sample : all; }
 
 /* ---- every instruction set, every way of cutting ---- */
 
@@ -44,6 +51,7 @@ static void start_engines(void) {
             }
             bytes = odvgp_blas_size(&hook);
             e->block = test_alloc(bytes);
+            memset(e->block, 0xff, bytes); /* NaN: nothing may depend on what the area for packing held before */
             s = odvgp_blas_init(&e->blas, &hook, isa_of[i], e->block, bytes);
             e->there = s == ODVGP_OK;
             if (!e->there) {
@@ -57,6 +65,14 @@ static void stop_engines(void) {
     for (i = 0; i < ISAS; i++)
         for (t = 0; t < CUTS; t++) free(engines[i][t].block);
 }
+/*  Is there something to compare with one task? Small work is never cut, so now and then is enough for it. With a CBLAS, bits
+    are its own affair: results of all cuts are compared with the twin. */
+#ifdef ODVGP_USE_CBLAS
+#define OWN_BITS 0
+#else
+#define OWN_BITS 1
+#endif
+static int cuts_for(double work) { return work >= ODVGP__TASK_WORK || test_below(16) == 0 ? CUTS : 1; }
 
 TEST(instruction_sets) {
     static const struct { odvgp_isa isa; const char *name; } known[] = {{ODVGP_ISA_C, "c"}, {ODVGP_ISA_AVX2, "avx2"}, {ODVGP_ISA_AVX512, "avx512"}};
@@ -89,606 +105,938 @@ TEST(instruction_sets) {
     free(block);
 }
 
-/* ---- matrices with padding that must stay ---- */
+/* ---- matrices amid NaN ---- */
 
-#define PAD ((odvgp_real)-12345.5)
-static odvgp_real *matrix(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld) {
-    odvgp_real *a = NEW(odvgp_real, rows * ld + 1);
+/*  What stands outside of operands: a NaN that can be told from others, so that not even a NaN may be written there. */
+static odvgp_real pad;
+static void start_pad(void) {
+    unsigned char bytes[sizeof pad];
+    size_t i;
+    for (i = 0; i < sizeof pad; i++) bytes[i] = 0xff; /* read as any number, whatever the order of bytes: a NaN */
+    memcpy(&pad, bytes, sizeof pad);
+}
+static int is_pad(const odvgp_real *x) { return memcmp(x, &pad, sizeof pad) == 0; }
+
+/*  Memory of one check; all of it goes in release(). */
+static struct {
+    void *block[512];
+    int n;
+} memory;
+static void *grab(size_t bytes) {
+    void *p = test_alloc(bytes);
+    if (memory.n == 512) {
+        printf("too many blocks in a test\n");
+        exit(3);
+    }
+    return memory.block[memory.n++] = p;
+}
+static void release_to(int n) {
+    while (memory.n > n) free(memory.block[--memory.n]);
+}
+static void release(void) { release_to(0); }
+static double *doubles(ptrdiff_t n) {
+    double *p = (double *)grab((size_t)(n + 1) * sizeof(double));
+    ptrdiff_t i;
+    for (i = 0; i < n; i++) p[i] = 0;
+    return p;
+}
+
+enum { BEFORE = 4, AFTER = 8 };
+static ptrdiff_t extent(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld) { return rows > 0 ? (rows - 1) * ld + cols : 0; }
+/*  `count` elements, all `pad`, with a band before them, and after them where something is written. Where things are only read
+    the allocation ends with the last element, so that the address sanitizer and valgrind see any step beyond. The first
+    element is as often aligned to 16 bytes as it is not. */
+static odvgp_real *band(ptrdiff_t count, int written) {
+    ptrdiff_t before = BEFORE + test_below(2), n = before + count + (written ? AFTER : 0), i;
+    odvgp_real *p = (odvgp_real *)grab((size_t)n * sizeof *p);
+    for (i = 0; i < n; i++) p[i] = pad;
+    return p + before;
+}
+static odvgp_real *matrix(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, int written) {
+    odvgp_real *a = band(extent(rows, cols, ld), written);
     ptrdiff_t i, j;
     for (i = 0; i < rows; i++)
-        for (j = 0; j < ld; j++) a[i * ld + j] = j < cols ? (odvgp_real)test_between(-1, 1) : PAD;
-    a[rows * ld] = PAD;
+        for (j = 0; j < cols; j++) a[i * ld + j] = (odvgp_real)test_between(-1, 1);
     return a;
 }
-static odvgp_real *twin(const odvgp_real *a, ptrdiff_t rows, ptrdiff_t ld) {
-    odvgp_real *b = NEW(odvgp_real, rows * ld + 1);
-    memcpy(b, a, (size_t)(rows * ld + 1) * sizeof *b);
+/*  A copy that may be written. */
+static odvgp_real *twin(const odvgp_real *a, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld) {
+    ptrdiff_t n = extent(rows, cols, ld);
+    odvgp_real *b = band(n, 1);
+    if (n) memcpy(b, a, (size_t)n * sizeof *b);
     return b;
 }
-static int padding_is_whole(const odvgp_real *a, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld) {
-    ptrdiff_t i, j;
-    for (i = 0; i < rows; i++)
-        for (j = cols; j < ld; j++)
-            if (a[i * ld + j] != PAD) return 0;
-    return a[rows * ld] == PAD;
+static int same(const odvgp_real *a, const odvgp_real *b, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld) {
+    ptrdiff_t n = extent(rows, cols, ld);
+    return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
-/*  Lower triangular with a diagonal that keeps it well conditioned; what lies above is NaN and must not be read. */
+/*  The bands of a written matrix and, with `lower`, what stands above its diagonal, compared with what was there. */
+static int untouched(const odvgp_real *a, const odvgp_real *was, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, int lower) {
+    ptrdiff_t i, j, n = extent(rows, cols, ld);
+    for (i = 1; i <= BEFORE; i++)
+        if (!is_pad(a - i)) return 0;
+    for (i = 0; i < AFTER; i++)
+        if (!is_pad(a + n + i)) return 0;
+    for (i = 0; i < rows; i++) {
+        if (lower && i + 1 < cols && memcmp(a + i * ld + i + 1, was + i * ld + i + 1, (size_t)(cols - i - 1) * sizeof *a)) return 0;
+        for (j = cols; j < ld && i + 1 < rows; j++)
+            if (!is_pad(a + i * ld + j)) return 0;
+    }
+    return 1;
+}
+static void blank_above(odvgp_real *a, ptrdiff_t n, ptrdiff_t ld, odvgp_real with) {
+    ptrdiff_t i, j;
+    for (i = 0; i < n; i++)
+        for (j = i + 1; j < n; j++) a[i * ld + j] = with;
+}
+/*  Lower triangular with a diagonal of both signs that keeps it well conditioned; what lies above must not be read. */
 static odvgp_real *triangle(ptrdiff_t n, ptrdiff_t ld) {
-    odvgp_real *L = matrix(n, n, ld);
+    odvgp_real *L = matrix(n, n, ld, 0);
     ptrdiff_t i, j;
     for (i = 0; i < n; i++) {
         for (j = 0; j < i; j++) L[i * ld + j] *= (odvgp_real)(1 / sqrt((double)n + 1.0));
         L[i * ld + i] = (odvgp_real)((test_below(2) ? 1 : -1) * test_between(0.8, 1.6));
-        for (j = i + 1; j < n; j++) L[i * ld + j] = (odvgp_real)NAN;
     }
+    blank_above(L, n, ld, pad);
     return L;
+}
+/*  Symmetric positive definite, given by its lower triangle. Wide ones are sums over few columns and a stronger ridge: the test
+    should not spend its time here. */
+static odvgp_real *definite(ptrdiff_t n, ptrdiff_t ld, double ridge) {
+    ptrdiff_t few = n > 100 ? 20 : n + 3, i, j, k;
+    odvgp_real *G = matrix(n, few, few, 0), *A = band(extent(n, n, ld), 0);
+    for (i = 0; i < n; i++)
+        for (j = 0; j <= i; j++) {
+            double s = 0;
+            for (k = 0; k < few; k++) s += (double)G[i * few + k] * (double)G[j * few + k];
+            A[i * ld + j] = (odvgp_real)(s + (i == j ? ridge * (n > 100 ? 10 : 1) : 0));
+        }
+    return A;
 }
 static int tight; /* no padding at all */
 static ptrdiff_t padded(ptrdiff_t cols) { return tight ? cols + (cols == 0) : cols + (test_below(3) ? test_below(6) : 0) + (cols == 0); }
 /*  0 ... 70, so that every remainder of the micro-kernels is met, and some to 300. */
-static ptrdiff_t some_size(int round) { return round % 8 == 7 ? test_below(301) : test_below(71); }
+static ptrdiff_t some_size(int round) { return scale == SMALL ? test_below(21) : round % 8 == 7 ? test_below(301) : test_below(71); }
+/*  Of sizes around the places where the code changes its way. */
+static int around(ptrdiff_t from, ptrdiff_t to, ptrdiff_t *sizes, int n) {
+    for (; from <= to; from++) sizes[n++] = from;
+    return n;
+}
 
-/* ---- gemm ---- */
+/* ---- residuals in double ---- */
 
-static void try_gemm(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, double beta, int nan_in_c) {
-    ptrdiff_t lda = padded(ta ? m : k), ldb = padded(tb ? k : n), ldc = padded(n), i, j;
-    ptrdiff_t ra = ta ? k : m, rb = tb ? n : k;
-    odvgp_real *A = matrix(ra, ta ? m : k, lda), *B = matrix(rb, tb ? k : n, ldb), *C = matrix(m, n, ldc);
-    odvgp_real *A0, *B0, *out[CUTS];
-    double *want = NEW(double, m * n), *size = NEW(double, m * n);
-    int isa, t;
-    if (nan_in_c)
+/*  op(a) as doubles without padding; `part` says which other entries are zeros and need not be read. */
+static double *dense(ptrdiff_t rows, ptrdiff_t cols, const odvgp_real *a, ptrdiff_t ld, int trans, int part) {
+    double *d = doubles(rows * cols);
+    ptrdiff_t i, j;
+    for (i = 0; i < rows; i++)
+        for (j = 0; j < cols; j++)
+            if (!(part == ODVGP__LOWER && j > i) && !(part == ODVGP__UPPER && j < i)) d[i * cols + j] = (double)(trans ? a[j * ld + i] : a[i * ld + j]);
+    return d;
+}
+/*  Symmetric, from its lower triangle. */
+static double *mirror(ptrdiff_t n, const odvgp_real *a, ptrdiff_t ld) {
+    double *d = doubles(n * n);
+    ptrdiff_t i, j;
+    for (i = 0; i < n; i++)
+        for (j = 0; j <= i; j++) d[i * n + j] = d[j * n + i] = (double)a[i * ld + j];
+    return d;
+}
+static void multiply(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, const double *b, double *sum, double *size) {
+    ptrdiff_t i, j, l;
+    for (i = 0; i < m; i++)
+        for (l = 0; l < k; l++) {
+            double f = a[i * k + l], t;
+            if (f == 0) continue; /* zeros of a triangle */
+            for (j = 0; j < n; j++) {
+                t = f * b[l * n + j];
+                sum[i * n + j] += t;
+                size[i * n + j] += fabs(t);
+            }
+        }
+}
+/*  Largest |B - T X| / (|B| + |T| |X|), T [m,k], X [k,n]: entry by entry, or from one random combination of the columns. */
+static double residual(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *T, const double *X, const double *B) {
+    double worst = 0;
+    ptrdiff_t i, j;
+    if ((double)m * (double)n * (double)k <= 3e5) {
+        double *sum = doubles(m * n), *size = doubles(m * n);
+        multiply(m, n, k, T, X, sum, size);
+        for (i = 0; i < m * n; i++) worst = test_worse(worst, fabs(B[i] - sum[i]) / (fabs(B[i]) + size[i] + TINY));
+    } else {
+        double *v = doubles(n), *x = doubles(k), *a = doubles(k);
+        for (j = 0; j < n; j++) v[j] = test_between(-1, 1);
+        multiply(k, 1, n, X, v, x, a);
+        for (i = 0; i < m; i++) {
+            double r = 0, size = TINY;
+            for (j = 0; j < n; j++) r += B[i * n + j] * v[j], size += fabs(B[i * n + j] * v[j]);
+            for (j = 0; j < k; j++) r -= T[i * k + j] * x[j], size += fabs(T[i * k + j]) * a[j];
+            worst = test_worse(worst, fabs(r) / size);
+        }
+    }
+    return worst;
+}
+
+/* ---- products: six routines, one twin ---- */
+
+enum { GEMM, GEMMT, SYRK, TRMM, LAUUM, PARTS };
+static const char *const product_name[] = {"gemm", "gemmt", "syrk", "trmm", "lauum", "mm_run"};
+
+/*  An entry of op(A), op(B) or w that is not finite. */
+enum { HEALTHY, NAN_IN_A, INF_IN_A, NAN_IN_B, INF_IN_B, NAN_IN_W, POISONS };
+
+typedef struct product {
+    int routine, a_part, b_part, c_part, weights, poison;
+    ptrdiff_t m, n, k;
+    double *a, *b;      /* op(A) [m,k], op(B) [k,n] */
+    odvgp_real *w;      /* [k] or NULL */
+    double *sum, *size; /* op(A) diag(w) op(B) and its sum of absolute terms; NULL for those that are checked by a vector */
+} product;
+
+static int outside(int part, ptrdiff_t i, ptrdiff_t j) { return (part == ODVGP__LOWER && j > i) || (part == ODVGP__UPPER && j < i); }
+
+/*  Values are the library's numbers, held as doubles. `magnitude` scales op(A). */
+static product make_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int a_part, int b_part, int c_part, int weights, int poison, double magnitude) {
+    product p;
+    ptrdiff_t i, j, l;
+    double *wb;
+    int by_vector;
+    memset(&p, 0, sizeof p);
+    p.routine = routine, p.m = m, p.n = n, p.k = k, p.a_part = a_part, p.b_part = b_part, p.c_part = c_part, p.weights = weights, p.poison = poison;
+    p.a = doubles(m * k);
+    p.b = doubles(k * n);
+    for (i = 0; i < m; i++)
+        for (l = 0; l < k; l++)
+            if (!outside(a_part, i, l)) p.a[i * k + l] = (double)(odvgp_real)(magnitude * test_between(-1, 1));
+    for (l = 0; l < k; l++)
+        for (j = 0; j < n; j++)
+            if (!outside(b_part, l, j)) p.b[l * n + j] = (double)(odvgp_real)test_between(-1, 1);
+    if (weights) {
+        p.w = band(k, 0);
+        for (l = 0; l < k; l++) p.w[l] = (odvgp_real)(weights == 1 ? test_between(0.1, 2) : l % 5 == 3 ? 0.0 : test_between(-2, 2));
+        if (poison == NAN_IN_W && k) p.w[test_below(k)] = (odvgp_real)NAN;
+    }
+    if ((poison == NAN_IN_A || poison == INF_IN_A) && m * k > 0) {
+        do i = test_below(m), l = test_below(k);
+        while (outside(a_part, i, l));
+        p.a[i * k + l] = poison == NAN_IN_A ? NAN : test_below(2) ? HUGE_VAL : -HUGE_VAL;
+    }
+    if ((poison == NAN_IN_B || poison == INF_IN_B) && n * k > 0) {
+        do j = test_below(n), l = test_below(k);
+        while (outside(b_part, l, j));
+        p.b[l * n + j] = poison == NAN_IN_B ? NAN : test_below(2) ? HUGE_VAL : -HUGE_VAL;
+    }
+    by_vector = (double)m * (double)n * (double)k > 1e6 && routine != PARTS && !poison;
+    /* op(B) follows from op(A); for a large gemmt its rows are scaled, so that the product is symmetric, which the check by a
+       vector needs */
+    if (routine == SYRK || routine == LAUUM || (routine == GEMMT && by_vector))
+        for (l = 0; l < k; l++) {
+            double f = routine == GEMMT ? (l % 3 == 1 ? -2 : 0.5) : 1;
+            for (j = 0; j < n; j++) p.b[l * n + j] = f * p.a[j * k + l];
+        }
+    if (by_vector) return p;
+    p.sum = doubles(m * n);
+    p.size = doubles(m * n);
+    wb = doubles(k * n);
+    for (l = 0; l < k; l++)
+        for (j = 0; j < n; j++) wb[l * n + j] = outside(b_part, l, j) ? 0 : p.b[l * n + j] * (p.w ? (double)p.w[l] : 1);
+    if (!poison) multiply(m, n, k, p.a, wb, p.sum, p.size);
+    else /* zeros of a triangle are not multiplied, other zeros are */
         for (i = 0; i < m; i++)
-            for (j = 0; j < n; j++) C[i * ldc + j] = (odvgp_real)NAN;
-    A0 = twin(A, ra, lda);
-    B0 = twin(B, rb, ldb);
+            for (l = 0; l < k; l++)
+                for (j = 0; j < n; j++)
+                    if (!outside(a_part, i, l) && !outside(b_part, l, j)) {
+                        p.sum[i * n + j] += p.a[i * k + l] * wb[l * n + j];
+                        p.size[i * n + j] += fabs(p.a[i * k + l] * wb[l * n + j]);
+                    }
+    return p;
+}
+
+/*  Error of C <- alpha sum + beta C0 in units of what rounding may do. What must be NaN or infinite is; with triangles a zero in
+    memory may be multiplied with a NaN, so that more than must be may be NaN. */
+static double product_error(const product *p, double alpha, double beta, const odvgp_real *C, const odvgp_real *C0, ptrdiff_t ldc) {
+    double worst = 0;
+    ptrdiff_t i, j, l, m = p->m, n = p->n, k = p->k;
+    int loose = p->poison && (p->a_part || p->b_part);
+    if (!p->sum) { /* by a vector: C v - alpha A (w B v) - beta C0 v */
+        double *v = doubles(n), *x = doubles(k), *a = doubles(k), *c = p->c_part ? mirror(n, C, ldc) : dense(m, n, C, ldc, 0, 0);
+        double *c0 = beta == 0 ? doubles(m * n) : p->c_part ? mirror(n, C0, ldc) : dense(m, n, C0, ldc, 0, 0);
+        for (j = 0; j < n; j++) v[j] = test_between(-1, 1);
+        multiply(k, 1, n, p->b, v, x, a);
+        for (l = 0; l < k && p->w; l++) x[l] *= (double)p->w[l], a[l] *= fabs((double)p->w[l]);
+        for (i = 0; i < m; i++) {
+            double r = 0, size = TINY;
+            for (j = 0; j < n; j++) {
+                r += (c[i * n + j] - beta * c0[i * n + j]) * v[j];
+                size += fabs(beta * c0[i * n + j] * v[j]);
+            }
+            for (l = 0; l < k; l++) {
+                r -= alpha * p->a[i * k + l] * x[l];
+                size += fabs(alpha * p->a[i * k + l]) * a[l];
+            }
+            worst = test_worse(worst, fabs(r) / size);
+        }
+        return worst;
+    }
+    for (i = 0; i < m; i++)
+        for (j = 0; j < (p->c_part ? i + 1 : n); j++) {
+            double c = beta == 0 ? 0 : beta * (double)C0[i * ldc + j], want = alpha * p->sum[i * n + j] + c, got = (double)C[i * ldc + j], e;
+            if (want != want) e = got != got ? 0 : NAN;
+            else if (want - want != 0) e = got == want || (loose && got != got) ? 0 : NAN;
+            else if (loose && got - got != 0) e = 0;
+            else e = fabs(got - want) / (fabs(alpha) * p->size[i * n + j] + fabs(c) + TINY);
+            worst = test_worse(worst, e);
+        }
+    return worst;
+}
+
+static void call_product(const product *p, const odvgp_blas *blas, int ta, int tb, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
+                         ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc) {
+    odvgp__mm g;
+    switch (p->routine) {
+    case GEMM: odvgp_gemm(blas, ta, tb, p->m, p->n, p->k, alpha, A, lda, B, ldb, beta, C, ldc); break;
+    case GEMMT: odvgp_gemmt(blas, ta, tb, p->n, p->k, alpha, A, lda, B, ldb, beta, C, ldc); break;
+    case SYRK: odvgp_syrk(blas, ta, p->n, p->k, alpha, A, lda, p->w, beta, C, ldc); break;
+    case TRMM: odvgp_trmm(blas, ta, p->m, p->n, alpha, A, lda, B, ldb, beta, C, ldc); break;
+    case LAUUM: odvgp_lauum(blas, p->n, A, lda, C, ldc); break;
+    default:
+        g = odvgp__mm_make(ta, tb, p->m, p->n, p->k, alpha, A, lda, B, ldb, beta, C, ldc);
+        g.a_part = p->a_part;
+        g.b_part = p->b_part;
+        g.c_part = p->c_part;
+        g.w = p->w;
+        odvgp__mm_run(blas, &g);
+    }
+}
+
+static odvgp_real *store_of(const double *d, ptrdiff_t rows, ptrdiff_t cols, int trans, ptrdiff_t ld) {
+    odvgp_real *a = band(trans ? extent(cols, rows, ld) : extent(rows, cols, ld), 0);
+    ptrdiff_t i, j;
+    for (i = 0; i < rows; i++)
+        for (j = 0; j < cols; j++) a[trans ? j * ld + i : i * ld + j] = (odvgp_real)d[i * cols + j];
+    return a;
+}
+
+/*  One product in one form on every engine. With beta = 0 C begins as NaN, and above the diagonal it always is where only the
+    lower triangle is meant. */
+static void try_product(const product *p, int ta, int tb, double alpha, double beta) {
+    ptrdiff_t m = p->m, n = p->n, k = p->k, lda = padded(ta ? m : k), ldb = padded(tb ? k : n), ldc = padded(n), ra = ta ? k : m, rb = tb ? n : k, i;
+    int isa, t, cuts, mark = memory.n;
+    odvgp_real *A = store_of(p->a, m, k, ta, lda), *B = p->routine == SYRK || p->routine == LAUUM ? NULL : store_of(p->b, k, n, tb, ldb);
+    odvgp_real *C = matrix(m, n, ldc, 1), *A0 = twin(A, ra, ta ? m : k, lda), *B0 = B ? twin(B, rb, tb ? k : n, ldb) : NULL, *first = NULL;
+    cuts = cuts_for((double)m * (double)n * (double)k);
     alpha = (double)(odvgp_real)alpha;
     beta = (double)(odvgp_real)beta;
-    ref_gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, want, size);
-    for (isa = 0; isa < ISAS; isa++) {
-        if (!engines[isa][0].there) continue;
-        for (t = 0; t < CUTS; t++) {
-            double worst = 0;
-            out[t] = twin(C, m, ldc);
-            odvgp_gemm(&engines[isa][t].blas, ta, tb, m, n, k, (odvgp_real)alpha, A, lda, B, ldb, (odvgp_real)beta, out[t], ldc);
-            if (t == 0) {
-                for (i = 0; i < m; i++)
-                    for (j = 0; j < n; j++) {
-                        double e = fabs((double)out[0][i * ldc + j] - want[i * n + j]) / (size[i * n + j] + TINY);
-                        if (!(e <= worst)) worst = e;
-                    }
-                CHECK_SAY(worst <= ((double)k + 4) * EPS, "%s: gemm ta %d tb %d m %ld n %ld k %ld alpha %g beta %g: error %.2g eps of the size", isa_name[isa], ta,
-                          tb, (long)m, (long)n, (long)k, alpha, beta, worst / EPS);
-                CHECK(padding_is_whole(out[0], m, n, ldc));
+    for (i = 0; i < extent(m, n, ldc) && beta == 0; i++) C[i] = pad;
+    if (p->c_part) blank_above(C, n, ldc, pad);
+    for (isa = 0; isa < ISAS; isa++)
+        for (t = 0; t < cuts && engines[isa][t].there; t++) {
+            int here = memory.n;
+            odvgp_real *out = twin(C, m, n, ldc);
+            call_product(p, &engines[isa][t].blas, ta, tb, (odvgp_real)alpha, A, lda, B, ldb, (odvgp_real)beta, out, ldc);
+            if (t == 0 || !OWN_BITS) {
+                double e = product_error(p, alpha, beta, out, C, ldc), most = (double)k + (p->sum ? 6 : 8 + (double)n);
+                CHECK_SAY(e <= most * EPS, "%s, %d tasks: %s ta %d tb %d m %ld n %ld k %ld alpha %g beta %g parts %d %d %d weights %d poison %d: error %.2g eps of the size",
+                          isa_name[isa], cut_of[t], product_name[p->routine], ta, tb, (long)m, (long)n, (long)k, alpha, beta, p->a_part, p->b_part, p->c_part, p->weights,
+                          p->poison, e / EPS);
             } else
-                CHECK_SAY(memcmp(out[t], out[0], (size_t)(m * ldc + 1) * sizeof(odvgp_real)) == 0, "%s: gemm m %ld n %ld k %ld: %d tasks give other bits than 1",
-                          isa_name[isa], (long)m, (long)n, (long)k, cut_of[t]);
+                CHECK_SAY(same(out, first, m, n, ldc), "%s: %s ta %d tb %d m %ld n %ld k %ld parts %d %d %d: %d tasks give other bits than 1", isa_name[isa],
+                          product_name[p->routine], ta, tb, (long)m, (long)n, (long)k, p->a_part, p->b_part, p->c_part, cut_of[t]);
+            CHECK_SAY(untouched(out, C, m, n, ldc, p->c_part), "%s: %s ta %d tb %d m %ld n %ld k %ld parts %d %d %d writes outside of C", isa_name[isa],
+                      product_name[p->routine], ta, tb, (long)m, (long)n, (long)k, p->a_part, p->b_part, p->c_part);
+            if (t == 0) first = out;
+            else release_to(here);
         }
-        for (t = 0; t < CUTS; t++) free(out[t]);
-    }
-    CHECK_BITS(A, A0, (size_t)(ra * lda + 1) * sizeof *A);
-    CHECK_BITS(B, B0, (size_t)(rb * ldb + 1) * sizeof *B);
-    free(A), free(B), free(C), free(A0), free(B0), free(want), free(size);
+    CHECK(same(A, A0, ra, ta ? m : k, lda));
+    CHECK(!B || same(B, B0, rb, tb ? k : n, ldb));
+    release_to(mark);
 }
 
-TEST(gemm_of_all_forms_and_sizes) {
-    static const double alphas[] = {1, -1, 0.7}, betas[] = {0, 1, -0.3};
-    int round;
-    test_seed = 11;
-    for (round = 0; round < 700; round++)
-        try_gemm(round & 1, (round >> 1) & 1, some_size(round), some_size(round / 8), some_size(round / 64), alphas[test_below(3)], betas[test_below(3)], 0);
-}
-TEST(gemm_of_every_small_size) { /* edges of every micro-tile, k from nothing to a few */
-    ptrdiff_t m, n;
-    test_seed = 12;
-    for (m = 0; m <= 26; m++)
-        for (n = 0; n <= 50; n += m % 2 ? 3 : 1) try_gemm((int)(m & 1), (int)(n & 1), m, n, (m * 7 + n) % 10, 1, m % 3 ? 0 : 1, 0);
-}
-TEST(gemm_of_tall_and_wide) {
-    test_seed = 13;
-    try_gemm(0, 0, 700, 9, 300, 1, 0, 0);
-    try_gemm(0, 1, 9, 700, 300, 1, 1, 0);
-    try_gemm(1, 0, 300, 280, 1100, 1, 0, 0);
-    try_gemm(1, 1, 1, 1, 2000, -1, 1, 0);
-    try_gemm(0, 0, 1, 900, 64, 1, 0, 0);
-    try_gemm(0, 0, 900, 1, 64, 1, 0, 0);
-    try_gemm(0, 1, 260, 260, 700, 0.5, 1, 0);
-}
-TEST(gemm_of_vectors_without_padding) { /* leading dimensions of 1, where a transpose cannot be told from the strides */
+static const double factors[] = {0, 1, -1, 0.7};
+/*  Every pair of alpha and beta in turn. */
+static int factor_turn;
+static void try_forms(const product *p, int forms) {
     int form;
-    test_seed = 16;
-    tight = 1;
-    for (form = 0; form < 4; form++) {
-        try_gemm(form & 1, form >> 1, 1, 300, 300, 1, 0, 0);
-        try_gemm(form & 1, form >> 1, 300, 1, 300, 1, 1, 0);
-        try_gemm(form & 1, form >> 1, 300, 300, 1, -1, 0, 0);
-        try_gemm(form & 1, form >> 1, 1, 1, 40000, 1, 0, 0);
-        try_gemm(form & 1, form >> 1, 100, 100, 100, 1, 0, 0);
+    for (form = 0; form < 4; form++)
+        if (forms >> form & 1) {
+            int f = factor_turn++ % 16;
+            if (p->poison) f |= 1; /* alpha = 0 is no product at all to a CBLAS */
+            if (p->routine == LAUUM) f = 1;
+            try_product(p, form & 1, form >> 1, factors[f & 3], factors[f >> 2]);
+        }
+}
+/*  Shapes and triangles as the routine has them; forms: a bit for each of ta + 2 tb. */
+static void one_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int forms, int weights, int poison, double magnitude) {
+    int ta;
+    product p;
+    switch (routine) {
+    case GEMM:
+        p = make_product(GEMM, m, n, k, 0, 0, 0, 0, poison, magnitude);
+        try_forms(&p, forms);
+        break;
+    case GEMMT:
+        p = make_product(GEMMT, n, n, k, 0, 0, ODVGP__LOWER, 0, poison, magnitude);
+        try_forms(&p, forms);
+        break;
+    case SYRK:
+        p = make_product(SYRK, n, n, k, 0, 0, ODVGP__LOWER, weights, poison, magnitude);
+        try_forms(&p, forms & 3 ? forms & 3 : 3);
+        break;
+    case TRMM:
+        for (ta = 0; ta < 2; ta++)
+            if (forms >> ta & 1 || forms >> ta & 4) {
+                p = make_product(TRMM, m, n, m, ta ? ODVGP__UPPER : ODVGP__LOWER, 0, 0, 0, poison, magnitude);
+                try_forms(&p, 1 << ta);
+            }
+        break;
+    default:
+        p = make_product(LAUUM, n, n, n, ODVGP__UPPER, ODVGP__LOWER, ODVGP__LOWER, 0, poison, magnitude);
+        try_forms(&p, 2);
+    }
+    release();
+}
+
+TEST(products_of_small_sizes) { /* every remainder of every micro-tile; all triples of 0 ... 70 in full */
+    int r, routine, step = rounds(7, 5, 1);
+    ptrdiff_t m, n, k, top = scale == SMALL ? 20 : 70;
+    test_seed = 11;
+    if (scale == ALL) {
+        for (m = 0; m <= top; m++)
+            for (n = 0; n <= top; n++)
+                for (k = 0; k <= top; k++) one_product(GEMM, m, n, k, 15, 0, 0, 1);
+    } else {
+        for (r = 0; r < rounds(60, 700, 0); r++) one_product(GEMM, test_below(top + 1), test_below(top + 1), test_below(top + 1), 1 << r % 4, 0, 0, 1);
+        for (m = 0; m <= (scale == SMALL ? 13 : 26); m++) /* edges, k from nothing to a few */
+            for (n = 0; n <= (scale == SMALL ? 20 : 50); n += m % 2 ? 3 : 1) one_product(GEMM, m, n, (m * 7 + n) % 10, 1 << (m + n) % 4, 0, 0, 1);
+    }
+    for (n = 0; n <= top; n++)
+        for (k = step > 1 ? n % step : 0; k <= top; k += step) {
+            int forms = scale == ALL ? 15 : 1 << test_below(4);
+            one_product(GEMMT, n, n, k, forms, 0, 0, 1);
+            one_product(TRMM, n, k, n, forms, 0, 0, 1);
+            for (r = 0; r < 3; r++)
+                if (scale == ALL || r == (n + k) % 3) one_product(SYRK, n, n, k, forms, r, 0, 1);
+        }
+    for (n = 0; n <= top; n++) one_product(LAUUM, n, n, n, 2, 0, 0, 1);
+    for (r = 0; r < rounds(0, 60, 400); r++) /* one size to 300 */
+        for (routine = GEMM; routine <= LAUUM; routine++) one_product(routine, some_size(r), some_size(r / 8 + 7 * (r & 1)), some_size(r / 64), 1 << test_below(4), (int)test_below(3), 0, 1);
+}
+
+/*  The inner routine with every mixture of triangles, wherever the shapes allow it. */
+TEST(products_with_triangles) {
+    int a, b, c, w, r, form;
+    test_seed = 12;
+    for (a = 0; a < 3; a++)
+        for (b = 0; b < 3; b++)
+            for (c = 0; c < 2; c++)
+                for (w = 0; w < 3; w += 2)
+                    for (r = 0; r < rounds(6, 22, 71 * 4); r++) {
+                        ptrdiff_t m = scale == ALL ? r % 71 : some_size(r), n = some_size(r), k = some_size(r + 1);
+                        product p;
+                        if (scale == ALL && r >= 71) m = some_size(r);
+                        if (c) n = m;
+                        if (a) k = m;
+                        if (b && a && !c) n = m;
+                        else if (b) k = n; /* of op(B) [k,n]; with a lower C all are one size */
+                        if (b && c) k = n = m;
+                        p = make_product(PARTS, m, n, k, a, b, c ? ODVGP__LOWER : ODVGP__FULL, w, 0, 1);
+                        if (scale == ALL) try_forms(&p, 15);
+                        else try_forms(&p, 1 << (r + a) % 4);
+                        release();
+                    }
+    for (r = 0; r < rounds(0, 6, 40); r++)
+        for (form = 0; form < 4; form++) {
+            product p = make_product(PARTS, 280 + r, 130, 280 + r, 1 + (r & 1), 0, 0, 0, 0, 1);
+            try_forms(&p, 1 << form);
+            release();
+        }
+}
+
+/*  One long dimension, or two, around the sizes of blocks and the places where the code packs, cuts or does neither. */
+TEST(products_around_thresholds) {
+    ptrdiff_t sizes[100], i, j;
+    int n = 0, routine, r = 0;
+    static const ptrdiff_t thin[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 17}, pack[][3] = {{48, 64, 128}, {49, 64, 128}, {49, 64, 129}, {50, 65, 127}, {33, 256, 248}, {33, 257, 248},
+        {33, 257, 249}, {32, 258, 257}, {97, 257, 300}, {200, 70, 260}, {193, 300, 257}};
+    if (scale == SMALL) SKIP("small sizes only");
+    test_seed = 13;
+    n = around(23, 25, sizes, n);
+    n = around(47, 49, sizes, n);
+    n = around(63, 65, sizes, n);
+    n = around(95, 97, sizes, n);
+    n = around(191, 193, sizes, n);
+    n = around(255, 259, sizes, n);
+    n = around(511, 515, sizes, n);
+    n = around(1023, 1026, sizes, n);
+    n = around(1535, 1540, sizes, n);
+    for (i = 0; i < n; i++)
+        for (j = scale == ALL ? 0 : i % 3; j < 10; j += scale == ALL ? 1 : 3) {
+            ptrdiff_t long_one = sizes[i], a = thin[j], b = thin[(j + i + 3) % 10];
+            int forms = scale == ALL ? 15 : 1 << r++ % 4;
+            one_product(GEMM, long_one, a, b, forms, 0, 0, 1);
+            one_product(GEMM, a, long_one, b, forms, 0, 0, 1);
+            one_product(GEMM, a, b, long_one, forms, 0, 0, 1);
+            one_product(GEMMT, 0, a + 3, long_one, forms, 0, 0, 1);
+            one_product(SYRK, 0, a + 3, long_one, forms, (int)(j % 3), 0, 1);
+            one_product(TRMM, a + 3, long_one, 0, forms, 0, 0, 1);
+            if (long_one < (scale == ALL ? 600 : 100)) {
+                one_product(GEMMT, 0, long_one, a, forms, 0, 0, 1);
+                one_product(SYRK, 0, long_one, a, forms, (int)(j % 3), 0, 1);
+                one_product(TRMM, long_one, a, 0, forms, 0, 0, 1);
+                if (j < 3) one_product(LAUUM, 0, long_one, 0, 2, 0, 0, 1);
+            }
+        }
+    for (i = 0; i < (ptrdiff_t)(sizeof pack / sizeof *pack); i++)
+        for (routine = GEMM; routine <= SYRK; routine++)
+            if (routine == GEMM || scale == ALL || i % 3 == 1) one_product(routine, pack[i][0], pack[i][1], pack[i][2], 15, 2, 0, 1);
+    one_product(GEMM, 700, 9, 300, 1, 0, 0, 1);
+    one_product(GEMM, 9, 700, 300, 4, 0, 0, 1);
+    one_product(GEMM, 300, 280, 1100, 2, 0, 0, 1);
+    one_product(GEMM, 1, 1, 2000, 8, 0, 0, 1);
+    one_product(GEMM, 60, 1540, 260, 5, 0, 0, 1);
+    one_product(TRMM, 514, 20, 0, 3, 0, 0, 1);
+    one_product(SYRK, 0, 150, 1030, 1, 2, 0, 1);
+    one_product(SYRK, 0, 515, 60, 3, 2, 0, 1);
+}
+
+TEST(products_of_vectors_without_padding) { /* leading dimensions of 1, where a transpose cannot be told from the strides */
+    ptrdiff_t big = scale == SMALL ? 20 : 300, r;
+    static const ptrdiff_t shape[][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}, {2, 0, 0}, {0, 2, 0}, {3, 0, 0}, {4, 0, 2}, {7, 2, 0}, {0, 0, 2}};
+    test_seed = 14;
+    for (tight = 1; tight >= 0; tight--) {
+        for (r = 0; r < (ptrdiff_t)(sizeof shape / sizeof *shape); r++) {
+            ptrdiff_t m = shape[r][0] ? shape[r][0] : big, n = shape[r][1] ? shape[r][1] : big, k = shape[r][2] ? shape[r][2] : big;
+            one_product(GEMM, m, n, k, 15, 0, 0, 1);
+            if (m == big) one_product(GEMMT, 0, n, k, 15, 0, 0, 1);
+            if (m == big) one_product(SYRK, 0, n, k, 3, 2, 0, 1);
+            if (k == big) one_product(TRMM, m, n, 0, 3, 0, 0, 1);
+        }
+        if (scale != SMALL) one_product(GEMM, 1, 1, 40000, 15, 0, 0, 1);
+        one_product(GEMM, big / 3, big / 3, big / 3, 15, 0, 0, 1);
+        for (r = 1; r <= big; r = r * 3 + 1) /* k = 0: beta C, or zeros over NaN */
+            for (factor_turn = 0; factor_turn < 16;) one_product(GEMM, r, big / r, 0, 15, 0, 0, 1), one_product(SYRK, 0, r, 0, 3, 2, 0, 1);
     }
     tight = 0;
 }
-TEST(gemm_with_beta_zero_forgets_nan) {
-    int form;
-    test_seed = 14;
-    for (form = 0; form < 4; form++) {
-        try_gemm(form & 1, form >> 1, 37, 41, 29, 1, 0, 1);
-        try_gemm(form & 1, form >> 1, 3, 5, 0, 1, 0, 1); /* k = 0: C becomes 0 */
-        try_gemm(form & 1, form >> 1, 130, 120, 110, 2, 0, 1);
-    }
-}
-TEST(gemm_carries_nan_and_infinity) { /* NaN in one entry of A reaches its row of C and no other */
-    int isa, t;
+
+TEST(products_carry_nan_and_infinity) { /* to every entry that they must reach and, without triangles, to no other */
+    static const ptrdiff_t shape[][3] = {{1, 1, 1}, {1, 9, 4}, {9, 1, 30}, {3, 20, 20}, {5, 7, 3}, {13, 11, 17}, {45, 45, 45}, {13, 70, 300}, {70, 13, 33}, {2, 300, 40}, {60, 290, 40}, {130, 61, 90}};
+    int routine, poison, round;
+    size_t s;
     test_seed = 15;
-    for (isa = 0; isa < ISAS; isa++)
-        for (t = 0; t < CUTS; t += 3) {
-            ptrdiff_t n = 45, i, j, bad = 0;
-            odvgp_real *A = matrix(n, n, n), *B = matrix(n, n, n), *C = matrix(n, n, n);
-            if (engines[isa][t].there) {
-                A[17 * n + 20] = (odvgp_real)NAN;
-                odvgp_gemm(&engines[isa][t].blas, 0, 0, n, n, n, 1, A, n, B, n, 0, C, n);
-                for (i = 0; i < n; i++)
-                    for (j = 0; j < n; j++) bad += (C[i * n + j] != C[i * n + j]) != (i == 17);
-                CHECK_INT(bad, 0);
-            }
-            free(A), free(B), free(C);
-        }
-}
-
-/* ---- syrk ---- */
-
-static void try_syrk(int ta, ptrdiff_t n, ptrdiff_t k, double alpha, double beta, int weights, int nan_in_c) {
-    ptrdiff_t lda = padded(ta ? n : k), ra = ta ? k : n, ldc = padded(n), i, j, l;
-    odvgp_real *A = matrix(ra, ta ? n : k, lda), *C = matrix(n, n, ldc), *w = NEW(odvgp_real, k), *out[CUTS];
-    double *want = NEW(double, n * n), *size = NEW(double, n * n);
-    int isa, t;
-    for (i = 0; i < k; i++) w[i] = (odvgp_real)(weights == 1 ? test_between(0.1, 2) : i % 5 == 3 ? 0.0 : test_between(-2, 2));
-    alpha = (double)(odvgp_real)alpha;
-    beta = (double)(odvgp_real)beta;
-    if (nan_in_c)
-        for (i = 0; i < n; i++)
-            for (j = 0; j <= i; j++) C[i * ldc + j] = (odvgp_real)NAN;
-    /* the twin by the definition, in double */
-    for (i = 0; i < n; i++)
-        for (j = 0; j <= i; j++) {
-            double s = 0, a = 0, c = beta == 0 ? 0 : beta * (double)C[i * ldc + j];
-            for (l = 0; l < k; l++) {
-                double x = (double)(ta ? A[l * lda + i] : A[i * lda + l]) * (double)(ta ? A[l * lda + j] : A[j * lda + l]);
-                if (weights) x *= (double)w[l];
-                s += x;
-                a += fabs(x);
-            }
-            want[i * n + j] = alpha * s + c;
-            size[i * n + j] = fabs(alpha) * a + fabs(c);
-        }
-    for (isa = 0; isa < ISAS; isa++) {
-        if (!engines[isa][0].there) continue;
-        for (t = 0; t < CUTS; t++) {
-            double worst = 0;
-            ptrdiff_t above = 0;
-            out[t] = twin(C, n, ldc);
-            odvgp_syrk(&engines[isa][t].blas, ta, n, k, (odvgp_real)alpha, A, lda, weights ? w : NULL, (odvgp_real)beta, out[t], ldc);
-            if (t == 0) {
-                for (i = 0; i < n; i++) {
-                    for (j = 0; j <= i; j++) {
-                        double e = fabs((double)out[0][i * ldc + j] - want[i * n + j]) / (size[i * n + j] + TINY);
-                        if (!(e <= worst)) worst = e;
-                    }
-                    for (; j < n; j++) above += out[0][i * ldc + j] != C[i * ldc + j];
+    for (round = 0; round < rounds(1, 1, 8); round++)
+        for (s = 0; s < (scale == SMALL ? 6 : sizeof shape / sizeof *shape); s++)
+            for (routine = GEMM; routine <= LAUUM; routine++)
+                for (poison = 1; poison < POISONS; poison++) {
+                    if (poison == NAN_IN_W && routine != SYRK) continue;
+                    if ((poison == NAN_IN_B || poison == INF_IN_B) && (routine == SYRK || routine == LAUUM)) continue;
+                    if ((poison == INF_IN_A || poison == INF_IN_B) && OWN_BITS == 0 && routine != GEMM) continue; /* by its own order of sums */
+                    one_product(routine, shape[s][0], shape[s][1], shape[s][2], scale == ALL ? 15 : 1 << (s + (size_t)poison) % 4, poison == NAN_IN_W ? 1 : poison % 2, poison, 1);
                 }
-                CHECK_SAY(worst <= ((double)k + 5) * EPS, "%s: syrk ta %d n %ld k %ld weights %d: error %.2g eps of the size", isa_name[isa], ta, (long)n, (long)k,
-                          weights, worst / EPS);
-                CHECK_SAY(above == 0, "%s: syrk n %ld k %ld writes above the diagonal", isa_name[isa], (long)n, (long)k);
-                CHECK(padding_is_whole(out[0], n, n, ldc));
-            } else
-                CHECK_SAY(memcmp(out[t], out[0], (size_t)(n * ldc + 1) * sizeof(odvgp_real)) == 0, "%s: syrk n %ld k %ld: %d tasks give other bits than 1",
-                          isa_name[isa], (long)n, (long)k, cut_of[t]);
-        }
-        for (t = 0; t < CUTS; t++) free(out[t]);
-    }
-    free(A), free(C), free(w), free(want), free(size);
-}
-TEST(syrk_with_weights_of_any_sign) {
-    static const double betas[] = {0, 1, 0.95};
-    int round;
-    test_seed = 21;
-    for (round = 0; round < 400; round++)
-        try_syrk(round & 1, some_size(round), some_size(round / 8), round % 3 ? 1 : -2, betas[test_below(3)], (round >> 1) % 3, 0);
-    try_syrk(1, 150, 1030, -2, 0.9, 2, 0);
-    try_syrk(0, 260, 530, 1, 0, 0, 0);
-    for (round = 0; round < 6; round++) {
-        try_syrk(round & 1, 45, 33, 1, 0, round >> 1, 1);
-        try_syrk(round & 1, 9, 0, 1, 0, round >> 1, 1);
-    }
 }
 
-/* ---- trsm ---- */
+TEST(products_of_denormal_numbers) { /* within the bound, with the smallest number times k as its floor */
+    static const double magnitude[] = {1, 1e-3, 64};
+    int routine, r, round;
+    test_seed = 16;
+    for (round = 0; round < rounds(1, 3, 60); round++)
+        for (r = 0; r < 3; r++)
+            for (routine = GEMM; routine <= LAUUM; routine++)
+                one_product(routine, some_size(1), some_size(1), some_size(1), 1 << test_below(4), (int)test_below(3), 0, magnitude[r] * (routine == LAUUM || routine == SYRK ? sqrt(TINY) : TINY));
+}
+
+TEST(products_of_random_sizes) { /* to 700, checked by random vectors */
+    int routine, round;
+    if (scale == SMALL) SKIP("small sizes only");
+    test_seed = 17;
+    for (round = 0; round < rounds(0, 2, 40); round++)
+        for (routine = GEMM; routine <= LAUUM; routine++)
+            one_product(routine, test_below(701), test_below(701), test_below(scale == ALL ? 701 : 301), 1 << test_below(4), (int)test_below(3), 0, 1);
+}
+
+/* ---- solves ---- */
 
 /*  Backward error: op(L) X = B means |B - op(L) X| <= c n eps |op(L)| |X|. */
-static void try_trsm(int right, int trans, ptrdiff_t m, ptrdiff_t n) {
-    ptrdiff_t s = right ? n : m, ldl = padded(s), ldb = padded(n), i, j, l;
-    odvgp_real *L = triangle(s, ldl), *B = matrix(m, n, ldb), *L0 = twin(L, s, ldl), *out[CUTS];
-    int isa, t;
-    for (isa = 0; isa < ISAS; isa++) {
-        if (!engines[isa][0].there) continue;
-        for (t = 0; t < CUTS; t++) {
-            out[t] = twin(B, m, ldb);
-            odvgp_trsm(&engines[isa][t].blas, right, trans, m, n, L, ldl, out[t], ldb);
-            if (t)
-                CHECK_SAY(memcmp(out[t], out[0], (size_t)(m * ldb + 1) * sizeof(odvgp_real)) == 0, "%s: trsm right %d trans %d m %ld n %ld: %d tasks give other bits than 1",
-                          isa_name[isa], right, trans, (long)m, (long)n, cut_of[t]);
-            else {
-                double worst = 0;
-                const odvgp_real *X = out[0];
-                for (i = 0; i < m; i++)
-                    for (j = 0; j < n; j++) {
-                        double r = (double)B[i * ldb + j], a = fabs(r), e;
-                        ptrdiff_t row = right ? j : i;
-                        /* row of op(L): entries l <= row when the triangle stays lower on this side */
-                        for (l = 0; l < s; l++) {
-                            double q;
-                            ptrdiff_t p = trans ? l : row, c = trans ? row : l; /* left: op(L)[row,l] */
-                            if (right) p = trans ? row : l, c = trans ? l : row; /* right: op(L)[l,row] */
-                            if (c > p) continue;
-                            q = (double)L[p * ldl + c] * (double)(right ? X[i * ldb + l] : X[l * ldb + j]);
-                            r -= q;
-                            a += fabs(q);
-                        }
-                        e = fabs(r) / (a + TINY);
-                        if (!(e <= worst)) worst = e;
-                    }
-                CHECK_SAY(worst <= (2 * (double)s + 8) * EPS, "%s: trsm right %d trans %d m %ld n %ld: residual %.2g eps of the size", isa_name[isa], right, trans, (long)m,
-                          (long)n, worst / EPS);
-                CHECK(padding_is_whole(out[0], m, n, ldb));
-            }
+static void check_solve(int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb) {
+    ptrdiff_t s = right ? n : m;
+    int isa, t, cuts = cuts_for((double)s * (double)m * (double)n), flip = right ? !trans : trans;
+    odvgp_real *L0 = twin(L, s, s, ldl), *first = NULL;
+    /* X op(L) = B is op(L)^T X^T = B^T */
+    double *T = dense(s, s, L, ldl, flip, flip ? ODVGP__UPPER : ODVGP__LOWER), *b = dense(s, right ? m : n, B, ldb, right, 0);
+    for (isa = 0; isa < ISAS; isa++)
+        for (t = 0; t < cuts && engines[isa][t].there; t++) {
+            int here = memory.n;
+            odvgp_real *out = twin(B, m, n, ldb);
+            odvgp_trsm(&engines[isa][t].blas, right, trans, m, n, L, ldl, out, ldb);
+            if (t == 0 || !OWN_BITS) {
+                double e = residual(s, right ? m : n, s, T, dense(s, right ? m : n, out, ldb, right, 0), b);
+                CHECK_SAY(e <= (2 * (double)s + 8) * EPS, "%s, %d tasks: trsm right %d trans %d m %ld n %ld: residual %.2g eps of the size", isa_name[isa], cut_of[t], right, trans,
+                          (long)m, (long)n, e / EPS);
+            } else
+                CHECK_SAY(same(out, first, m, n, ldb), "%s: trsm right %d trans %d m %ld n %ld: %d tasks give other bits than 1", isa_name[isa], right, trans, (long)m, (long)n,
+                          cut_of[t]);
+            CHECK_SAY(untouched(out, B, m, n, ldb, 0), "%s: trsm right %d trans %d m %ld n %ld writes outside of B", isa_name[isa], right, trans, (long)m, (long)n);
+            if (t == 0) first = out;
+            else release_to(here);
         }
-        for (t = 0; t < CUTS; t++) free(out[t]);
-    }
-    CHECK_BITS(L, L0, (size_t)(s * ldl + 1) * sizeof *L);
-    free(L), free(B), free(L0);
+    CHECK(same(L, L0, s, s, ldl));
+    release();
+}
+static void try_trsm(int right, int trans, ptrdiff_t m, ptrdiff_t n, double magnitude) {
+    ptrdiff_t s = right ? n : m, ldl = padded(s), ldb = padded(n), i, j;
+    odvgp_real *L = triangle(s, ldl), *B = matrix(m, n, ldb, 0);
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) B[i * ldb + j] *= (odvgp_real)magnitude;
+    check_solve(right, trans, m, n, L, ldl, B, ldb);
 }
 TEST(trsm_of_four_forms) {
-    int round, form;
+    int round, form, k = 0, r;
+    ptrdiff_t m, n, sizes[64];
     test_seed = 31;
-    for (round = 0; round < 300; round++) try_trsm(round & 1, (round >> 1) & 1, some_size(round), some_size(round / 8));
+    if (scale == ALL)
+        for (m = 0; m <= 70; m++)
+            for (n = 0; n <= 70; n++)
+                for (form = 0; form < 4; form++) try_trsm(form & 1, form >> 1, m, n, 1);
+    else
+        for (round = 0; round < rounds(60, 400, 0); round++) try_trsm(round & 1, (round >> 1) & 1, some_size(round), some_size(round / 8), 1);
     for (form = 0; form < 4; form++) {
-        try_trsm(form & 1, form >> 1, 280, 17);
-        try_trsm(form & 1, form >> 1, 17, 280);
-        try_trsm(form & 1, form >> 1, 200, 210);
-        try_trsm(form & 1, form >> 1, 64, 0);
-        try_trsm(form & 1, form >> 1, 0, 64);
+        for (tight = 0; tight < 2; tight++) /* a single vector, contiguous and not */
+            for (n = 1; n <= (scale == SMALL ? 20 : 70); n += tight ? 1 : 7) try_trsm(form & 1, form >> 1, n, 1, 1), try_trsm(form & 1, form >> 1, 1, n, 1);
+        tight = 0;
+        try_trsm(form & 1, form >> 1, 17, 0, 1);
+        try_trsm(form & 1, form >> 1, 0, 17, 1);
+        for (round = 0; round < 5; round++) try_trsm(form & 1, form >> 1, some_size(1), some_size(1), TINY); /* denormal right-hand sides */
     }
+    if (scale == SMALL) return;
+    k = around(90, 103, sizes, k); /* where strips are copied; BASE; twice BASE */
+    k = around(255, 259, sizes, k);
+    k = around(509, 516, sizes, k);
+    k = around(1023, 1025, sizes, k);
+    k = around(1537, 1537, sizes, k);
+    for (r = 0; r < k; r++)
+        for (form = 0; form < 4; form++) {
+            ptrdiff_t thin = sizes[r] > 300 ? 1 + (r + form) % 9 : 1 + (5 * r + form) % 60;
+            if (scale != ALL && sizes[r] > 300 && (r + form) % 3) continue;
+            if (form & 1) try_trsm(1, form >> 1, thin, sizes[r], 1);
+            else try_trsm(0, form >> 1, sizes[r], thin, 1);
+            if (form & 1) try_trsm(1, form >> 1, sizes[r], thin, 1);
+            else try_trsm(0, form >> 1, thin, sizes[r], 1);
+        }
+    for (round = 0; round < rounds(0, 4, 80); round++) try_trsm(round & 1, (round >> 1) & 1, test_below(701), test_below(scale == ALL ? 701 : 201), 1);
 }
 
-/* ---- potrf ---- */
-
-/*  Symmetric positive definite with a condition number of about `condition`; the upper triangle is NaN. */
-static odvgp_real *definite(ptrdiff_t n, ptrdiff_t ld, double ridge) {
-    odvgp_real *G = matrix(n, n + 3, n + 3), *A = matrix(n, n, ld);
-    ptrdiff_t i, j, k;
+/*  Lower triangles with condition numbers up to the largest number: entries of any size below the diagonal, which make the
+    solution grow, and diagonals that fall over many orders. */
+static odvgp_real *bad_triangle(int kind, ptrdiff_t n, ptrdiff_t ld) {
+    odvgp_real *L = matrix(n, n, ld, 0);
+    ptrdiff_t i, j;
     for (i = 0; i < n; i++) {
-        for (j = 0; j <= i; j++) {
-            double s = 0;
-            for (k = 0; k < n + 3; k++) s += (double)G[i * (n + 3) + k] * (double)G[j * (n + 3) + k];
-            A[i * ld + j] = (odvgp_real)(s + (i == j ? ridge : 0));
-        }
-        for (; j < n; j++) A[i * ld + j] = (odvgp_real)NAN;
+        double d = kind == 0 ? 1 : kind == 1 ? pow(BY_PRECISION(1e-12, 1e-5), (double)i / (double)n) : pow(10, test_between(-8, 3) * BY_PRECISION(1, 0.5));
+        L[i * ld + i] = (odvgp_real)d;
+        for (j = 0; j < i; j++) L[i * ld + j] *= (odvgp_real)(kind == 1 ? 1.5 * d : kind == 0 ? 1 : 0.1 * d);
     }
-    free(G);
-    return A;
+    blank_above(L, n, ld, pad);
+    return L;
 }
-static void try_potrf(ptrdiff_t n) {
-    ptrdiff_t ld = padded(n), i, j, k;
-    odvgp_real *A = definite(n, ld, 0.1), *out[CUTS];
-    int isa, t;
-    for (isa = 0; isa < ISAS; isa++) {
-        if (!engines[isa][0].there) continue;
-        for (t = 0; t < CUTS; t++) {
-            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-            out[t] = twin(A, n, ld);
-            CHECK_STATUS(odvgp_potrf(&engines[isa][t].blas, n, out[t], ld, &info), ODVGP_OK);
-            if (t)
-                CHECK_SAY(memcmp(out[t], out[0], (size_t)(n * ld + 1) * sizeof(odvgp_real)) == 0, "%s: potrf n %ld: %d tasks give other bits than 1", isa_name[isa], (long)n,
-                          cut_of[t]);
-            else {
-                double worst = 0;
-                const odvgp_real *L = out[0];
-                ptrdiff_t above = 0;
-                for (i = 0; i < n; i++) {
-                    for (j = 0; j <= i; j++) {
-                        double r = (double)A[i * ld + j], a = fabs(r), e;
-                        for (k = 0; k <= j; k++) {
-                            double q = (double)L[i * ld + k] * (double)L[j * ld + k];
-                            r -= q;
-                            a += fabs(q);
-                        }
-                        e = fabs(r) / (a + TINY);
-                        if (!(e <= worst)) worst = e;
-                    }
-                    CHECK(L[i * ld + i] > 0);
-                    for (; j < n; j++) above += L[i * ld + j] == L[i * ld + j]; /* still NaN */
-                }
-                CHECK_SAY(worst <= (2 * (double)n + 8) * EPS, "%s: potrf n %ld: residual %.2g eps of the size", isa_name[isa], (long)n, worst / EPS);
-                CHECK_SAY(above == 0, "%s: potrf n %ld writes above the diagonal", isa_name[isa], (long)n);
-                CHECK(padding_is_whole(L, n, n, ld));
+TEST(solves_with_ill_conditioned_triangles) {
+    int form, kind, round, isa;
+    test_seed = 32;
+    for (round = 0; round < rounds(2, 8, 100); round++)
+        for (kind = 0; kind < 3; kind++) {
+            for (form = 0; form < 4; form++) {
+                ptrdiff_t s = scale == SMALL ? 1 + test_below(20) : 1 + test_below(70), c = 1 + test_below(30), ldl = padded(s), m = form & 1 ? c : s, n = form & 1 ? s : c;
+                ptrdiff_t ldb = padded(n);
+                odvgp_real *L = bad_triangle(kind, s, ldl);
+                check_solve(form & 1, form >> 1, m, n, L, ldl, matrix(m, n, ldb, 0), ldb);
             }
-        }
-        for (t = 0; t < CUTS; t++) free(out[t]);
-    }
-    free(A);
-}
-TEST(potrf_of_all_sizes) {
-    ptrdiff_t n;
-    test_seed = 41;
-    for (n = 0; n <= 70; n++) try_potrf(n);
-    for (n = 71; n <= 300; n += 13) try_potrf(n);
-    try_potrf(256);
-    try_potrf(300);
-}
-TEST(potrf_reports_the_first_bad_pivot) {
-    static const double bad[] = {-1, 0, NAN, -HUGE_VAL};
-    int isa, t, kind;
-    ptrdiff_t n, row;
-    test_seed = 42;
-    for (n = 1; n <= 170; n += n < 12 ? 1 : 31)
-        for (kind = 0; kind < 4; kind++) {
-            odvgp_real *A = definite(n, n, 0.5);
-            row = test_below(n);
-            A[row * n + row] = (odvgp_real)(kind == 1 ? -1e-3 : bad[kind]); /* a diagonal entry <= 0 cannot be passed */
-            if (row == 0 && kind == 1) A[0] = 0;
             for (isa = 0; isa < ISAS; isa++)
-                for (t = 0; t < CUTS; t++) {
-                    odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
-                    odvgp_real *out;
-                    if (!engines[isa][t].there) continue;
-                    out = twin(A, n, n);
-                    CHECK_STATUS(odvgp_potrf(&engines[isa][t].blas, n, out, n, &info), ODVGP_E_NOT_PD);
-                    CHECK_SAY(info.row == row, "%s: n %ld: pivot %ld reported, %ld is bad (kind %d)", isa_name[isa], (long)n, (long)info.row, (long)row, kind);
-                    CHECK(!(info.value > 0));
-                    CHECK_INT(info.status, ODVGP_E_NOT_PD);
-                    CHECK(info.text[0] != 0);
-                    memcpy(out, A, (size_t)(n * n) * sizeof *out);
-                    CHECK_STATUS(odvgp_potrf(&engines[isa][t].blas, n, out, n, NULL), ODVGP_E_NOT_PD); /* without info */
-                    free(out);
+                if (engines[isa][0].there) { /* the inverse: |L X - I| <= c n eps |L| |X| */
+                    ptrdiff_t n = scale == SMALL ? 1 + test_below(20) : 1 + test_below(70), ld = padded(n), i;
+                    odvgp_real *L = bad_triangle(kind, n, ld), *X = twin(L, n, n, ld);
+                    double *unit = doubles(n * n), e;
+                    for (i = 0; i < n; i++) unit[i * n + i] = 1;
+                    odvgp_trtri(&engines[isa][0].blas, n, X, ld);
+                    e = residual(n, n, n, dense(n, n, L, ld, 0, ODVGP__LOWER), dense(n, n, X, ld, 0, ODVGP__LOWER), unit);
+                    CHECK_SAY(e <= (2 * (double)n + 8) * EPS, "%s: trtri kind %d n %ld: residual %.2g eps of the size", isa_name[isa], kind, (long)n, e / EPS);
+                    release();
                 }
-            free(A);
         }
 }
-TEST(potrf_does_not_take_nan_below_the_diagonal_for_success) {
-    int isa, t;
-    ptrdiff_t n = 90;
-    test_seed = 43;
-    for (isa = 0; isa < ISAS; isa++)
-        for (t = 0; t < CUTS; t++) {
-            odvgp_real *A = definite(n, n, 0.5);
-            odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
-            if (engines[isa][t].there) {
-                A[50 * n + 20] = (odvgp_real)NAN;
-                CHECK_STATUS(odvgp_potrf(&engines[isa][t].blas, n, A, n, &info), ODVGP_E_NOT_PD);
-                CHECK_INT(info.row, 50); /* the first pivot that NaN reaches */
-            }
-            free(A);
-        }
-}
-
-TEST(large_operations_are_cut) { /* the hook is really used, and every task runs once: sizes of a training step */
-    int isa;
-    ptrdiff_t n = 300, k = 256;
-    test_seed = 51;
-    for (isa = 0; isa < ISAS; isa++) {
-        odvgp_real *A, *B, *C;
-        if (!engines[isa][3].there) continue;
-        A = matrix(n, k, k);
-        B = matrix(k, n, n);
-        C = matrix(n, n, n);
-        task_calls = 0;
-        odvgp_gemm(&engines[isa][3].blas, 0, 0, n, n, k, 1, A, k, B, n, 0, C, n);
-#ifndef ODVGP_USE_CBLAS /* which has threads of its own */
-        CHECK(task_calls > 1);
-#endif
-        task_calls = 0;
-        odvgp_syrk(&engines[isa][3].blas, 0, n, k, 1, A, k, NULL, 0, C, n);
-        CHECK(task_calls > 1);
-        free(A), free(B), free(C);
-    }
-}
-/* ---- below the public interface: triangles in products, the reversed factor, the inverse, the adjoint ---- */
-
-/*  op(A) lower or upper triangular, its other entries zeros in memory; with and without weights, whole C and its lower triangle. */
-static void try_parts(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int a_part, int b_part, int c_lower, int weights) {
-    ptrdiff_t lda = padded(ta ? m : k), ldb = padded(tb ? k : n), ldc = padded(n), ra = ta ? k : m, rb = tb ? n : k, i, j, p;
-    odvgp_real *A = matrix(ra, ta ? m : k, lda), *B = matrix(rb, tb ? k : n, ldb), *C = matrix(m, n, ldc), *WB, *w = NEW(odvgp_real, k), *out[CUTS];
-    double *want = NEW(double, m * n), *size = NEW(double, m * n), alpha = -0.5, beta = test_below(3) - 1.0;
-    int isa, t;
-    for (i = 0; i < m; i++)
-        for (p = 0; p < k; p++)
-            if ((a_part == ODVGP__LOWER && p > i) || (a_part == ODVGP__UPPER && p < i)) A[ta ? p * lda + i : i * lda + p] = 0;
-    for (p = 0; p < k; p++)
-        for (j = 0; j < n; j++)
-            if ((b_part == ODVGP__LOWER && j > p) || (b_part == ODVGP__UPPER && j < p)) B[tb ? j * ldb + p : p * ldb + j] = 0;
-    WB = twin(B, rb, ldb);
-    for (p = 0; p < k; p++) {
-        w[p] = (odvgp_real)test_between(-2, 2);
-        for (j = 0; j < n && weights; j++) WB[tb ? j * ldb + p : p * ldb + j] *= w[p];
-    }
-    ref_gemm(ta, tb, m, n, k, alpha, A, lda, WB, ldb, beta, C, ldc, want, size);
-    for (isa = 0; isa < ISAS; isa++) {
-        if (!engines[isa][0].there) continue;
-        for (t = 0; t < CUTS; t++) {
-            double worst = 0;
-            ptrdiff_t other = 0;
-            odvgp__mm g;
-            out[t] = twin(C, m, ldc);
-            g = odvgp__mm_make(ta, tb, m, n, k, (odvgp_real)alpha, A, lda, B, ldb, (odvgp_real)beta, out[t], ldc);
-            g.a_part = a_part;
-            g.b_part = b_part;
-            g.c_part = c_lower ? ODVGP__LOWER : ODVGP__FULL;
-            g.w = weights ? w : NULL;
-            odvgp__mm_run(&engines[isa][t].blas, &g);
-            if (t) {
-                CHECK_SAY(memcmp(out[t], out[0], (size_t)(m * ldc + 1) * sizeof(odvgp_real)) == 0, "%s: m %ld n %ld k %ld parts %d %d %d: %d tasks give other bits than 1",
-                          isa_name[isa], (long)m, (long)n, (long)k, a_part, b_part, c_lower, cut_of[t]);
-                continue;
-            }
-            for (i = 0; i < m; i++)
-                for (j = 0; j < n; j++) {
-                    double e = fabs((double)out[0][i * ldc + j] - want[i * n + j]) / (size[i * n + j] + TINY);
-                    if (c_lower && j > i)
-                        other += out[0][i * ldc + j] != C[i * ldc + j];
-                    else if (!(e <= worst))
-                        worst = e;
-                }
-            CHECK_SAY(worst <= ((double)k + 6) * EPS, "%s: ta %d tb %d m %ld n %ld k %ld parts %d %d %d weights %d: error %.2g eps of the size", isa_name[isa], ta, tb, (long)m,
-                      (long)n, (long)k, a_part, b_part, c_lower, weights, worst / EPS);
-            CHECK_INT(other, 0);
-            CHECK(padding_is_whole(out[0], m, n, ldc));
-        }
-        for (t = 0; t < CUTS; t++) free(out[t]);
-    }
-    free(A), free(B), free(C), free(WB), free(w), free(want), free(size);
-}
-TEST(products_with_triangles) {
-    int round;
-    test_seed = 61;
-    for (round = 0; round < 300; round++) {
-        ptrdiff_t m = some_size(round), n = some_size(round / 8), k = some_size(round / 64), part = round % 3;
-        int c_lower = round % 2 && m <= n + 40;
-        if (c_lower) n = m; /* a lower triangle is square */
-        if (part) k = m;    /* so is a triangular factor */
-        try_parts((round >> 1) & 1, (round >> 2) & 1, m, n, k, (int)part, 0, c_lower, (round >> 3) & 1);
-    }
-    for (round = 0; round < 40; round++) {
-        ptrdiff_t n = some_size(round * 5), m = some_size(round);
-        try_parts(round & 1, (round >> 1) & 1, m, n, n, 0, 1 + round % 2, 0, 0);
-    }
-    for (round = 0; round < 12; round++) try_parts(round & 1, (round >> 1) & 1, 280 + round, 130, 280 + round, 1 + (round & 1), 0, 0, 0);
-}
-TEST(trmm) { /* C <- alpha op(L) B + beta C against the twin on the same, zero-filled L */
-    int round, isa;
-    test_seed = 62;
-    for (round = 0; round < 60; round++) {
-        ptrdiff_t m = some_size(round), n = some_size(round * 3), i, j;
-        odvgp_real *L = triangle(m, m + 1), *B = matrix(m, n, n + 2), *C = matrix(m, n, n + 1);
-        double *want = NEW(double, m * n), *size = NEW(double, m * n), alpha = round % 3 - 0.5, beta = round % 2;
-        for (i = 0; i < m; i++)
-            for (j = i + 1; j < m; j++) L[i * (m + 1) + j] = 0;
-        ref_gemm(round & 1, 0, m, n, m, alpha, L, m + 1, B, n + 2, beta, C, n + 1, want, size);
-        for (isa = 0; isa < ISAS; isa++) {
-            odvgp_real *out = twin(C, m, n + 1);
-            double worst = 0;
-            if (engines[isa][0].there) {
-                odvgp_trmm(&engines[isa][0].blas, round & 1, m, n, (odvgp_real)alpha, L, m + 1, B, n + 2, (odvgp_real)beta, out, n + 1);
-                for (i = 0; i < m; i++)
-                    for (j = 0; j < n; j++) {
-                        double e = fabs((double)out[i * (n + 1) + j] - want[i * n + j]) / (size[i * n + j] + TINY);
-                        if (!(e <= worst)) worst = e;
-                    }
-                CHECK_SAY(worst <= ((double)m + 5) * EPS, "%s: trmm trans %d m %ld n %ld: error %.2g eps of the size", isa_name[isa], round & 1, (long)m, (long)n, worst / EPS);
-                CHECK(padding_is_whole(out, m, n, n + 1));
-            }
-            free(out);
-        }
-        free(L), free(B), free(C), free(want), free(size);
-    }
-}
-TEST(reversed_factor) { /* P = R^T R with R lower; then R^-1 is the Cholesky factor of P^-1 */
-    ptrdiff_t n, i, j, k;
-    int isa, t;
-    test_seed = 63;
-    for (n = 0; n <= 300; n += n < 70 ? 1 : 46) {
-        ptrdiff_t ld = padded(n);
-        odvgp_real *P = definite(n, ld, 0.3), *out[CUTS];
-        for (isa = 0; isa < ISAS; isa++) {
-            double worst = 0;
-            ptrdiff_t above = 0;
-            if (!engines[isa][0].there) continue;
-            for (t = 0; t < CUTS; t++) {
-                out[t] = twin(P, n, ld);
-                CHECK_STATUS(odvgp_potrf_reverse(&engines[isa][t].blas, n, out[t], ld, NULL), ODVGP_OK);
-                CHECK_BITS(out[t], out[0], (size_t)(n * ld + 1) * sizeof(odvgp_real));
-            }
-            for (i = 0; i < n; i++) {
-                for (j = 0; j <= i; j++) {
-                    double r = (double)P[i * ld + j], a = fabs(r), e;
-                    for (k = i; k < n; k++) {
-                        double q = (double)out[0][k * ld + i] * (double)out[0][k * ld + j];
-                        r -= q;
-                        a += fabs(q);
-                    }
-                    e = fabs(r) / (a + TINY);
-                    if (!(e <= worst)) worst = e;
-                }
-                CHECK(out[0][i * ld + i] > 0);
-                for (; j < n; j++) above += out[0][i * ld + j] == out[0][i * ld + j];
-            }
-            CHECK_SAY(worst <= (2 * (double)n + 8) * EPS, "%s: n %ld: residual %.2g eps of the size", isa_name[isa], (long)n, worst / EPS);
-            CHECK_INT(above, 0);
-            for (t = 0; t < CUTS; t++) free(out[t]);
-        }
-        if (n) { /* a bad pivot anywhere is seen */
-            ptrdiff_t bad = test_below(n);
-            P[bad * ld + bad] = (odvgp_real)(n % 2 ? NAN : -1.0);
+TEST(trsm_carries_nan) { /* a NaN of B reaches all that follows it in its own vector, and no other vector; one of L what stands behind its row */
+    int isa, form, round;
+    test_seed = 33;
+    for (round = 0; round < rounds(3, 12, 200); round++)
+        for (form = 0; form < 4; form++)
             for (isa = 0; isa < ISAS; isa++) {
-                odvgp_real *copy = twin(P, n, ld);
-                if (engines[isa][0].there) CHECK_STATUS(odvgp_potrf_reverse(&engines[isa][0].blas, n, copy, ld, NULL), ODVGP_E_NOT_PD);
-                free(copy);
+                int right = form & 1, trans = form >> 1, back = right ? !trans : trans;
+                ptrdiff_t s = 1 + test_below(scale == SMALL ? 20 : 110), c = 1 + test_below(40), m = right ? c : s, n = right ? s : c, row = test_below(s), col = test_below(c), i, j, bad = 0;
+                odvgp_real *L = triangle(s, s), *B = matrix(m, n, n, 1);
+                if (engines[isa][0].there) {
+                    B[right ? col * n + row : row * n + col] = (odvgp_real)NAN;
+                    odvgp_trsm(&engines[isa][0].blas, right, trans, m, n, L, s, B, n);
+                    for (i = 0; i < s; i++)
+                        for (j = 0; j < c; j++) {
+                            odvgp_real x = B[right ? j * n + i : i * n + j];
+                            bad += (x != x) != (j == col && (back ? i <= row : i >= row));
+                        }
+                    CHECK_SAY(bad == 0, "%s: trsm right %d trans %d m %ld n %ld: %ld entries are NaN that must not be, or the reverse", isa_name[isa], right, trans, (long)m, (long)n, (long)bad);
+                    L[row * s + row] = (odvgp_real)NAN;
+                    B = matrix(m, n, n, 1);
+                    odvgp_trsm(&engines[isa][0].blas, right, trans, m, n, L, s, B, n);
+                    for (i = bad = 0; i < s; i++)
+                        for (j = 0; j < c; j++) {
+                            odvgp_real x = B[right ? j * n + i : i * n + j];
+                            bad += (x != x) != (back ? i <= row : i >= row);
+                        }
+                    CHECK_SAY(bad == 0, "%s: trsm right %d trans %d m %ld n %ld, NaN on the diagonal: %ld entries are wrong", isa_name[isa], right, trans, (long)m, (long)n, (long)bad);
+                }
+                release();
             }
+}
+
+/* ---- factors ---- */
+
+/*  P from the last row up is A from the first: A with both orders turned round, given by its lower triangle. */
+static odvgp_real *turned(const odvgp_real *A, ptrdiff_t n, ptrdiff_t ld) {
+    odvgp_real *P = band(extent(n, n, ld), 0);
+    ptrdiff_t i, j;
+    for (i = 0; i < n; i++)
+        for (j = 0; j <= i; j++) P[i * ld + j] = A[(n - 1 - j) * ld + n - 1 - i];
+    return P;
+}
+static odvgp_status factor(int reverse, const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info) {
+    return reverse ? odvgp_potrf_reverse(blas, n, A, lda, info) : odvgp_potrf(blas, n, A, lda, info);
+}
+static void try_factor(int reverse, ptrdiff_t n, double magnitude) {
+    ptrdiff_t ld = padded(n), i, j;
+    odvgp_real *A = definite(n, ld, 0.1), *first = NULL;
+    int isa, t, cuts = cuts_for(n > 200 ? HUGE_VAL : 0);
+    double *want;
+    for (i = 0; i < n; i++)
+        for (j = 0; j <= i; j++) A[i * ld + j] *= (odvgp_real)magnitude;
+    want = mirror(n, A, ld);
+    for (isa = 0; isa < ISAS; isa++)
+        for (t = 0; t < cuts && engines[isa][t].there; t++) {
+            int here = memory.n;
+            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+            odvgp_real *out = twin(A, n, n, ld);
+            CHECK_STATUS(factor(reverse, &engines[isa][t].blas, n, out, ld, &info), ODVGP_OK);
+            if (t == 0 || !OWN_BITS) {
+                double *L = dense(n, n, out, ld, 0, ODVGP__LOWER), *U = dense(n, n, out, ld, 1, ODVGP__UPPER), e = residual(n, n, n, reverse ? U : L, reverse ? L : U, want);
+                CHECK_SAY(e <= (2 * (double)n + 8) * EPS, "%s, %d tasks: potrf reverse %d n %ld: residual %.2g eps of the size", isa_name[isa], cut_of[t], reverse, (long)n, e / EPS);
+                for (i = 0; i < n; i++) CHECK(L[i * n + i] > 0);
+            } else
+                CHECK_SAY(same(out, first, n, n, ld), "%s: potrf reverse %d n %ld: %d tasks give other bits than 1", isa_name[isa], reverse, (long)n, cut_of[t]);
+            CHECK_SAY(untouched(out, A, n, n, ld, 1), "%s: potrf reverse %d n %ld writes outside of the lower triangle", isa_name[isa], reverse, (long)n);
+            if (t == 0) first = out;
+            else release_to(here);
         }
-        free(P);
+    release();
+}
+TEST(factors_of_all_sizes) {
+    ptrdiff_t n, sizes[64];
+    int reverse, r, k = 0;
+    test_seed = 41;
+    for (n = 0; n <= (scale == SMALL ? 20 : 70); n++)
+        for (r = 0; r < rounds(1, 1, 8); r++)
+            for (reverse = 0; reverse < 2; reverse++) {
+                try_factor(reverse, n, 1);
+                if (r || n % 5 == 3) try_factor(reverse, n, 64 * TINY); /* denormal entries, pivots whose inverses are near the largest number */
+                if (r || n % 5 == 2) try_factor(reverse, n, 1e-3 * HUGE_REAL);
+            }
+    if (scale == SMALL) return;
+    for (n = 71; n <= 300; n += rounds(0, 13, 1)) try_factor(n & 1, n, 1);
+    k = around(255, 259, sizes, k); /* POTRF_BASE; twice that; BASE */
+    k = around(511, 515, sizes, k);
+    for (r = 0; r < k; r++)
+        for (reverse = 0; reverse < 2; reverse++)
+            if (scale == ALL || sizes[r] < 300 || (r + reverse) % 3 == 0) try_factor(reverse, sizes[r], 1);
+    for (r = 0; r < rounds(0, 2, 60); r++) try_factor(r & 1, 300 + test_below(scale == ALL ? 401 : 200), 1);
+}
+
+/*  The first bad row of an elimination, and its pivot: what must be reported. -1 if all are good. */
+static ptrdiff_t plain_pivot(ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, double *pivot, double *size) {
+    double *L = doubles(n * n);
+    ptrdiff_t i, j, k, bad = -1;
+    for (i = 0; i < n && bad < 0; i++)
+        for (j = 0; j <= i; j++) {
+            double s = (double)A[i * ld + j];
+            *size = fabs(s);
+            for (k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k], *size += fabs(L[i * n + k] * L[j * n + k]);
+            *pivot = s;
+            if (j < i) L[i * n + j] = s / L[j * n + j];
+            else if (s > 0 && s <= HUGE_REAL) L[i * n + i] = sqrt(s);
+            else bad = i;
+        }
+    return bad;
+}
+/*  A fails at `row` and, turned round, at the same place from the other end, on every engine; value: what the pivot must be,
+    within `off`. */
+static void check_failure(ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, ptrdiff_t row, double value, double off, const char *kind) {
+    int isa, t, reverse, cuts = n > 100 ? CUTS : 1;
+    for (reverse = 0; reverse < 2; reverse++) {
+        const odvgp_real *P = reverse ? turned(A, n, ld) : A;
+        ptrdiff_t at = reverse ? n - 1 - row : row;
+        for (isa = 0; isa < ISAS; isa++)
+            for (t = 0; t < cuts && engines[isa][t].there; t++) {
+                odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
+                int here = memory.n;
+                odvgp_real *out = twin(P, n, n, ld);
+                CHECK_STATUS(factor(reverse, &engines[isa][t].blas, n, out, ld, &info), ODVGP_E_NOT_PD);
+                CHECK_SAY(info.row == at, "%s: potrf reverse %d n %ld: pivot %ld is reported, %ld is bad (%s)", isa_name[isa], reverse, (long)n, (long)info.row, (long)at, kind);
+                CHECK_SAY(value != value ? info.value != info.value : value - value != 0 ? info.value == value : fabs(info.value - value) <= off,
+                          "%s: potrf reverse %d n %ld row %ld: pivot %.17g is reported, not %.17g (%s)", isa_name[isa], reverse, (long)n, (long)at, info.value, value, kind);
+                CHECK_INT(info.status, ODVGP_E_NOT_PD);
+                CHECK(info.text[0] != 0);
+                CHECK_SAY(untouched(out, P, n, n, ld, 1), "%s: potrf reverse %d n %ld fails and writes outside of the lower triangle (%s)", isa_name[isa], reverse, (long)n, kind);
+                release_to(here);
+                if (isa + t == 0) CHECK_STATUS(factor(reverse, &engines[isa][t].blas, n, twin(P, n, n, ld), ld, NULL), ODVGP_E_NOT_PD); /* without info */
+            }
     }
+}
+enum { MINUS_ONE, ZERO, NOT_A_NUMBER, PLUS_INF, MINUS_INF, BY_ELIMINATION, NAN_TO_THE_LEFT, INF_TO_THE_LEFT, EQUAL_ROWS, KINDS };
+static const char *const kind_name[] = {"-1 on the diagonal", "0 on the diagonal", "NaN", "infinity", "-infinity", "negative by elimination", "NaN left of it", "infinity left of it", "two equal rows"};
+static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind) {
+    ptrdiff_t ld = padded(n), j, bad;
+    odvgp_real *A = definite(n, ld, 0.5), *d = A + row * ld + row;
+    double pivot = 0, size = 0, off;
+    if (kind >= NAN_TO_THE_LEFT && row == 0) {
+        release();
+        return;
+    }
+    switch (kind) {
+    case MINUS_ONE: *d = -1; break;
+    case ZERO: *d = 0; break;
+    case NOT_A_NUMBER: *d = (odvgp_real)NAN; break;
+    case PLUS_INF: *d = (odvgp_real)HUGE_VAL; break;
+    case MINUS_INF: *d = (odvgp_real)-HUGE_VAL; break;
+    case BY_ELIMINATION: /* its own entry is positive, or all but, and what the rows before take from it is more */
+        *d = (odvgp_real)1000;
+        CHECK(plain_pivot(row + 1, A, ld, &pivot, &size) < 0);
+        *d = (odvgp_real)((1000 - pivot) * (row ? 0.75 : 0) - (row ? 0 : 0.25));
+        break;
+    case NAN_TO_THE_LEFT: A[row * ld + test_below(row)] = (odvgp_real)NAN; break;
+    case INF_TO_THE_LEFT: A[row * ld + test_below(row)] = (odvgp_real)(test_below(2) ? HUGE_VAL : -HUGE_VAL); break;
+    default: /* row - 1 twice: no rounding separates them when both are eliminated in one block */
+        for (j = 0; j < row; j++) A[row * ld + j] = A[(row - 1) * ld + j];
+        A[row * ld + row - 1] = *d = A[(row - 1) * ld + row - 1];
+    }
+    if (kind == EQUAL_ROWS) { /* the pivot is nothing, or, in different blocks, not more than rounding: then it may be passed */
+        int isa, reverse;
+        for (isa = 0; isa < ISAS; isa++)
+            for (reverse = 0; reverse < 2 && engines[isa][0].there; reverse++) {
+                odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
+                if (n > ODVGP__POTRF_BASE || row % odvgp__row(&engines[isa][0].blas)->MR == 0) continue;
+                CHECK_STATUS(factor(reverse, &engines[isa][0].blas, n, twin(reverse ? turned(A, n, ld) : A, n, n, ld), ld, &info), ODVGP_E_NOT_PD);
+                CHECK_INT(info.row, reverse ? n - 1 - row : row);
+                CHECK_SAY(info.value == 0, "%s: potrf reverse %d n %ld: pivot %g is left of two equal rows, %ld the second", isa_name[isa], reverse, (long)n, info.value, (long)row);
+            }
+    } else {
+        bad = plain_pivot(n, A, ld, &pivot, &size);
+        CHECK_INT(bad, row);
+        off = 20 * ((double)n + 4) * EPS * (size + 1); /* the rows before are well conditioned */
+        if (kind == INF_TO_THE_LEFT && pivot != pivot) pivot = -HUGE_VAL;
+        if (kind == INF_TO_THE_LEFT) { /* -infinity, or NaN where infinity met 0 or itself on the way: either is refused, at this row */
+            int isa, reverse;
+            for (isa = 0; isa < ISAS; isa++)
+                for (reverse = 0; reverse < 2 && engines[isa][0].there; reverse++) {
+                    odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
+                    CHECK_STATUS(factor(reverse, &engines[isa][0].blas, n, twin(reverse ? turned(A, n, ld) : A, n, n, ld), ld, &info), ODVGP_E_NOT_PD);
+                    CHECK_INT(info.row, reverse ? n - 1 - row : row);
+                    CHECK(!(info.value > 0));
+                }
+        } else
+            check_failure(n, A, ld, row, pivot, off, kind_name[kind]);
+    }
+    release();
+}
+TEST(bad_pivots_are_reported) { /* at every index, whatever made them */
+    ptrdiff_t n, row;
+    int kind, r;
+    static const ptrdiff_t large[] = {170, 257, 300, 513};
+    test_seed = 42;
+    for (n = 1; n <= (scale == SMALL ? 13 : 40); n++)
+        for (row = 0; row < n; row++)
+            for (kind = 0; kind < KINDS; kind++)
+                if (scale != SAMPLE || n <= 17 || n % 8 == 0 || (row + kind + n) % 4 == 0) try_failure(n, row, kind);
+    for (r = 0; r < rounds(0, 4, 200); r++)
+        for (kind = 0; kind < KINDS; kind++)
+            if (large[r % 4] < 400 || scale == ALL || kind % 3 == 0) try_failure(large[r % 4], 1 + test_below(large[r % 4] - 1), kind);
+}
+TEST(two_bad_pivots) { /* the first in the order of elimination counts */
+    ptrdiff_t n;
+    int isa;
+    test_seed = 43;
+    for (n = 2; n <= (scale == SMALL ? 20 : 70); n++)
+        for (isa = 0; isa < ISAS; isa++) {
+            ptrdiff_t first = test_below(n - 1), second = first + 1 + test_below(n - first - 1);
+            odvgp_real *A = definite(n, n, 0.5), *P;
+            odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
+            A[first * n + first] = -3;
+            A[second * n + second] = (odvgp_real)NAN;
+            P = turned(A, n, n);
+            if (engines[isa][0].there) {
+                CHECK_STATUS(odvgp_potrf(&engines[isa][0].blas, n, A, n, &info), ODVGP_E_NOT_PD);
+                CHECK_INT(info.row, first);
+                CHECK_STATUS(odvgp_potrf_reverse(&engines[isa][0].blas, n, P, n, &info), ODVGP_E_NOT_PD);
+                CHECK_INT(info.row, n - 1 - first);
+            }
+            release();
+        }
+}
+
+static void try_inverse(ptrdiff_t n) {
+    ptrdiff_t ld = padded(n), i;
+    odvgp_real *L = triangle(n, ld), *first = NULL;
+    double *T = dense(n, n, L, ld, 0, ODVGP__LOWER), *unit = doubles(n * n);
+    int isa, t, cuts = cuts_for(n > 200 ? HUGE_VAL : 0);
+    for (i = 0; i < n; i++) unit[i * n + i] = 1;
+    for (isa = 0; isa < ISAS; isa++)
+        for (t = 0; t < cuts && engines[isa][t].there; t++) {
+            int here = memory.n;
+            odvgp_real *out = twin(L, n, n, ld);
+            odvgp_trtri(&engines[isa][t].blas, n, out, ld);
+            if (t == 0 || !OWN_BITS) {
+                double e = residual(n, n, n, T, dense(n, n, out, ld, 0, ODVGP__LOWER), unit);
+                CHECK_SAY(e <= (8 * (double)n + 8) * EPS, "%s, %d tasks: trtri n %ld: residual %.2g eps of the size", isa_name[isa], cut_of[t], (long)n, e / EPS);
+            } else
+                CHECK_SAY(same(out, first, n, n, ld), "%s: trtri n %ld: %d tasks give other bits than 1", isa_name[isa], (long)n, cut_of[t]);
+            CHECK_SAY(untouched(out, L, n, n, ld, 1), "%s: trtri n %ld writes outside of the lower triangle", isa_name[isa], (long)n);
+            if (t == 0) first = out;
+            else release_to(here);
+        }
+    release();
 }
 TEST(triangular_inverse) {
-    ptrdiff_t n, i, j, k;
-    int isa, t;
+    ptrdiff_t n;
+    int r;
     test_seed = 64;
-    for (n = 0; n <= 300; n += n < 70 ? 1 : 46) {
-        ptrdiff_t ld = padded(n);
-        odvgp_real *L = triangle(n, ld), *out[CUTS];
-        for (isa = 0; isa < ISAS; isa++) {
-            double worst = 0;
-            ptrdiff_t above = 0;
-            if (!engines[isa][0].there) continue;
-            for (t = 0; t < CUTS; t++) {
-                out[t] = twin(L, n, ld);
-                odvgp_trtri(&engines[isa][t].blas, n, out[t], ld);
-                CHECK_BITS(out[t], out[0], (size_t)(n * ld + 1) * sizeof(odvgp_real));
-            }
-            for (i = 0; i < n; i++) {
-                for (j = 0; j <= i; j++) {
-                    double r = i == j, a = 0, e;
-                    for (k = j; k <= i; k++) {
-                        double q = (double)L[i * ld + k] * (double)out[0][k * ld + j];
-                        r -= q;
-                        a += fabs(q);
-                    }
-                    e = fabs(r) / (a + TINY);
-                    if (!(e <= worst)) worst = e;
-                }
-                for (; j < n; j++) above += out[0][i * ld + j] == out[0][i * ld + j];
-            }
-            CHECK_SAY(worst <= (8 * (double)n + 8) * EPS, "%s: n %ld: residual %.2g eps of the size", isa_name[isa], (long)n, worst / EPS);
-            CHECK_INT(above, 0);
-            for (t = 0; t < CUTS; t++) free(out[t]);
-        }
-        free(L);
-    }
+    for (n = 0; n <= (scale == SMALL ? 20 : 70); n++)
+        for (r = 0; r < rounds(1, 1, 8); r++) try_inverse(n);
+    if (scale == SMALL) return;
+    for (n = 71; n <= 300; n += rounds(0, 23, 1)) try_inverse(n);
+    for (n = 511; n <= 515; n++)
+        if (scale == ALL || n % 2 == 0) try_inverse(n);
+    for (r = 0; r < rounds(0, 1, 40); r++) try_inverse(300 + test_below(401));
+    if (scale == ALL) try_inverse(1100);
 }
+
 /*  Adjoint of A = L L^T: with T = L^-T Phi(L^T dL) L^-1, Phi the lower triangle with half the diagonal, the derivative for the entries
-    of the lower triangle is T + T^T below the diagonal and T on it. */
-TEST(cholesky_adjoint) {
-    static const ptrdiff_t sizes[] = {0, 1, 2, 3, 5, 8, 13, 23, 24, 25, 31, 47, 48, 49, 64, 73, 96, 97, 130, 200};
-    size_t s;
-    ptrdiff_t i, j, k;
-    int isa, t;
-    test_seed = 65;
-    for (s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        ptrdiff_t n = sizes[s], ld = padded(n), ldg = padded(n);
-        odvgp_real *L = triangle(n, ld), *G = matrix(n, n, ldg), *out[CUTS];
-        wide *Lw = ref_new(n * n), *T = ref_new(n * n), *X = ref_new(n * n), most = 0;
-        for (i = 0; i < n; i++) {
-            L[i * ld + i] = (odvgp_real)fabs((double)L[i * ld + i]);
-            for (j = 0; j <= i; j++) Lw[i * n + j] = (wide)L[i * ld + j];
-            for (j = i + 1; j < n; j++) G[i * ldg + j] = (odvgp_real)NAN;
-        }
+    of the lower triangle is T + T^T below the diagonal and T on it. Large ones by a direction, dA = u u^T: with s = L^-1 u
+    dL = L Phi(s s^T), and <G, dL> = <adjoint, dA> over the lower triangles. */
+static void try_adjoint(ptrdiff_t n) {
+    ptrdiff_t ld = padded(n), ldg = padded(n), i, j, k;
+    odvgp_real *L = triangle(n, ld), *G = matrix(n, n, ldg, 0), *L0, *first = NULL;
+    wide *Lw, *T = NULL, *X = NULL, *u = NULL, *s = NULL, most = 0, by_dL = 0;
+    int isa, t, cuts = cuts_for(n > 90 ? HUGE_VAL : 0);
+    for (i = 0; i < n; i++) L[i * ld + i] = (odvgp_real)fabs((double)L[i * ld + i]);
+    blank_above(G, n, ldg, 0); /* zeros above the diagonal of G are needed; those of L are not */
+    L0 = twin(L, n, n, ld);
+    Lw = ref_new(n * n);
+    for (i = 0; i < n; i++)
+        for (j = 0; j <= i; j++) Lw[i * n + j] = (wide)L[i * ld + j];
+    if (n <= 130) {
+        T = ref_new(n * n), X = ref_new(n * n);
         for (i = 0; i < n; i++)
             for (j = 0; j <= i; j++) {
                 wide sum = 0;
@@ -704,52 +1052,129 @@ TEST(cholesky_adjoint) {
                 T[i * n + j] = i == j ? X[i * n + i] : X[i * n + j] + X[j * n + i];
                 if (fabsl(T[i * n + j]) > most) most = fabsl(T[i * n + j]);
             }
-        for (isa = 0; isa < ISAS; isa++) {
-            double worst = 0;
-            ptrdiff_t above = 0;
-            if (!engines[isa][0].there) continue;
-            for (t = 0; t < CUTS; t++) {
-                out[t] = twin(G, n, ldg);
-                odvgp_potrf_adjoint(&engines[isa][t].blas, n, L, ld, out[t], ldg);
-                CHECK_BITS(out[t], out[0], (size_t)(n * ldg + 1) * sizeof(odvgp_real));
+    } else {
+        u = ref_new(n), s = ref_new(n);
+        for (i = 0; i < n; i++) u[i] = s[i] = (wide)test_between(-1, 1);
+        ref_solve_lower(0, n, 1, Lw, s);
+        for (i = 0; i < n; i++) {
+            wide tail = 0; /* sum of L_ip s_p, p > j */
+            for (j = i; j >= 0; j--) {
+                by_dL += (wide)G[i * ldg + j] * s[j] * (tail + Lw[i * n + j] * s[j] / 2);
+                tail += Lw[i * n + j] * s[j];
             }
-            for (i = 0; i < n; i++) {
-                for (j = 0; j <= i; j++) {
-                    double e = (double)(fabsl((wide)out[0][i * ldg + j] - T[i * n + j]) / most);
-                    if (!(e <= worst)) worst = e;
-                }
-                for (; j < n; j++) above += out[0][i * ldg + j] == out[0][i * ldg + j];
-            }
-            CHECK_SAY(worst <= (4 * (double)n + 8) * EPS, "%s: n %ld: error %.2g eps of the largest", isa_name[isa], (long)n, worst / EPS);
-            CHECK_INT(above, 0);
-            CHECK(padding_is_whole(out[0], n, n, ldg));
-            for (t = 0; t < CUTS; t++) free(out[t]);
         }
-        free(L), free(G), free(Lw), free(T), free(X);
+    }
+    for (isa = 0; isa < ISAS; isa++)
+        for (t = 0; t < cuts && engines[isa][t].there; t++) {
+            int here = memory.n;
+            odvgp_real *out = twin(G, n, n, ldg);
+            odvgp_potrf_adjoint(&engines[isa][t].blas, n, L, ld, out, ldg);
+            if (t == 0 || !OWN_BITS) {
+                double worst = 0;
+                if (T) {
+                    for (i = 0; i < n; i++)
+                        for (j = 0; j <= i; j++) worst = test_worse(worst, (double)(fabsl((wide)out[i * ldg + j] - T[i * n + j]) / most));
+                } else {
+                    wide sum = 0, size = 0;
+                    for (i = 0; i < n; i++)
+                        for (j = 0; j <= i; j++) sum += (wide)out[i * ldg + j] * u[i] * u[j], size += fabsl((wide)out[i * ldg + j] * u[i] * u[j]);
+                    worst = (double)(fabsl(sum - by_dL) / size);
+                }
+                CHECK_SAY(worst <= (4 * (double)n + 8) * EPS, "%s, %d tasks: adjoint n %ld: error %.2g eps of the largest", isa_name[isa], cut_of[t], (long)n, worst / EPS);
+            } else
+                CHECK_SAY(same(out, first, n, n, ldg), "%s: adjoint n %ld: %d tasks give other bits than 1", isa_name[isa], (long)n, cut_of[t]);
+            CHECK_SAY(untouched(out, G, n, n, ldg, 1), "%s: adjoint n %ld writes outside of the lower triangle", isa_name[isa], (long)n);
+            if (t == 0) first = out;
+            else release_to(here);
+        }
+    CHECK(same(L, L0, n, n, ld));
+    release();
+    free(Lw), free(T), free(X), free(u), free(s);
+}
+TEST(cholesky_adjoint) {
+    static const ptrdiff_t sizes[] = {73, 95, 96, 97, 130, 191, 193, 257, 400};
+    ptrdiff_t n;
+    size_t s;
+    int r;
+    test_seed = 65;
+    for (n = 0; n <= (scale == SMALL ? 30 : 70); n += rounds(7, n > 26 ? 3 : 1, 1)) try_adjoint(n);
+    for (s = 0; s < sizeof sizes / sizeof *sizes && scale != SMALL; s++) try_adjoint(sizes[s]);
+    for (r = 0; r < rounds(0, 0, 40); r++) try_adjoint(test_below(701));
+}
+
+/*  Blocks of one array, side by side, are no aliases: a triangle, what stands left of it and what below it. */
+TEST(blocks_of_one_array) {
+    ptrdiff_t n = scale == SMALL ? 20 : 150, h = n / 3;
+    int isa;
+    test_seed = 66;
+    for (isa = 0; isa < ISAS; isa++) {
+        odvgp_real *A = definite(n, n, 1), *out = twin(A, n, n, n), *A21 = out + h * n, *A22 = A21 + h;
+        const odvgp_blas *b = &engines[isa][0].blas;
+        double *L, *U;
+        if (engines[isa][0].there) { /* a factor by hand from the parts of one */
+            CHECK_STATUS(odvgp_potrf(b, h, out, n, NULL), ODVGP_OK);
+            odvgp_trsm(b, 1, 1, n - h, h, out, n, A21, n);
+            odvgp_syrk(b, 0, n - h, h, -1, A21, n, NULL, 1, A22, n);
+            CHECK_STATUS(odvgp_potrf(b, n - h, A22, n, NULL), ODVGP_OK);
+            L = dense(n, n, out, n, 0, ODVGP__LOWER), U = dense(n, n, out, n, 1, ODVGP__UPPER);
+            CHECK(residual(n, n, n, L, U, mirror(n, A, n)) <= (2 * (double)n + 8) * EPS);
+            CHECK(untouched(out, A, n, n, n, 1));
+        }
+        release();
+    }
+}
+
+TEST(large_operations_are_cut) { /* the hook is really used, and every task runs once: sizes of a training step */
+    int isa;
+    ptrdiff_t n = 300, k = 256;
+    test_seed = 51;
+    for (isa = 0; isa < ISAS; isa++) {
+        odvgp_real *A, *B, *C;
+        if (!engines[isa][3].there) continue;
+        A = matrix(n, k, k, 0);
+        B = matrix(k, n, n, 0);
+        C = matrix(n, n, n, 1);
+        task_calls = 0;
+        odvgp_gemm(&engines[isa][3].blas, 0, 0, n, n, k, 1, A, k, B, n, 0, C, n);
+#ifndef ODVGP_USE_CBLAS /* which has threads of its own */
+        CHECK(task_calls > 1);
+#endif
+        task_calls = 0;
+        odvgp_syrk(&engines[isa][3].blas, 0, n, k, 1, A, k, NULL, 0, C, n);
+        CHECK(task_calls > 1);
+        release();
     }
 }
 
 int main(int argc, char **argv) {
+    const char *all = getenv("ODVGP_TEST_ALL");
+    if (all && *all && strcmp(all, "0")) scale = ALL;
+    if (argc > 1 && (!strcmp(argv[1], "all") || !strcmp(argv[1], "small"))) {
+        scale = argv[1][0] == 'a' ? ALL : SMALL;
+        argv[1] = argv[0];
+        argc--, argv++;
+    }
     test_begin(argc, argv);
+    start_pad();
     start_engines();
     RUN(instruction_sets);
-    RUN(gemm_of_all_forms_and_sizes);
-    RUN(gemm_of_every_small_size);
-    RUN(gemm_of_tall_and_wide);
-    RUN(gemm_of_vectors_without_padding);
-    RUN(gemm_with_beta_zero_forgets_nan);
-    RUN(gemm_carries_nan_and_infinity);
-    RUN(syrk_with_weights_of_any_sign);
-    RUN(trsm_of_four_forms);
-    RUN(potrf_of_all_sizes);
-    RUN(potrf_reports_the_first_bad_pivot);
-    RUN(potrf_does_not_take_nan_below_the_diagonal_for_success);
-    RUN(large_operations_are_cut);
+    RUN(products_of_small_sizes);
     RUN(products_with_triangles);
-    RUN(trmm);
-    RUN(reversed_factor);
+    RUN(products_around_thresholds);
+    RUN(products_of_vectors_without_padding);
+    RUN(products_carry_nan_and_infinity);
+    RUN(products_of_denormal_numbers);
+    RUN(products_of_random_sizes);
+    RUN(trsm_of_four_forms);
+    RUN(solves_with_ill_conditioned_triangles);
+    RUN(trsm_carries_nan);
+    RUN(factors_of_all_sizes);
+    RUN(bad_pivots_are_reported);
+    RUN(two_bad_pivots);
     RUN(triangular_inverse);
     RUN(cholesky_adjoint);
+    RUN(blocks_of_one_array);
+    RUN(large_operations_are_cut);
     stop_engines();
     return test_end();
 }
