@@ -734,7 +734,7 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
     L L^T. C may not alias L. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *C,
                            ptrdiff_t ldc);
-/*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle and receives dloss/dA for the lower triangle of A,
+/*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle, zeros above, and receives dloss/dA for the lower triangle of A,
     dloss = sum_{i>=j} G_ij dA_ij (Murray 2016). L as potrf left it, G may not alias it. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
                                    ptrdiff_t ldg);
@@ -2428,7 +2428,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
-    if (g->k <= 0) return; /* A and B may be NULL */
+    if (g->k <= 0) return;                                                     /* A and B may be NULL */
     if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) { /* a vector, times columns that are contiguous */
         for (ptrdiff_t p = 0; p < g->k; p++) {
             ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0, to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;

@@ -211,7 +211,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
                     if (above(&in[k], i, j)) continue;
                     want = difference(x, NULL, i * x->ld + j, count, (odvgp_real)step_size);
                     got = (double)x->d[i * x->ld + j] - (double)base;
-                    if (!(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
+                    if (worst == worst && !(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
                 }
         } else { /* three directions */
             odvgp_real *direction = NEW(odvgp_real, count);
@@ -226,7 +226,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
                 }
                 want = difference(x, direction, 0, count, (odvgp_real)step_size);
                 if (length > most) most = length;
-                if (!(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
+                if (worst == worst && !(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
             }
             free(direction);
         }

@@ -395,7 +395,7 @@ TEST(gradients_are_those_of_the_bound) {
                         }
                         want = slope(&a, t->name, i, columns, count, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1)); /* in proportion to 1/noise */
                         off = fabs(got - want);
-                        if (!(off <= worst)) {
+                        if (worst == worst && !(off <= worst)) {
                             worst = off;
                             snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
                         }
@@ -446,7 +446,7 @@ TEST(gamma_on_beta_has_a_floor) {
             if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) continue;
             want = slope(&a, t->name, i, NULL, 0, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
             off = fabs(got - want);
-            if (!(off <= worst)) {
+            if (worst == worst && !(off <= worst)) {
                 worst = off;
                 snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
             }
@@ -1065,7 +1065,7 @@ TEST(every_instruction_set_and_every_tile_agree) {
         for (j = 0; j < n; j++) {
             double d = fabs((double)first[j] - (double)other[j]);
             if (fabs((double)first[j]) > most) most = fabs((double)first[j]);
-            if (!(d <= worst)) worst = d;
+            if (worst == worst && !(d <= worst)) worst = d;
         }
         CHECK_SAY(worst <= 1e5 * EPS * most, "instruction set %d, tile %ld: differs by %.3g of %.3g", (int)c.isa, (long)c.tile, worst, most);
         free(other);

@@ -250,7 +250,7 @@ static void compare_wide(ocase *c, const char *name, const wide *got, ptrdiff_t 
         double e = (double)fabsl(got[i] - (wide)t->v[i]);
         if (e == 0) continue;
         e = scale > 0 ? e / scale : HUGE_VAL;
-        if (!(e <= worst)) worst = e, at = i;
+        if (worst == worst && !(e <= worst)) worst = e, at = i;
         if (e != e) break;
     }
     if (!(worst <= c->worst)) {
