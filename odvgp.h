@@ -2186,16 +2186,15 @@ typedef struct odvgp__mm {
     int c_part;         /* LOWER: only j <= i of C is computed and touched */
 } odvgp__mm;
 
-enum {
-    ODVGP__BASE = 512,       /* the largest triangle that is solved or inverted in one go, without cutting it into products */
-    ODVGP__POTRF_BASE = 256, /* the same for factors; at most BASE */
-    ODVGP__HALF_UNIT = 24,   /* where larger ones are cut, in multiples of this */
-    ODVGP__IN_PLACE = 96,    /* up to so many rows strips are solved where they are */
-    ODVGP__PACK_ROWS = 48,   /* an operand is packed when so many rows of C ... */
-    ODVGP__PACK_COLS = 256,  /* ... or columns of C will use it again ... */
-    ODVGP__PACK_SIZE = 8192, /* ... and it is larger than this */
-    ODVGP__TASK_WORK = 48 * 48 * 48 /* less than so many multiplications are not worth a second thread */
-};
+#define ODVGP__BASE                                                                                                            \
+    ((ptrdiff_t)512) /* the largest triangle that is solved or inverted in one go, without cutting it into products */
+#define ODVGP__POTRF_BASE ((ptrdiff_t)256)  /* the same for factors; at most BASE */
+#define ODVGP__HALF_UNIT  ((ptrdiff_t)24)   /* where larger ones are cut, in multiples of this */
+#define ODVGP__IN_PLACE   ((ptrdiff_t)96)   /* up to so many rows strips are solved where they are */
+#define ODVGP__PACK_ROWS  ((ptrdiff_t)48)   /* an operand is packed when so many rows of C ... */
+#define ODVGP__PACK_COLS  ((ptrdiff_t)256)  /* ... or columns of C will use it again ... */
+#define ODVGP__PACK_SIZE  ((ptrdiff_t)8192) /* ... and it is larger than this */
+#define ODVGP__TASK_WORK  (48. * 48 * 48)   /* fewer multiplications are not worth a second thread */
 
 static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -2211,7 +2210,8 @@ static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
     areas. */
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
-    ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE) + ODVGP__MAX_MR;
+    ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE);
+    if (order > 0) order += ODVGP__MAX_MR;
     blas->row = isa;
     blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR); /* MC is a multiple of MR, NC of NR */
     blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
@@ -2537,7 +2537,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     odvgp__mm_job job;
     job.blas = blas;
     job.g = g;
-    job.tasks = work < (double)ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
+    job.tasks = work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
     job.across = odvgp__tasks_across(g, job.tasks);
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
@@ -2745,7 +2745,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     if (order <= ODVGP__BASE) {
         int reversed = right ? !trans : trans;
         odvgp__solve_job job = {blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
-        if ((double)order * (double)order * (double)cols >= (double)ODVGP__TASK_WORK) job.tasks = odvgp__tasks(&blas->threads);
+        if ((double)order * (double)order * (double)cols >= ODVGP__TASK_WORK) job.tasks = odvgp__tasks(&blas->threads);
         odvgp__run(&blas->threads, job.tasks, odvgp__solve_task, &job);
         return;
     }
@@ -3844,8 +3844,8 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_predictor *p, const 
     t->mean = odvgp__take(a, (ptrdiff_t)p->P, rows);
     t->var = odvgp__take(a, (ptrdiff_t)p->P, rows);
     t->square = odvgp__take(a, 1, rows);
-    odvgp__blas_layout(a, isa, NULL, rows == 1 ? 1 : ODVGP__MAX(M, rows), rows, rows == 1 ? 1 : M,
-                       &t->blas); /* vectors are not packed */
+    int vector = rows == 1; /* vectors are not packed */
+    odvgp__blas_layout(a, isa, NULL, vector ? 0 : ODVGP__MAX(M, rows), vector ? 0 : rows, vector ? 0 : M, &t->blas);
     t->rest = *a;
     used = a->used; /* the kernel matrices' scratch is taken anew by each of them */
     odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, 0, &job);
