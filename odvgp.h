@@ -138,7 +138,8 @@ CONTENTS                                                        (search for the 
 
 >>revisions
     0.1.0  COUPLED and ORTH with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
-           model files.
+           model files (version 2). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
+           matrix of gamma is kept for the gradient (config.keep).
 */
 
 /* ====================================================================================================================== */
@@ -2968,14 +2969,17 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*        rbf v exp(-r^2/2), matern12 v exp(-r), matern32 v (1+s) exp(-s), s = sqrt(3) r, matern52 v (1+s+s^2/3)          */
 /*        exp(-s), s = sqrt(5) r                                                                                          */
 /*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. Leaves with the same        */
-/*      columns and one lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that     */
-/*      stay in L1. The adjoint goes back through the nodes of a chunk to G = dloss/d(squared distance), and from there   */
-/*      with two products to the inputs: with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one    */
-/*      lengthscale per column likewise. Cost: n m (3 D + about 20 per leaf); the adjoint about three times that.         */
+/*      columns and one lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that    */
+/*      stay in L1. For the adjoint the nodes of a chunk are differentiated once: H = dK/d(squared distance) is stored,  */
+/*      sums with dK/d(hyperparameter) are formed at once. With dloss/dK both become gradients: G = H dloss/dK goes with */
+/*      two products to the inputs; with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one        */
+/*      lengthscale per column likewise. For K a, whose dloss/dK has the rank of a, K and H are kept from the forward run*/
+/*      where they fit config.keep. Cost: n m (3 D + about 20 per leaf); the adjoint about as much again, and as much    */
+/*      once more where nothing is kept.                                                                                 */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
 #define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
-#define ODVGP__KROWS      256 /* rows of G held at once */
+#define ODVGP__KROWS      256 /* rows of H held at once */
 
 enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
 enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2 };
@@ -3584,6 +3588,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
     const odvgp__kernel *k = job->k;
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
     ptrdiff_t nd = (ptrdiff_t)leaf->ndims, q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m; /* beyond are zeros */
     for (ptrdiff_t r = 0; r < job->rows; r++) {
         const odvgp_real *u = job->u[g] + r * nd;
         odvgp_real *row = job->R + r * q;
@@ -3592,10 +3597,9 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
             for (ptrdiff_t d = 0; d < nd; d++) row[nd + d] = u[d] * u[d];
         row[q - 1] = 1;
     }
-    if (job->dX2 || leaf->ard)
-        odvgp_gemm(job->blas, 1, 0, job->m, q, job->rows, 1, job->H[g], job->ld, job->R, q, 1, job->V[g], q);
+    if (job->dX2 || leaf->ard) odvgp_gemm(job->blas, 1, 0, m, q, job->rows, 1, job->H[g], job->ld, job->R, q, 1, job->V[g], q);
     if (!job->dX1) return;
-    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, job->m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
+    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++)
         for (ptrdiff_t d = 0; d < nd; d++) {
             odvgp_real scale = leaf->ard ? 1 / job->hyp[leaf->ls + (uint32_t)d] : 1, *t = job->T + r * (nd + 1);
