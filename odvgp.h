@@ -2969,13 +2969,13 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*        rbf v exp(-r^2/2), matern12 v exp(-r), matern32 v (1+s) exp(-s), s = sqrt(3) r, matern52 v (1+s+s^2/3)          */
 /*        exp(-s), s = sqrt(5) r                                                                                          */
 /*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. Leaves with the same        */
-/*      columns and one lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that    */
-/*      stay in L1. For the adjoint the nodes of a chunk are differentiated once: H = dK/d(squared distance) is stored,  */
-/*      sums with dK/d(hyperparameter) are formed at once. With dloss/dK both become gradients: G = H dloss/dK goes with */
-/*      two products to the inputs; with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one        */
-/*      lengthscale per column likewise. For K a, whose dloss/dK has the rank of a, K and H are kept from the forward run*/
-/*      where they fit config.keep. Cost: n m (3 D + about 20 per leaf); the adjoint about as much again, and as much    */
-/*      once more where nothing is kept.                                                                                 */
+/*      columns and one lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that     */
+/*      stay in L1. For the adjoint the nodes of a chunk are differentiated once: H = dK/d(squared distance) is stored,   */
+/*      sums with dK/d(hyperparameter) are formed at once. With dloss/dK both become gradients: G = H dloss/dK goes with  */
+/*      two products to the inputs; with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one         */
+/*      lengthscale per column likewise. For K a, whose dloss/dK has the rank of a, K and H are kept from the forward run */
+/*      where they fit config.keep. Cost: n m (3 D + about 20 per leaf); the adjoint about as much again, and as much     */
+/*      once more where nothing is kept.                                                                                  */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
 #define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
@@ -6261,7 +6261,7 @@ static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
     return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  From (mu, R) in whitened coordinates to the slots' own, into the memory of their gradients, which nothing uses here. */
+/*  From (mu, R) in whitened coordinates to the slots' own, into the memory of their gradients, which nothing uses here.  */
 static void odvgp__nat_stage(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
 {
     ptrdiff_t M = m->cfg.M;
