@@ -2002,7 +2002,11 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
     }
     ODVGP__UNROLL
     for (int i = 0; i < MR; i++) {
-        inverse[i] = 1 / T[i][i];
+        inverse[i] = T[i][i] > 0 ? 1 / T[i][i] : 0;
+        if (!(inverse[i] > 0) || !(inverse[i] - inverse[i] == 0)) { /* infinity has the inverse 0 */
+            d[i * (rs + cs)] = T[i][i];
+            return i;
+        }
         ODVGP__UNROLL
         for (int r = 0; r < MR; r++)
             if (r > i) {
@@ -2012,12 +2016,6 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
                     if (j >= r) T[r][j] -= f * T[i][j];
             }
     }
-    ODVGP__UNROLL
-    for (int i = 0; i < MR; i++)
-        if (!(T[i][i] > 0) || !(inverse[i] > 0) || !(inverse[i] - inverse[i] == 0)) { /* infinity has the inverse 0 */
-            d[i * (rs + cs)] = T[i][i];
-            return i;
-        }
     ODVGP__UNROLL
     for (int i = 0; i < MR; i++) {
         odvgp_real root = ODVGP__SQRT(T[i][i]), over = root * inverse[i];
