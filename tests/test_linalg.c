@@ -657,14 +657,14 @@ TEST(products_of_random_sizes) { /* to 700, checked by random vectors */
 /* ---- solves ---- */
 
 /*  Backward error: op(L) X = B means |B - op(L) X| <= c n eps |op(L)| |X|. */
-static void check_solve(int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb) {
+static void check_solve(int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, int subnormal) {
     ptrdiff_t s = right ? n : m;
     int isa, t, cuts = cuts_for((double)s * (double)m * (double)n), flip = right ? !trans : trans;
     odvgp_real *L0 = twin(L, s, s, ldl), *first = NULL;
     /* X op(L) = B is op(L)^T X^T = B^T */
     double *T = dense(s, s, L, ldl, flip, flip ? ODVGP__UPPER : ODVGP__LOWER), *b = dense(s, right ? m : n, B, ldb, right, 0);
     for (isa = 0; isa < ISAS; isa++)
-        for (t = 0; t < cuts && engines[isa][t].there; t++) {
+        for (t = 0; t < cuts && engines[isa][t].there && !(subnormal && test_flushes(isa_name[isa])); t++) {
             int here = memory.n;
             odvgp_real *out = twin(B, m, n, ldb);
             odvgp_trsm(&engines[isa][t].blas, right, trans, m, n, L, ldl, out, ldb);
@@ -687,7 +687,7 @@ static void try_trsm(int right, int trans, ptrdiff_t m, ptrdiff_t n, double magn
     odvgp_real *L = triangle(s, ldl), *B = matrix(m, n, ldb, 0);
     for (i = 0; i < m; i++)
         for (j = 0; j < n; j++) B[i * ldb + j] *= (odvgp_real)magnitude;
-    check_solve(right, trans, m, n, L, ldl, B, ldb);
+    check_solve(right, trans, m, n, L, ldl, B, ldb, magnitude <= TINY);
 }
 TEST(trsm_of_four_forms) {
     int round, form, k = 0, r;
@@ -747,7 +747,7 @@ TEST(solves_with_ill_conditioned_triangles) {
                 ptrdiff_t s = scale == SMALL ? 1 + test_below(20) : 1 + test_below(70), c = 1 + test_below(30), ldl = padded(s), m = form & 1 ? c : s, n = form & 1 ? s : c;
                 ptrdiff_t ldb = padded(n);
                 odvgp_real *L = bad_triangle(kind, s, ldl);
-                check_solve(form & 1, form >> 1, m, n, L, ldl, matrix(m, n, ldb, 0), ldb);
+                check_solve(form & 1, form >> 1, m, n, L, ldl, matrix(m, n, ldb, 0), ldb, 0);
             }
             for (isa = 0; isa < ISAS; isa++)
                 if (engines[isa][0].there) { /* the inverse: |L X - I| <= c n eps |L| |X| */
