@@ -102,8 +102,12 @@ CONTENTS                                                        (search for the 
 
 >>manual
   Models. One config makes every member of the family: a mean part and a covariance part.
-    COUPLED  mean_part = ODVGP_MEAN_BETA, cov_part = ODVGP_COV_DENSE     Titsias 2009, Hensman et al. 2013
-    ORTH     mean_part = ODVGP_MEAN_ORTH, cov_part = ODVGP_COV_DENSE     Salimbeni et al. 2018, eq. 11
+    COUPLED    BETA + DENSE       Titsias 2009, Hensman et al. 2013
+    ORTH       ORTH + DENSE       Salimbeni et al. 2018, eq. 11
+    HYBRID     HYBRID + DENSE     the same, eq. 10
+    DECOUPLED  FREE + INVERSE     Cheng and Boots 2017
+    SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020, eq. 8
+    O(M)       FREE + DIAGONAL    Kobe 2021; M_gamma = 0
     odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
     gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
   Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
@@ -129,6 +133,10 @@ CONTENTS                                                        (search for the 
     [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018,
               arXiv:1809.08820
     [NATGRAD] Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+    [SOLVE]   Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes, AISTATS 2020, arXiv:1910.10596
+    [OM]      Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations to Gaussian Processes, MPhil
+              thesis, 2021; on Panos, Dellaportas, Titsias 2018, arXiv:1807.02537
+    [DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear Complexity, NeurIPS 2017
     [SVGP]    Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]     Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes, AISTATS 2009
     [CHOL]    Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
@@ -137,8 +145,8 @@ CONTENTS                                                        (search for the 
               the mixer here is smaller)
 
 >>revisions
-    0.1.0  COUPLED and ORTH with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
-           model files (version 2). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
+    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
+           model files (version 3). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
            matrix of gamma is kept for the gradient (config.keep).
 */
 
@@ -203,10 +211,49 @@ typedef struct odvgp_events {
     const char *cause;         /* likely cause in words */
 } odvgp_events;
 
-typedef enum odvgp_mean_part { ODVGP_MEAN_BETA, ODVGP_MEAN_ORTH } odvgp_mean_part;
-typedef enum odvgp_cov_part { ODVGP_COV_DENSE } odvgp_cov_part;
+/*  The family: any mean part goes with any covariance part. Named pairs:
+        COUPLED    BETA + DENSE       SVGP [SVGP]
+        ORTH       ORTH + DENSE       [ODVGP] eq. 11
+        HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
+        DECOUPLED  FREE + INVERSE     [DECOUPLED]; [ODVGP] eq. 8
+        SOLVE-GP   BLOCKS + BLOCKS    [SOLVE] eq. 8; gamma is its O
+        O(M)       FREE + DIAGONAL, M_gamma = 0: 2 M variational numbers [OM] eqs. 3.2 - 3.7
+    Means, with A = L^-1 K(Zb,X), c = L^-1 K(Zb,Zg) a, A_v = L_v^-1 (K(Zg,X) - W^T A), W = L^-1 K(Zb,Zg), L_v L_v^T =
+    K(Zg,Zg) - W^T W + jitter I, and q_mu, v_mu in whitened coordinates:
+        BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
+        HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
+        FREE    K(X,Za) a; with M_gamma = 0 alpha is beta: K(X,Zb) q_mu
+    Variances:
+        DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  the same - |A_v|^2 + |v_sqrt^T A_v|^2
+        INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
+        DIAGONAL  as INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
+typedef enum odvgp_mean_part {
+    ODVGP_MEAN_BETA,
+    ODVGP_MEAN_ORTH,
+    ODVGP_MEAN_HYBRID,
+    ODVGP_MEAN_FREE,
+    ODVGP_MEAN_BLOCKS
+} odvgp_mean_part;
+typedef enum odvgp_cov_part { ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL, ODVGP_COV_BLOCKS } odvgp_cov_part;
 
-/*  What the slots of q(u) on beta hold.
+/*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, which contract only for small step
+    sizes: config.gamma_natgrad times that of beta.
+        ADAM      (default)
+        DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
+        EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each */
+typedef enum odvgp_gamma_step { ODVGP_GAMMA_ADAM, ODVGP_GAMMA_DIAGONAL, ODVGP_GAMMA_EXACT } odvgp_gamma_step;
+
+/*  Which blocks a natural step of SOLVE-GP moves: both from the same old point, or one after the other in turn. */
+typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE } odvgp_blocks_step;
+
+/*  The natural step of O(M), in coordinates that differ:
+        EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
+        AFFINE     (S^-1 m, g), the natural parameters of the family
+        PROJECTED  [OM] eqs. 3.19, 3.20: keeps the diagonal of the dense step; stops short of the optimum, kept to compare
+    A component of g falls to no less than a tenth in one step. */
+typedef enum odvgp_diag_step { ODVGP_DIAG_EXACT, ODVGP_DIAG_AFFINE, ODVGP_DIAG_PROJECTED } odvgp_diag_step;
+
+/*  What the slots of q(u) on beta hold, and those of v on gamma, with L_v.
         WHITENED  q_mu, q_sqrt:  m = L q_mu,  S = L q_sqrt q_sqrt^T L^T                     (default)
         PRIMAL    q_mu, q_sqrt:  m = q_mu,    S = q_sqrt q_sqrt^T                           [SVGP]; the published code's choice
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
@@ -410,8 +457,13 @@ typedef struct odvgp_config {
     odvgp_schedule lr;           /* Adam's learning rate, default constant 0.001 */
     odvgp_real adam_beta1, adam_beta2, adam_eps; /* 0.9, 0.999, 1e-8 */
     int adam_eps_inside;                         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
-    odvgp_update update; /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
-    uint64_t seed;       /* of minibatches, sub-sampled columns and initialisation */
+    odvgp_gamma_step gamma_step;                 /* how gamma moves; default ADAM */
+    odvgp_real gamma_natgrad;                    /* natural step of gamma, in steps of beta, > 0. Default 1 */
+    odvgp_real gamma_eps; /* eq. 16's jitter, in units of the kernel, >= 0. Default 0: a hundredth of k(x,x) is the least D */
+    odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks; default TOGETHER */
+    odvgp_diag_step diag_step;     /* O(M)'s natural step; default EXACT */
+    odvgp_update update;           /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
+    uint64_t seed;                 /* of minibatches, sub-sampled columns and initialisation */
     /* machine */
     odvgp_threads threads; /* {0}: serial */
     odvgp_isa isa;         /* AUTO, or forced for tests; forcing what the machine lacks is E_UNSUPPORTED */
@@ -3740,10 +3792,15 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 /*      the variance.                                                                                                     */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 2
+#define ODVGP__PREDICTOR_VERSION 3
 
+/*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T L_v] and a root of two blocks. */
 struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
-    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals[2], reserved[6];
+    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals[2];
+    uint32_t cov_part; /* DENSE, INVERSE or DIAGONAL */
+    uint32_t M_root;   /* rows of the first block of the root; M: there is one */
+    uint32_t no_alpha; /* 1: the mean does not use Z_beta */
+    uint32_t reserved[3];
     odvgp__kernel kernel;
 };
 
@@ -3758,12 +3815,16 @@ static void odvgp__predictor_set_reals(odvgp_predictor *p, ptrdiff_t reals)
 
 /*  Where the reals stand. */
 typedef struct odvgp__view {
-    odvgp_real *hyp, *lik, *A, *b, *x_mean, *x_scale, *y_mean, *y_scale, *Z_beta, *Z_gamma, *alpha, *a_gamma, *L, *q_sqrt;
+    odvgp_real *hyp, *lik, *A, *b, *x_mean, *x_scale, *y_mean, *y_scale, *Z_beta, *Z_gamma, *alpha, *a_gamma;
+    odvgp_real *L;      /* [M,M], or L_H [P,M,M] */
+    odvgp_real *root;   /* q_sqrt or its first block [P,M_root,M_root]; B_sqrt [P,M,M], or its diagonal [P,M] */
+    odvgp_real *root_v; /* the second block */
 } odvgp__view;
+#define ODVGP__PIECES 15
 
 static size_t odvgp__predictor_head(void) { return (sizeof(odvgp_predictor) + 63) & ~(size_t)63; }
 
-/*  Measured with base NULL; pieces are not padded, so that files are compact. Returns the number of reals, -1 if that
+/*  Measured with base NULL; M_root <= M. Pieces are not padded, so that files are compact. Returns the number of reals, -1 if that
     overflows. */
 static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, odvgp__view *v)
 {
@@ -3774,8 +3835,9 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
     struct {
         odvgp_real **at;
         ptrdiff_t rows, cols;
-    } piece[14];
-    int n = 0;
+    } piece[ODVGP__PIECES];
+    int n = 0, dense = p->cov_part == ODVGP_COV_DENSE, diagonal = p->cov_part == ODVGP_COV_DIAGONAL;
+    ptrdiff_t Mr = (ptrdiff_t)p->M_root;
     if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
 #define ODVGP__PIECE(field, r, c) (piece[n].at = &v->field, piece[n].rows = (r), piece[n].cols = (c), n++)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->kernel.nhyp);
@@ -3788,10 +3850,11 @@ static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, 
     ODVGP__PIECE(y_scale, 1, P);
     ODVGP__PIECE(Z_beta, M, D);
     ODVGP__PIECE(Z_gamma, Mg, D);
-    ODVGP__PIECE(alpha, P, M);
+    ODVGP__PIECE(alpha, p->no_alpha ? 0 : P, M);
     ODVGP__PIECE(a_gamma, P, Mg);
-    ODVGP__PIECE(L, M, M);
-    ODVGP__PIECE(q_sqrt, P * M, M);
+    ODVGP__PIECE(L, dense ? M : P * M, M);
+    ODVGP__PIECE(root, diagonal ? P : P * Mr, Mr);
+    ODVGP__PIECE(root_v, P * (M - Mr), M - Mr);
 #undef ODVGP__PIECE
     for (int i = 0; i < n; i++) total += (double)piece[i].rows * (double)piece[i].cols;
     if (total > (double)PTRDIFF_MAX / 64) return -1;
@@ -3926,17 +3989,19 @@ static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel
     return job;
 }
 
-/*  out [P,n] = coefficients [P,m] K(X,Z)^T */
+/*  The mean gets coefficients [P,m] K(X,Z)^T; by way of var, which is free at this time. */
 static void odvgp__turn_kernel_vec(odvgp__turn *t, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m,
-                                   const odvgp_real *coefficients, odvgp_real *out)
+                                   const odvgp_real *coefficients)
 {
     odvgp__kjob job = odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->X, n, Z, m);
     job.a = coefficients;
     job.lda = m;
     job.P = (ptrdiff_t)t->p->P;
-    job.out = out;
+    job.out = t->var;
     job.ldo = t->ld;
     odvgp__kernel_run(&job, t->rest);
+    for (ptrdiff_t q = 0; q < job.P; q++)
+        for (ptrdiff_t i = 0; i < n; i++) t->mean[q * t->ld + i] += t->var[q * t->ld + i];
 }
 
 /*  Means of one turn on the scale of training, into t->mean. T is free at this time. */
@@ -3944,12 +4009,9 @@ static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n)
 {
     const odvgp_predictor *p = t->p;
     ptrdiff_t P = (ptrdiff_t)p->P, D = (ptrdiff_t)p->kernel.D;
-    odvgp__turn_kernel_vec(t, n, t->v.Z_beta, (ptrdiff_t)p->M, t->v.alpha, t->mean);
-    if (p->M_gamma) {
-        odvgp__turn_kernel_vec(t, n, t->v.Z_gamma, (ptrdiff_t)p->M_gamma, t->v.a_gamma, t->var);
-        for (ptrdiff_t q = 0; q < P; q++)
-            for (ptrdiff_t i = 0; i < n; i++) t->mean[q * t->ld + i] += t->var[q * t->ld + i];
-    }
+    for (ptrdiff_t q = 0; q < P; q++) odvgp__zero(t->mean + q * t->ld, n);
+    if (!p->no_alpha) odvgp__turn_kernel_vec(t, n, t->v.Z_beta, (ptrdiff_t)p->M, t->v.alpha);
+    if (p->M_gamma) odvgp__turn_kernel_vec(t, n, t->v.Z_gamma, (ptrdiff_t)p->M_gamma, t->v.a_gamma);
     for (ptrdiff_t q = 0; q < P && p->mean_function != ODVGP_MEANFN_ZERO; q++)
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = t->v.b[q];
@@ -3959,14 +4021,19 @@ static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n)
         }
 }
 
-static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
-    odvgp__zero(out, cols);
     for (ptrdiff_t i = 0; i < rows; i++)
         for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
-/*  A = L^-1 K(Zb,X) */
+static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+{
+    odvgp__zero(out, cols);
+    odvgp__column_squares_add(A, rows, cols, ld, out);
+}
+
+/*  A = L^-1 K(Zb,X), or K(Zb,X) itself where each output has a factor of its own. */
 static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M;
@@ -3976,23 +4043,39 @@ static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
     job.K = t->A;
     job.ldk = vector ? M : t->ld;
     odvgp__kernel_run(&job, t->rest);
-    odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L, M, t->A, t->ld);
+    if (t->p->cov_part == ODVGP_COV_DENSE) odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L, M, t->A, t->ld);
+}
+
+/*  T = q_sqrt^T A of output q, what q(u) adds to the variance; or L_H^-1 B_sqrt^T K, what it takes away. */
+static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
+{
+    ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_root, Mv = M - Mr;
+    if (t->p->cov_part == ODVGP_COV_DIAGONAL) {
+        for (ptrdiff_t i = 0; i < M; i++)
+            for (ptrdiff_t j = 0; j < n; j++) t->T[i * t->ld + j] = t->v.root[q * M + i] * t->A[i * t->ld + j];
+    } else {
+        odvgp_trmm(&t->blas, 1, Mr, n, 1, t->v.root + q * Mr * Mr, Mr, t->A, t->ld, 0, t->T, t->ld);
+        if (Mv)
+            odvgp_trmm(&t->blas, 1, Mv, n, 1, t->v.root_v + q * Mv * Mv, Mv, t->A + Mr * t->ld, t->ld, 0, t->T + Mr * t->ld,
+                       t->ld);
+    }
+    if (t->p->cov_part != ODVGP_COV_DENSE) odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L + q * M * M, M, t->T, t->ld);
 }
 
 static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
     odvgp_real node[ODVGP__MAX_NODES], k = odvgp__kernel_diag(&t->p->kernel, t->v.hyp, node);
+    int dense = t->p->cov_part == ODVGP_COV_DENSE;
     odvgp__turn_features(t, n);
+    if (dense) odvgp__column_squares(t->A, M, n, t->ld, t->square);
+    for (ptrdiff_t i = 0; i < n && dense; i++) t->square[i] = ODVGP__MAX(k - t->square[i], 0);
     for (ptrdiff_t q = 0; q < P; q++) {
         odvgp_real *var = t->var + q * t->ld;
-        odvgp_trmm(&t->blas, 1, M, n, 1, t->v.q_sqrt + q * M * M, M, t->A, t->ld, 0, t->T, t->ld);
+        odvgp__turn_root(t, n, q);
         odvgp__column_squares(t->T, M, n, t->ld, var);
+        for (ptrdiff_t i = 0; i < n; i++) var[i] = dense ? var[i] + t->square[i] : ODVGP__MAX(k - var[i], 0);
     }
-    odvgp__column_squares(t->A, M, n, t->ld, t->square);
-    for (ptrdiff_t i = 0; i < n; i++) t->square[i] = ODVGP__MAX(k - t->square[i], 0);
-    for (ptrdiff_t q = 0; q < P; q++)
-        for (ptrdiff_t i = 0; i < n; i++) t->var[q * t->ld + i] += t->square[i];
 }
 
 static odvgp_status odvgp__predict_check(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, const void *scratch)
@@ -4070,17 +4153,18 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_r
     for (ptrdiff_t q = 0; q < P && mean; q++)
         for (ptrdiff_t i = 0; i < n; i++) mean[q * n + i] = t.v.y_mean[q] + t.v.y_scale[q] * t.mean[q * t.ld + i];
     odvgp__turn_features(&t, n);
-    for (ptrdiff_t q = 0; q < P; q++) { /* K - A^T A + (q_sqrt^T A)^T (q_sqrt^T A) */
+    int dense = p->cov_part == ODVGP_COV_DENSE;
+    for (ptrdiff_t q = 0; q < P; q++) { /* K - A^T A + T^T T, or K - T^T T */
         odvgp_real *C = cov + q * n * n, scale = t.v.y_scale[q] * t.v.y_scale[q];
         odvgp__kjob job = odvgp__kernel_job(&t.blas, &p->kernel, t.v.hyp, t.X, n, t.X, n);
         job.K = C;
         job.ldk = n;
         job.lower = 1;
         odvgp__kernel_run(&job, t.rest);
-        odvgp_syrk(&t.blas, 1, n, M, -1, t.A, t.ld, NULL, 1, C, n);
+        odvgp__turn_root(&t, n, q);
+        odvgp_syrk(&t.blas, 1, n, M, -1, dense ? t.A : t.T, t.ld, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(C[i * n + i], 0);
-        odvgp_trmm(&t.blas, 1, M, n, 1, t.v.q_sqrt + q * M * M, M, t.A, t.ld, 0, t.T, t.ld);
-        odvgp_syrk(&t.blas, 1, n, M, 1, t.T, t.ld, NULL, 1, C, n);
+        if (dense) odvgp_syrk(&t.blas, 1, n, M, 1, t.T, t.ld, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
     }
@@ -4271,11 +4355,16 @@ enum {                                                                          
        ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
        ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
        ODVGP__F_TA = 16,
-       ODVGP__F_TB = 32,     /* PRODUCT: transposed factors */
-       ODVGP__F_PLAIN = 64,  /* SOLVE from the right: B L^-1 */
-       ODVGP__F_FLOOR = 128, /* RESIDUAL: at least a hundredth of k, not 0 */
-       ODVGP__F_KEPT = 256   /* KERNEL_VEC: aux holds what the adjoint needs */
+       ODVGP__F_TB = 32,        /* PRODUCT: transposed factors */
+       ODVGP__F_PLAIN = 64,     /* SOLVE from the right: B L^-1 */
+       ODVGP__F_FLOOR = 128,    /* RESIDUAL: at least a hundredth of k, not 0 */
+       ODVGP__F_KEPT = 256,     /* KERNEL_VEC: aux holds what the adjoint needs */
+       ODVGP__F_DIAGONAL = 512, /* INNER, INVERSE_VAR: B is a diagonal, given by its squares */
+       ODVGP__F_BARE = 1024     /* CHOL: no jitter until it is raised */
 };
+
+/*  What an evaluation is for: nodes that serve none of it are not run. */
+enum { ODVGP__FOR_BOUND = 1, ODVGP__FOR_STATS = 2, ODVGP__FOR_COLLAPSED = 4, ODVGP__FOR_MOMENTS = 8, ODVGP__FOR_L = 16 };
 
 typedef enum odvgp__op {
     ODVGP__PARAM,
@@ -4283,17 +4372,22 @@ typedef enum odvgp__op {
     ODVGP__KERNEL,
     ODVGP__KERNEL_DIAG,
     ODVGP__KERNEL_VEC,
+    ODVGP__JITTERED,
     ODVGP__CHOL,
     ODVGP__SOLVE,
     ODVGP__PRODUCT,
+    ODVGP__MINUS_PRODUCT,
+    ODVGP__INNER,
     ODVGP__SUM,
     ODVGP__RESIDUAL,
     ODVGP__TRI_SQUARES,
+    ODVGP__INVERSE_VAR,
     ODVGP__DIVIDE,
     ODVGP__GATHER_ROWS,
     ODVGP__GATHER_COLS,
     ODVGP__DOT,
     ODVGP__KL_COV,
+    ODVGP__KL_INVERSE,
     ODVGP__EXPECT,
     ODVGP__NAT_STATS,
     ODVGP__OPS
@@ -4302,6 +4396,9 @@ typedef enum odvgp__op {
 typedef struct odvgp__node {
     odvgp__op op;
     int segment, needs_grad, dynamic, flags;
+    int purpose;                    /* which evaluations ask for this node itself */
+    int active;                     /* the evaluation in hand does, or for one that reads it */
+    int jitter;                     /* CHOL, JITTERED: which; -1 for none */
     int slot, slots;                /* of a PARAM: its first slot, and how many it spans */
     int in[ODVGP__MAX_IN];          /* -1: none */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
@@ -4311,10 +4408,11 @@ typedef struct odvgp__node {
 } odvgp__node;
 
 /*  Jitter of one matrix: state that outlives evaluations. */
+enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct odvgp__jitter {
-    odvgp_real absolute, relative, limit; /* from the config */
-    odvgp_real raised;                    /* on top of them, absolute; a constant for the gradient */
-    int clean;                            /* evaluations since it was last raised or lowered */
+    odvgp_real raised; /* on top of what the config says, absolute; a constant for the gradient */
+    odvgp_real base;   /* what the config said at the last factorisation */
+    int clean;         /* evaluations since it was last raised or lowered */
 } odvgp__jitter;
 
 typedef struct odvgp__tape {
@@ -4323,8 +4421,9 @@ typedef struct odvgp__tape {
     odvgp_blas blas;
     const odvgp__kernel *kernel;
     const odvgp__likelihood *likelihood;
-    odvgp__arena scratch; /* each operation takes what it needs from the start */
-    odvgp__jitter jitter;
+    odvgp__arena scratch;                                      /* each operation takes what it needs from the start */
+    odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
+    odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events;
     odvgp_info *info;
     ptrdiff_t rows;           /* of the tile in hand */
@@ -4332,9 +4431,8 @@ typedef struct odvgp__tape {
     const ptrdiff_t *columns; /* sampled columns of gamma */
     ptrdiff_t ncolumns, all_columns;
     uint64_t clock, columns_stamp;
-    double expected;         /* sum of the EXPECT node over tiles */
-    odvgp_real expect_scale; /* N/B */
-    int want_stats;
+    double expected; /* sum of the EXPECT node over tiles */
+    int purpose;
 } odvgp__tape;
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
@@ -4460,8 +4558,8 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
 
-/* --- CHOL(K): lower L of K + jitter I; its upper triangle is 0. A failure raises the jitter tenfold and tries again,    */
-/* up to the limit ---                                                                                                    */
+/* --- CHOL(K, prior): lower L of K + jitter I, or of each square stacked in K; the upper triangle is 0. The jitter is relative to the mean diagonal of prior,   */
+/* which is K where it is not given. A failure raises the jitter tenfold and tries again, up to the limit ---            */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
@@ -4471,19 +4569,21 @@ static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 }
 
 /*  The words of jitter events. Files hold their numbers: new ones are added at the end. */
-static const char *const odvgp__jitter_matrices[] = {"Kb"};
+static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
 static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
                                                    "all inducing points are equal: constant columns",
                                                    "repeated inducing points",
                                                    "a lengthscale far larger than the spread of the inducing points",
                                                    "inducing points that nearly coincide",
                                                    "inducing points close to each other for this lengthscale",
-                                                   "float precision: use double, fewer points or more jitter"};
+                                                   "float precision: use double, fewer points or more jitter",
+                                                   "a gamma point close to beta points or to another gamma point"};
 
 /*  Why a kernel matrix lost its rank: looks at the points that it came from. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
     const char *const *cause = odvgp__jitter_causes;
+    if (K->op == ODVGP__MINUS_PRODUCT) return cause[7];
     if (K->op != ODVGP__KERNEL) return cause[0];
     const odvgp__node *Z = odvgp__in(t, K, 1);
     ptrdiff_t D = Z->cols;
@@ -4506,34 +4606,76 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
     return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
+/*  What the diagonal of a node's matrix gets before anything is raised. */
+static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
+{
+    const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] >= 0);
+    return nd->jitter < 0 || (nd->flags & ODVGP__F_BARE)
+               ? 0
+               : t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior);
+}
+
+/*  The adjoint of that: from the trace of the adjoint of the jittered matrix to the diagonal of prior. */
+static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
+{
+    odvgp__node *prior = odvgp__in(t, nd, nd->in[1] >= 0);
+    if (nd->jitter < 0 || (nd->flags & ODVGP__F_BARE) || !prior->needs_grad) return;
+    for (ptrdiff_t i = 0; i < nd->rows; i++) prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
+}
+
+/*  One matrix that would not be factored: ten times the jitter, or an error. */
+static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
+{
+    if (nd->jitter < 0)
+        return odvgp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H", bad->row, bad->value,
+                           NULL);
+    odvgp__jitter *jitter = &t->jitter[nd->jitter];
+    odvgp_real now = jitter->base + jitter->raised,
+               total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
+    t->events.matrix = odvgp__jitter_matrices[nd->jitter];
+    t->events.pivot = bad->row;
+    t->events.pivot_value = bad->value;
+    t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
+    if (!(total <= t->jitter_limit * mean) || !(total > now)) /* a kernel that is 0 all over is not helped either */
+        return odvgp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
+    t->events.jitter_raised++;
+    jitter->raised = total - jitter->base;
+    jitter->clean = 0;
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__chol_try(odvgp__tape *t, odvgp__node *nd, odvgp_real added, odvgp_info *bad)
+{
+    const odvgp__node *K = odvgp__in(t, nd, 0);
+    for (ptrdiff_t r = 0; r < nd->rows; r++) {
+        ptrdiff_t i = r % nd->cols;
+        odvgp__copy(nd->v + r * nd->ld, K->v + r * K->ld, i + 1);
+        odvgp__zero(nd->v + r * nd->ld + i + 1, nd->cols - i - 1);
+        nd->v[r * nd->ld + i] += added;
+    }
+    for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols) {
+        odvgp_status s = odvgp_potrf(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, bad);
+        if (s) return s;
+    }
+    return ODVGP_OK;
+}
+
 static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *K = odvgp__in(t, nd, 0);
-    odvgp__jitter *jitter = &t->jitter;
-    odvgp_real mean = odvgp__mean_diagonal(K), base = jitter->absolute + jitter->relative * mean, before = jitter->raised;
+    odvgp__jitter none = {0, 0, 0}, *jitter = nd->jitter < 0 ? &none : &t->jitter[nd->jitter], before = *jitter;
+    odvgp_real mean = odvgp__mean_diagonal(odvgp__in(t, nd, nd->in[1] >= 0));
     odvgp_info bad;
-    if (!(mean - mean == 0)) return odvgp__fail(t->info, ODVGP_E_NAN, "Kb", -1, (double)mean, "a kernel matrix is not finite");
+    if (!(mean - mean == 0))
+        return odvgp__fail(t->info, ODVGP_E_NAN, nd->jitter < 0 ? "H" : odvgp__jitter_matrices[nd->jitter], -1, (double)mean,
+                           "a kernel matrix is not finite");
+    jitter->base = odvgp__jitter_base(t, nd);
     for (;;) {
-        for (ptrdiff_t i = 0; i < nd->rows; i++) {
-            odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, i + 1);
-            odvgp__zero(nd->v + i * nd->ld + i + 1, nd->cols - i - 1);
-            nd->v[i * nd->ld + i] += base + jitter->raised;
-        }
-        t->events.jitter = (double)(base + jitter->raised);
-        if (!odvgp_potrf(&t->blas, nd->rows, nd->v, nd->ld, &bad)) return ODVGP_OK;
-        odvgp_real now = base + jitter->raised,
-                   total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
-        t->events.matrix = odvgp__jitter_matrices[0];
-        t->events.pivot = bad.row;
-        t->events.pivot_value = bad.value;
-        t->events.cause = odvgp__jitter_cause(t, K, bad.row);
-        if (!(total <= jitter->limit * mean) || !(total > now)) { /* a kernel that is 0 all over is not helped either */
-            jitter->raised = before;
-            return odvgp__fail(t->info, ODVGP_E_NOT_PD, "Kb", bad.row, bad.value, t->events.cause);
-        }
-        t->events.jitter_raised++;
-        jitter->raised = total - base;
-        jitter->clean = 0;
+        if (nd->jitter == ODVGP__JITTER_BETA) t->events.jitter = (double)(jitter->base + jitter->raised);
+        if (!odvgp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return ODVGP_OK;
+        odvgp_status s = odvgp__jitter_raise(t, nd, mean, &bad);
+        if (!s) continue;
+        *jitter = before;
+        return s;
     }
 }
 
@@ -4541,12 +4683,38 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *K = odvgp__in(t, nd, 0);
     odvgp_real trace = 0;
-    odvgp_potrf_adjoint(&t->blas, nd->rows, nd->v, nd->ld, nd->d, nd->ld);
+    for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
+        odvgp_potrf_adjoint(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
+    for (ptrdiff_t r = 0; r < nd->rows; r++) {
+        ptrdiff_t i = r % nd->cols;
+        for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
+        trace += nd->d[r * nd->ld + i];
+    }
+    odvgp__jitter_adjoint(t, nd, trace);
+}
+
+/* --- JITTERED(K): K + jitter I for a whole square K; what CHOL raised counts. --- */
+
+static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    const odvgp__node *K = odvgp__in(t, nd, 0);
+    odvgp_real added = odvgp__jitter_base(t, nd) + t->jitter[nd->jitter].raised;
     for (ptrdiff_t i = 0; i < nd->rows; i++) {
-        for (ptrdiff_t j = 0; j <= i; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
+        odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
+        nd->v[i * nd->ld + i] += added;
+    }
+    return ODVGP_OK;
+}
+
+static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0);
+    odvgp_real trace = 0;
+    for (ptrdiff_t i = 0; i < nd->rows; i++) {
+        for (ptrdiff_t j = 0; j < nd->cols && K->needs_grad; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
         trace += nd->d[i * nd->ld + i];
     }
-    for (ptrdiff_t i = 0; i < nd->rows; i++) K->d[i * K->ld + i] += trace * t->jitter.relative / (odvgp_real)nd->rows;
+    odvgp__jitter_adjoint(t, nd, trace);
 }
 
 /* --- SOLVE(L, B). L^-1 B for each block of rows of B:  dB = L^-T dY, dL = -lower(dB Y^T)
@@ -4618,6 +4786,113 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__mm_run(&t->blas, &g);
 }
 
+/* --- MINUS_PRODUCT(K, W, A): K - W^T A. Its result shares v and d with K where nothing else reads K; LOWER: W is A, and only the
+       lower triangle is made. dW -= A d^T, dA -= W d --- */
+
+static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
+    if (!(nd->flags & ODVGP__F_IN_PLACE))
+        for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
+    if (nd->flags & ODVGP__F_LOWER) odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
+    else odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1, nd->v, nd->ld);
+    return ODVGP_OK;
+}
+
+static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
+    int part = nd->flags & ODVGP__F_LOWER ? ODVGP__LOWER : 0;
+    if (K->needs_grad && !(nd->flags & ODVGP__F_IN_PLACE))
+        for (ptrdiff_t i = 0; i < nd->rows; i++)
+            for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
+    odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
+    odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
+    w.b_part = a.b_part = part;
+    if (W->needs_grad) odvgp__mm_run(&t->blas, &w);
+    if (A->needs_grad) odvgp__mm_run(&t->blas, &a);
+}
+
+/* --- INNER(K, B): I + B_p^T K B_p, lower, stacked, for a whole symmetric K and the lower triangles B_p stacked in B, or
+       (DIAGONAL) B_p = diag(g_p)^1/2 with g in the rows of B. aux: K B_p of the last p.
+       With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both halves --- */
+
+static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    ptrdiff_t M = K->rows;
+    odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
+    g.b_part = ODVGP__LOWER;
+    odvgp__mm_run(&t->blas, &g);
+}
+
+static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    ptrdiff_t M = K->rows;
+    for (ptrdiff_t p = 0; p < nd->rows / M; p++) {
+        odvgp_real *H = nd->v + p * M * nd->ld;
+        const odvgp_real *b = B->v + p * M * B->ld, *g = B->v + p * B->ld;
+        if (nd->flags & ODVGP__F_DIAGONAL) {
+            for (ptrdiff_t i = 0; i < M; i++)
+                for (ptrdiff_t j = 0; j <= i; j++)
+                    H[i * nd->ld + j] = ODVGP__SQRT(g[i]) * K->v[i * K->ld + j] * ODVGP__SQRT(g[j]);
+        } else {
+            odvgp__inner_product(t, nd, p);
+            odvgp_gemmt(&t->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
+        }
+        for (ptrdiff_t i = 0; i < M; i++) H[i * nd->ld + i] += 1;
+    }
+    return ODVGP_OK;
+}
+
+/*  S = G + G^T in place of the lower triangle G. */
+static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j <= i; j++) G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
+}
+
+static void odvgp__inner_reverse_diagonal(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    ptrdiff_t M = K->rows;
+    const odvgp_real *S = nd->d + p * M * nd->ld, *g = B->v + p * B->ld;
+    for (ptrdiff_t i = 0; i < M; i++) {
+        odvgp_real sum = 0, root = ODVGP__SQRT(g[i]);
+        for (ptrdiff_t j = 0; j < M; j++) {
+            odvgp_real x = S[i * nd->ld + j] * ODVGP__SQRT(g[j]);
+            sum += x * K->v[i * K->ld + j];
+            if (K->needs_grad) K->d[i * K->ld + j] += ODVGP__R(0.5) * root * x;
+        }
+        if (B->needs_grad) B->d[p * B->ld + i] += ODVGP__R(0.5) * sum / root;
+    }
+}
+
+static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    ptrdiff_t M = K->rows, last = nd->rows / M - 1;
+    for (ptrdiff_t p = last; p >= 0; p--) {
+        odvgp_real *S = nd->d + p * M * nd->ld;
+        odvgp__symmetrise(S, M, nd->ld);
+        if (nd->flags & ODVGP__F_DIAGONAL) {
+            odvgp__inner_reverse_diagonal(t, nd, p);
+            continue;
+        }
+        const odvgp_real *b = B->v + p * M * B->ld;
+        if (p < last) odvgp__inner_product(t, nd, p);
+        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+        g.c_part = ODVGP__LOWER;
+        if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
+        if (!K->needs_grad) continue;
+        g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, nd->aux, M);
+        g.a_part = ODVGP__LOWER;
+        odvgp__mm_run(&t->blas, &g);
+        odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, nd->aux, M, b, B->ld, 1, K->d, K->ld);
+    }
+}
+
 /* --- SUM(x, ...): of matrices, rows [1,n] and columns [P,1], each with its coefficient --- */
 
 static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
@@ -4643,8 +4918,8 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A): max(k - |A|^2, floor k) by columns, a row; the floor is 0, or that of the scales of gamma. aux: 0 where
-       it was clamped --- */
+/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, floor k) by columns, a row; A' may be missing; the floor is 0, or that of the
+       scales of gamma. aux: 0 where it was clamped --- */
 
 #define ODVGP__SCALE_FLOOR ODVGP__R(1e-2) /* of D, in units of the prior variance */
 
@@ -4652,9 +4927,13 @@ static odvgp_real odvgp__residual_floor(const odvgp__node *nd) { return nd->flag
 
 static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp__node *k = odvgp__in(t, nd, 0);
     odvgp_real part = odvgp__residual_floor(nd);
-    odvgp__column_squares(A->v, A->rows, A->cols, A->ld, nd->aux);
+    odvgp__zero(nd->aux, nd->cols);
+    for (int i = 1; i < 3 && nd->in[i] >= 0; i++) {
+        const odvgp__node *A = odvgp__in(t, nd, i);
+        odvgp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
+    }
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
         odvgp_real x = k->v[j] - nd->aux[j], least = part * k->v[j];
         int clamped = x < least;
@@ -4667,15 +4946,18 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 
 static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *k = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
+    odvgp__node *k = odvgp__in(t, nd, 0);
     odvgp_real part = odvgp__residual_floor(nd);
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
         odvgp_real d = nd->d[j];
         nd->d[j] *= nd->aux[j];
         if (k->needs_grad) k->d[j] += nd->aux[j] == 0 ? part * d : d;
     }
-    for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
-        for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+    for (int in = 1; in < 3 && nd->in[in] >= 0; in++) {
+        odvgp__node *A = odvgp__in(t, nd, in);
+        for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
+            for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+    }
 }
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: Q_p^T A of the last p.
@@ -4711,6 +4993,76 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
         odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, nd->aux, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
+    }
+}
+
+/* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n], V_p = L_H,p^-1 B_p^T K; B as in INNER. aux: V_p of the last
+       p, and one more row. With d the adjoint, T = -2 L_H^-T V diag(d): dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T) --- */
+
+static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
+{
+    odvgp__node *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2), *K = odvgp__in(t, nd, 3);
+    ptrdiff_t M = K->rows;
+    if (nd->flags & ODVGP__F_DIAGONAL) {
+        for (ptrdiff_t i = 0; i < M; i++) {
+            odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]);
+            for (ptrdiff_t j = 0; j < nd->cols; j++) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
+        }
+    } else odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0, nd->aux, nd->ld);
+    odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
+}
+
+static odvgp_status odvgp__inverse_var_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *k = odvgp__in(t, nd, 0), *K = odvgp__in(t, nd, 3);
+    for (ptrdiff_t p = 0; p < nd->rows; p++) {
+        odvgp_real *var = nd->v + p * nd->ld;
+        odvgp__inverse_features(t, nd, p);
+        odvgp__column_squares(nd->aux, K->rows, nd->cols, nd->ld, var);
+        for (ptrdiff_t j = 0; j < nd->cols; j++) {
+            odvgp_real x = k->v[j] - var[j];
+            t->events.variance_clamped += (uint64_t)(x < 0);
+            var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
+        }
+    }
+    return ODVGP_OK;
+}
+
+/*  T in place of V; before that, dL_H needs both, so T is made in the work rows. */
+static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *k = odvgp__in(t, nd, 0), *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2), *K = odvgp__in(t, nd, 3);
+    ptrdiff_t M = K->rows, n = nd->cols;
+    odvgp_real *T = nd->aux + M * nd->ld;
+    for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
+        odvgp_real *d = nd->d + p * nd->ld;
+        if (p < nd->rows - 1) odvgp__inverse_features(t, nd, p);
+        for (ptrdiff_t j = 0; j < n; j++) {
+            if (nd->v[p * nd->ld + j] == 0) d[j] = 0; /* clamped */
+            if (k->needs_grad) k->d[j] += d[j];
+        }
+        for (ptrdiff_t i = 0; i < M; i++)
+            for (ptrdiff_t j = 0; j < n; j++) T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
+        odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1, H->d + p * M * H->ld, H->ld);
+        g.c_part = ODVGP__LOWER;
+        if (H->needs_grad) odvgp__mm_run(&t->blas, &g);
+        if (!(nd->flags & ODVGP__F_DIAGONAL)) {
+            const odvgp_real *b = B->v + p * M * B->ld;
+            g = odvgp__mm_make(0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+            g.c_part = ODVGP__LOWER;
+            if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
+            if (K->needs_grad) odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
+            continue;
+        }
+        for (ptrdiff_t i = 0; i < M; i++) {
+            odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]), sum = 0;
+            for (ptrdiff_t j = 0; j < n; j++) {
+                sum += K->v[i * K->ld + j] * T[i * nd->ld + j];
+                if (K->needs_grad) K->d[i * K->ld + j] += root * T[i * nd->ld + j];
+            }
+            if (B->needs_grad) B->d[p * B->ld + i] += ODVGP__R(0.5) * sum / root;
+        }
     }
 }
 
@@ -4823,6 +5175,49 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
+/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2 for the factors stacked in L_H. aux: R = L_H^-1 and two more squares.
+       d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T) --- */
+
+static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *H = odvgp__in(t, nd, 0);
+    ptrdiff_t M = H->cols;
+    double sum = 0;
+    for (ptrdiff_t p = 0; p < H->rows / M; p++) {
+        odvgp_real *R = nd->aux;
+        for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
+        for (ptrdiff_t i = 0; i < M; i++) sum += log((double)R[i * M + i]);
+        odvgp_trtri(&t->blas, M, R, M);
+        for (ptrdiff_t i = 0; i < M; i++) {
+            for (ptrdiff_t j = 0; j < i; j++) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
+            sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
+        }
+    }
+    nd->v[0] = (odvgp_real)sum;
+    return ODVGP_OK;
+}
+
+static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *H = odvgp__in(t, nd, 0);
+    ptrdiff_t M = H->cols, last = H->rows / M - 1;
+    odvgp_real *R = nd->aux, *RR = R + M * M;
+    for (ptrdiff_t p = last; p >= 0; p--) {
+        odvgp_real *d = H->d + p * M * H->ld;
+        if (p < last) {
+            for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
+            odvgp_trtri(&t->blas, M, R, M);
+        }
+        odvgp_lauum(&t->blas, M, R, M, RR, M);
+        for (ptrdiff_t i = 0; i < M; i++)
+            for (ptrdiff_t j = 0; j < i; j++) RR[j * M + i] = RR[i * M + j];
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
+        g.c_part = ODVGP__LOWER;
+        odvgp__mm_run(&t->blas, &g);
+        for (ptrdiff_t i = 0; i < M; i++) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
+    }
+}
+
 /* --- EXPECT(mean, var, Y, parameter): the sum of E_q[log p(y|f)] over the tile; its scale N/B is in the adjoint ---     */
 
 static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
@@ -4867,7 +5262,6 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *mean = odvgp__in(t, nd, 1), *var = odvgp__in(t, nd, 2);
     ptrdiff_t M = A->rows;
-    if (!t->want_stats) return;
     for (ptrdiff_t p = 0; p < mean->rows; p++)
         odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1, nd->aux + p * M * M, M);
     odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v, M);
@@ -4886,17 +5280,22 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
     {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse},
     {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse},
     {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse},
+    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse},
     {"chol", odvgp__chol_forward, odvgp__chol_reverse},
     {"solve", odvgp__solve_forward, odvgp__solve_reverse},
     {"product", odvgp__product_forward, odvgp__product_reverse},
+    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse},
+    {"inner", odvgp__inner_forward, odvgp__inner_reverse},
     {"sum", odvgp__sum_forward, odvgp__sum_reverse},
     {"residual", odvgp__residual_forward, odvgp__residual_reverse},
     {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse},
+    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse},
     {"divide", odvgp__divide_forward, odvgp__divide_reverse},
     {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse},
     {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse},
     {"dot", odvgp__dot_forward, odvgp__dot_reverse},
     {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse},
+    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse},
     {"expect", odvgp__expect_forward, odvgp__expect_reverse},
     {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse},
 };
@@ -4939,6 +5338,10 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
     if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
+    if (op == ODVGP__INNER) nd->aux = odvgp__take(a, cols, cols);
+    if (op == ODVGP__INVERSE_VAR) nd->aux = odvgp__take(a, 2 * t->node[in3].rows, cols);
+    if (op == ODVGP__KL_INVERSE) nd->aux = odvgp__take(a, 2 * t->node[in0].cols, t->node[in0].cols);
+    if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = ODVGP__JITTER_BETA;
     if (op == ODVGP__KERNEL_VEC) {
         size_t bytes = odvgp__kept_bytes(t->kernel, cols, t->node[in2].rows, rows);
         if (segment == ODVGP__TILE && bytes <= t->keep) { /* head nodes are not run again before each reverse run */
@@ -4949,17 +5352,25 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     return t->n++;
 }
 
-/*  SOLVE in the memory of B, for operands that nothing else reads. */
-static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B, int segment)
+/*  An operation in the memory of B, for operands that nothing else reads. */
+static int odvgp__node_in_place(odvgp__tape *t, odvgp__op op, int B, int in0, int in1, int in2)
 {
     odvgp__arena none;
+    odvgp__node *b = &t->node[B];
     odvgp__arena_init(&none, NULL, 0);
-    int i =
-        odvgp__node_add(t, &none, ODVGP__SOLVE, segment, t->node[B].rows, t->node[B].cols, t->node[B].dynamic, L, B, -1, -1);
+    int i = odvgp__node_add(t, &none, op, b->segment, b->rows, b->cols, b->dynamic, in0, in1, in2, -1);
     t->node[i].flags = ODVGP__F_IN_PLACE;
     t->node[i].v = t->node[B].v;
     t->node[i].d = t->node[B].d;
     return i;
+}
+static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B)
+{
+    return odvgp__node_in_place(t, ODVGP__SOLVE, B, L, B, -1);
+}
+static int odvgp__node_minus_in_place(odvgp__tape *t, int K, int W, int A)
+{
+    return odvgp__node_in_place(t, ODVGP__MINUS_PRODUCT, K, K, W, A);
 }
 
 static int odvgp__node_flags(odvgp__tape *t, int i, int flags, odvgp_real coef0, odvgp_real coef1)
@@ -4995,11 +5406,17 @@ static void odvgp__tape_mark(odvgp__tape *t)
 {
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
+        nd->active = (nd->purpose & t->purpose) != 0;
         if (nd->op == ODVGP__PARAM || nd->op == ODVGP__INPUT) continue; /* set from outside */
-        nd->needs_grad = nd->op == ODVGP__NAT_STATS && t->want_stats;
+        nd->needs_grad = nd->op == ODVGP__NAT_STATS && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
-    if (!t->want_stats) return;
+    for (int i = t->n; i-- > 0;) {
+        odvgp__node *nd = &t->node[i];
+        for (int k = 0; k < ODVGP__MAX_IN && nd->active; k++)
+            if (nd->in[k] >= 0) t->node[nd->in[k]].active = 1;
+    }
+    if (!(t->purpose & ODVGP__FOR_STATS)) return;
     for (int i = t->n; i-- > 0;) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
         odvgp__node *nd = &t->node[i];
         if (nd->op != ODVGP__NAT_STATS) continue;
@@ -5019,7 +5436,7 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
         uint64_t youngest = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED)
                                 ? t->columns_stamp
                                 : 0;
-        if (nd->segment != segment) continue;
+        if (nd->segment != segment || !nd->active) continue;
         odvgp__resize(t, nd);
         for (int k = 0; k < ODVGP__MAX_IN; k++)
             if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
@@ -5049,7 +5466,8 @@ static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
-        if (nd->segment == segment && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad) odvgp__node_zero(nd->d, nd);
+        if (nd->segment == segment && nd->active && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad)
+            odvgp__node_zero(nd->d, nd);
     }
 }
 
@@ -5057,7 +5475,7 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 {
     for (int i = t->n; i-- > 0;) {
         odvgp__node *nd = &t->node[i];
-        if (nd->segment != segment || !nd->needs_grad) continue;
+        if (nd->segment != segment || !nd->active || !nd->needs_grad) continue;
         ODVGP__PROBE(i, 1);
         odvgp__ops[nd->op].reverse(t, nd);
         ODVGP__PROBE(-1, 1);
@@ -5070,10 +5488,23 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
 #define ODVGP__MAX_KL      6
 
+/*  One Gaussian block of q: on beta, or SOLVE-GP's on what beta leaves of gamma. Nodes; -1 where the member has none. */
+typedef struct odvgp__block {
+    ptrdiff_t M, natural;     /* points; the same where natural steps move it, else 0 */
+    int slot_mu, slot_root;   /* slots; -1: none */
+    int L;                    /* the factor that whitens it */
+    int mu, root;             /* what the slots hold ... */
+    int white_mu, white_root; /* ... in whitened coordinates */
+    int A, stats;             /* features of the tile; statistics for a natural step */
+    odvgp_real *P, *j;        /* natural parameters, [P,M,M] lower and [P,M] */
+} odvgp__block;
+enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
+
 /*  Numbers that change while training, besides the arrays; all of them go into the file. */
 typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
-    uint64_t nat_valid, good_valid;                      /* (P, j) fit q; there is a last good parameter vector */
+    uint64_t nat_valid, good_valid;                      /* (P, j) fit q, a bit for each block; there is a last good theta */
+    uint64_t nat_steps;                                  /* natural steps so far */
     double good_elbo;                                    /* what the last good parameters gave, on their rows */
     double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
 } odvgp__state;
@@ -5086,17 +5517,18 @@ struct odvgp_model {
     odvgp__tape tape;
     odvgp__state state;
     /* nodes; -1 where the member has none */
-    int hyp, lik, Z_beta, Z_gamma, a_slot, a, L, mu, root, white_mu, white_root, weights, gamma_residual, X, Y, A, stats,
-        expect;
+    int hyp, lik, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual, X, Y, K_x, A, A_v,
+        k_x, expect;
+    odvgp__block block[ODVGP__BLOCKS];
     int kl[ODVGP__MAX_KL], kls;
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
-    odvgp_real *nat_P, *nat_j, *nat_R, *nat_t; /* [P,M,M] lower, [P,M]; work [M,M], [2,M] */
-    odvgp_real *scales;                        /* D of gamma [M_gamma] */
-    odvgp_real *kept;                          /* values of positive slots, while a start may still fail [positive] */
-    ptrdiff_t *columns;                        /* [M_gamma] */
-    odvgp_allocator allocator;                 /* of odvgp_model_create */
+    odvgp_real *nat_R, *nat_t; /* work of natural steps [M,M], [2,M], M the largest block's */
+    odvgp_real *scales;        /* D of gamma [M_gamma] */
+    odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
+    ptrdiff_t *columns;        /* [M_gamma] */
+    odvgp_allocator allocator; /* of odvgp_model_create */
     void *allocation;
 };
 
@@ -5120,6 +5552,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.jitter_max = ODVGP__R(1e-2);
     c.natgrad = 1;
     c.natgrad_step.end = ODVGP__R(0.005);
+    c.gamma_natgrad = 1;
     c.lr.end = ODVGP__R(0.001);
     c.adam_beta1 = ODVGP__R(0.9);
     c.adam_beta2 = ODVGP__R(0.999);
@@ -5165,6 +5598,38 @@ static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
     return ODVGP_OK;
 }
 
+/*  What a natural step moves in this pair: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
+static int odvgp__natural_beta(const odvgp_config *c)
+{
+    return c->mean_part != ODVGP_MEAN_FREE && (c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS);
+}
+static int odvgp__natural_gamma(const odvgp_config *c)
+{
+    return c->mean_part == ODVGP_MEAN_BLOCKS && c->cov_part == ODVGP_COV_BLOCKS;
+}
+static int odvgp__natural_diagonal(const odvgp_config *c)
+{
+    return c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 && c->cov_part == ODVGP_COV_DIAGONAL;
+}
+static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
+
+static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
+{
+    if (c->natgrad && !odvgp__has_natural(c))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
+                           "this pair of mean and covariance part has no natural step: set it to 0");
+    if (c->param == ODVGP_A_BETA && (c->mean_part == ODVGP_MEAN_BLOCKS || c->mean_part == ODVGP_MEAN_FREE))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "param", -1, 0, "A_BETA does not exist for this mean part");
+    if (c->gamma_step != ODVGP_GAMMA_ADAM &&
+        (!c->natgrad || (c->mean_part != ODVGP_MEAN_ORTH && c->mean_part != ODVGP_MEAN_HYBRID)))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
+                           "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
+    if (c->gamma_step != ODVGP_GAMMA_ADAM && c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
+                           "natural steps of gamma need the slot to hold a itself");
+    return ODVGP_OK;
+}
+
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
     odvgp_status s = odvgp__check_sizes(c, info);
@@ -5172,8 +5637,13 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     const struct {
         const char *name;
         int ok;
-    } rule[] = {{"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_ORTH},
-                {"cov_part", c->cov_part == ODVGP_COV_DENSE},
+    } rule[] = {{"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_BLOCKS},
+                {"cov_part", c->cov_part >= ODVGP_COV_DENSE && c->cov_part <= ODVGP_COV_BLOCKS},
+                {"gamma_step", c->gamma_step >= ODVGP_GAMMA_ADAM && c->gamma_step <= ODVGP_GAMMA_EXACT},
+                {"gamma_natgrad", c->gamma_natgrad > 0 && odvgp__finite(&c->gamma_natgrad, 1)},
+                {"gamma_eps", c->gamma_eps >= 0 && odvgp__finite(&c->gamma_eps, 1)},
+                {"blocks_step", c->blocks_step == ODVGP_BLOCKS_TOGETHER || c->blocks_step == ODVGP_BLOCKS_ALTERNATE},
+                {"diag_step", c->diag_step >= ODVGP_DIAG_EXACT && c->diag_step <= ODVGP_DIAG_PROJECTED},
                 {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
                 {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
                 {"gamma_kl", c->gamma_kl == ODVGP_GAMMA_KL_RESIDUAL || c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS},
@@ -5196,7 +5666,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
         if (!rule[i].ok) return odvgp__fail(info, ODVGP_E_ARG, rule[i].name, -1, 0, "is out of range in the config");
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
-    return ODVGP_OK;
+    return odvgp__check_member(c, info);
 }
 
 /* --- slots --- */
@@ -5219,11 +5689,41 @@ static void odvgp__kernel_slots(odvgp_model *m)
     }
 }
 
+/*  Slots of one Gaussian block: those that natural steps move come last in the vector. */
+static void odvgp__block_slots(odvgp_model *m, odvgp__block *b, const char *mu, const char *root, int natural)
+{
+    ptrdiff_t P = m->cfg.P;
+    b->slot_mu = b->slot_root = -1;
+    if (mu) {
+        b->slot_mu = m->par.slots;
+        odvgp__slot_add(&m->par, mu, 2, P, b->M, 1)->natgrad = natural;
+    }
+    if (root) {
+        b->slot_root = m->par.slots;
+        odvgp_slot *slot = odvgp__slot_add(&m->par, root, 3, P, b->M, b->M);
+        slot->lower = 1;
+        slot->natgrad = natural;
+    }
+}
+
+static int odvgp__uses_v(const odvgp_config *c) { return c->mean_part == ODVGP_MEAN_BLOCKS || c->cov_part == ODVGP_COV_BLOCKS; }
+
 static void odvgp__slots_build(odvgp_model *m)
 {
     const odvgp_config *c = &m->cfg;
+    odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
+    int dense = c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS, free_mean = c->mean_part == ODVGP_MEAN_FREE,
+        own_points = free_mean && c->M_gamma > 0,
+        weights = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID;
+    beta->M = c->M;
+    gamma->M = c->M_gamma;
     odvgp__kernel_slots(m);
     odvgp__slot_add(&m->par, odvgp__likelihoods[c->likelihood].param, 1, 1, 1, 1)->positive = 1;
+    if (c->cov_part == ODVGP_COV_DIAGONAL) {
+        odvgp_slot *g = odvgp__slot_add(&m->par, "q_diag", 2, c->P, c->M, 1);
+        g->positive = 1;
+        g->natgrad = c->natgrad && odvgp__natural_diagonal(c);
+    }
     m->par.positive = m->par.count;
     m->par.kind = c->positive;
     if (c->mean_function == ODVGP_MEANFN_CONSTANT) odvgp__slot_add(&m->par, "mean.c", 1, c->P, 1, 1);
@@ -5231,15 +5731,16 @@ static void odvgp__slots_build(odvgp_model *m)
         odvgp__slot_add(&m->par, "mean.A", 2, c->D, c->P, 1);
         odvgp__slot_add(&m->par, "mean.b", 1, c->P, 1, 1);
     }
+    if (own_points) odvgp__slot_add(&m->par, "Z_alpha", 2, c->M_gamma, c->D, 1);
     odvgp__slot_add(&m->par, "Z_beta", 2, c->M, c->D, 1);
-    if (c->mean_part == ODVGP_MEAN_ORTH) {
-        odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
-        odvgp__slot_add(&m->par, "a_gamma", 2, c->P, c->M_gamma, 1);
-    }
-    odvgp__slot_add(&m->par, c->param == ODVGP_A_BETA ? "a_beta" : "q_mu", 2, c->P, c->M, 1)->natgrad = c->natgrad;
-    odvgp_slot *root = odvgp__slot_add(&m->par, "q_sqrt", 3, c->P, c->M, c->M);
-    root->lower = 1;
-    root->natgrad = c->natgrad;
+    if (weights || odvgp__uses_v(c)) odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
+    if (weights) odvgp__slot_add(&m->par, "a_gamma", 2, c->P, c->M_gamma, 1)->natgrad = c->gamma_step != ODVGP_GAMMA_ADAM;
+    if (own_points) odvgp__slot_add(&m->par, "a", 2, c->P, c->M_gamma, 1);
+    const char *mu = own_points ? NULL : c->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+    const char *root = dense ? "q_sqrt" : c->cov_part == ODVGP_COV_INVERSE ? "B_sqrt" : NULL;
+    odvgp__block_slots(m, beta, mu, root, c->natgrad && odvgp__has_natural(c));
+    odvgp__block_slots(m, gamma, c->mean_part == ODVGP_MEAN_BLOCKS ? "v_mu" : NULL,
+                       c->cov_part == ODVGP_COV_BLOCKS ? "v_sqrt" : NULL, c->natgrad && odvgp__natural_gamma(c));
 }
 
 /* --- the tape --- */
@@ -5270,52 +5771,96 @@ static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t 
     return odvgp__node_add(&m->tape, a, op, ODVGP__TILE, rows, cols, dynamic, i0, i1, i2, i3);
 }
 
+static void odvgp__kl_term(odvgp_model *m, int node)
+{
+    m->tape.node[node].purpose = ODVGP__FOR_BOUND;
+    m->kl[m->kls++] = node;
+}
+
 /*  Half of x . y, as a term of the KL. */
 static void odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
 {
     int i = odvgp__head(m, a, ODVGP__DOT, 1, 1, 0, x, y, -1, -1);
-    m->kl[m->kls++] = odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0);
+    odvgp__kl_term(m, odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0));
 }
 
-/*  Kernel, L, and q(u) in whitened coordinates, whatever the slots hold. */
+/*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
+static void odvgp__build_block(odvgp_model *m, odvgp__arena *a, odvgp__block *b, int L, int dense)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__tape *t = &m->tape;
+    ptrdiff_t M = b->M, P = c->P;
+    b->L = L;
+    b->mu = b->root = b->white_mu = b->white_root = b->stats = -1;
+    if (b->slot_mu >= 0) b->white_mu = b->mu = odvgp__param_node(m, m->par.name[b->slot_mu], 1, P, M);
+    if (b->slot_root >= 0) b->root = odvgp__param_node(m, m->par.name[b->slot_root], 1, P * M, M);
+    if (dense) b->white_root = b->root;
+    if (c->param == ODVGP_WHITENED || c->mean_part == ODVGP_MEAN_FREE) return;
+    if (b->mu >= 0 && c->param == ODVGP_PRIMAL)
+        b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, L, b->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
+    else if (b->mu >= 0) /* L^-1 Kb a_beta = L^T a_beta */
+        b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, b->mu, L, -1, -1), ODVGP__F_LOWER, 1, 1);
+    if (dense && b->root >= 0) b->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, L, b->root, -1, -1);
+}
+
+/*  Kernel of beta, its factor, and q(u). Kb, whole and with its jitter, is for parts that work without the factor. */
 static void odvgp__build_beta(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
-    ptrdiff_t M = c->M, P = c->P;
+    ptrdiff_t M = c->M;
+    int inverse = c->cov_part == ODVGP_COV_INVERSE || c->cov_part == ODVGP_COV_DIAGONAL, own = c->mean_part == ODVGP_MEAN_FREE;
     m->hyp = odvgp__param_node(m, "kernel.0.lengthscale", 2 * (int)m->kernel.nleaf, 1, (ptrdiff_t)m->kernel.nhyp);
     m->lik = odvgp__param_node(m, m->tape.likelihood->param, 1, 1, 1);
     m->Z_beta = odvgp__param_node(m, "Z_beta", 1, M, c->D);
-    int K = odvgp__head(m, a, ODVGP__KERNEL, M, M, 0, m->hyp, m->Z_beta, m->Z_beta, -1);
-    m->tape.node[K].flags = ODVGP__F_LOWER;
-    m->L = odvgp__head(m, a, ODVGP__CHOL, M, M, 0, K, -1, -1, -1);
-    m->white_mu = m->mu = odvgp__param_node(m, c->param == ODVGP_A_BETA ? "a_beta" : "q_mu", 1, P, M);
-    m->white_root = m->root = odvgp__param_node(m, "q_sqrt", 1, P * M, M);
-    if (c->param == ODVGP_WHITENED) return;
-    if (c->param == ODVGP_PRIMAL)
-        m->white_mu =
-            odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, m->L, m->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
-    else /* L^-1 Kb a_beta = L^T a_beta */
-        m->white_mu =
-            odvgp__node_flags(&m->tape, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, m->mu, m->L, -1, -1), ODVGP__F_LOWER, 1, 1);
-    m->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, m->L, m->root, -1, -1);
+    m->K = odvgp__head(m, a, ODVGP__KERNEL, M, M, 0, m->hyp, m->Z_beta, m->Z_beta, -1);
+    if (!inverse && !(own && !c->M_gamma)) m->tape.node[m->K].flags = ODVGP__F_LOWER;
+    m->L = odvgp__head(m, a, ODVGP__CHOL, M, M, 0, m->K, -1, -1, -1);
+    m->tape.node[m->L].purpose = ODVGP__FOR_L;
+    if (inverse || (own && !c->M_gamma)) m->Kb = odvgp__head(m, a, ODVGP__JITTERED, M, M, 0, m->K, -1, -1, -1);
+    odvgp__build_block(m, a, &m->block[ODVGP__ON_BETA], m->L, !inverse);
+}
+
+/*  W = L^-1 Kbg, C = Kg - W^T W and its factor: for SOLVE-GP's second block, and natural steps of gamma. */
+static void odvgp__build_residual(odvgp_model *m, odvgp__arena *a)
+{
+    ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
+    odvgp__tape *t = &m->tape;
+    int K = odvgp__head(m, a, ODVGP__KERNEL, M, Mg, 0, m->hyp, m->Z_beta, m->Z_gamma, -1);
+    m->W = odvgp__node_solve_in_place(t, m->L, K);
+    int Kg = odvgp__head(m, a, ODVGP__KERNEL, Mg, Mg, 0, m->hyp, m->Z_gamma, m->Z_gamma, -1);
+    t->node[Kg].flags = ODVGP__F_LOWER;
+    m->C = odvgp__head(m, a, ODVGP__MINUS_PRODUCT, Mg, Mg, 0, Kg, m->W, m->W, -1);
+    t->node[m->C].flags = ODVGP__F_LOWER;
+    m->L_v = odvgp__head(m, a, ODVGP__CHOL, Mg, Mg, 0, m->C, Kg, -1, -1);
+    t->node[m->L_v].jitter = ODVGP__JITTER_GAMMA;
+    t->node[m->L_v].purpose = ODVGP__FOR_L;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>parts   mean parts and covariance parts of the family                                                               */
-/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean, and its terms of the KL; then,    */
-/*      with the tile, further terms of the mean (at most one node, -1 for none). A covariance part adds its terms of     */
-/*      the KL and, with the tile, the variance. A new member is a new row.                                               */
-/*        beta   mean = A^T q_mu                                      KL |q_mu|^2 / 2                                     */
-/*        orth   mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a      KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2          */
+/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (-1: nothing does), and its terms  */
+/*      of the KL; then, with the tile, further terms of the mean (at most one node, -1 for none). A covariance part adds */
+/*      its terms of the KL and, with the tile, the variance. A new member is a new row.                                  */
+/*        beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2                                     */
+/*        orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2          */
 /*            [ODVGP] eq. 11, A.3                                                                                         */
-/*               c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is    */
-/*               small where Kg a is not                                                                                  */
-/*        dense  var  = k - |A|^2 + |q_sqrt^T A|^2                    KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|        */
+/*                  c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is */
+/*                  small where Kg a is not                                                                               */
+/*        hybrid    mean = A^T q_mu + K(X,Zg) a: orth at q_mu + c     KL |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2        */
+/*            [ODVGP] eq. 10, C.2                                                                                         */
+/*        free      mean = K(X,Za) a                                  KL a^T Ka a / 2; where alpha is beta, with Kb       */
+/*            [DECOUPLED]; [OM] eq. 3.6                                                                                   */
+/*        blocks    mean = A^T q_mu + A_v^T v_mu                      KL |q_mu|^2 / 2 + |v_mu|^2 / 2                      */
+/*            [SOLVE] eq. 8, appendix F                                                                                   */
+/*        dense     var  = k - |A|^2 + |q_sqrt^T A|^2                 KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|        */
+/*        inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2, H = I + B^T Kb B   KL log|H| / 2 - tr(I - H^-1) / 2                */
+/*        diagonal  the same with B = diag(g)^1/2                                                                         */
+/*        blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block                          */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static void odvgp__beta_head(odvgp_model *m, odvgp__arena *a)
 {
-    m->weights = m->white_mu;
-    odvgp__kl_half_dot(m, a, m->white_mu, m->white_mu, 1, 0);
+    m->weights = m->block[ODVGP__ON_BETA].white_mu;
+    odvgp__kl_half_dot(m, a, m->weights, m->weights, 1, 0);
 }
 
 static int odvgp__beta_tile(odvgp_model *m, odvgp__arena *a)
@@ -5325,40 +5870,60 @@ static int odvgp__beta_tile(odvgp_model *m, odvgp__arena *a)
     return -1;
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored as odvgp__renew_scales does: only where the slot holds D a. */
-static void odvgp__orth_preconditioned(odvgp_model *m, odvgp__arena *a)
+/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored as odvgp__renew_scales does: where the slot holds D a, and for eq. 16. */
+static void odvgp__gamma_diagonal(odvgp_model *m, odvgp__arena *a)
 {
     ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
     int K = odvgp__head(m, a, ODVGP__KERNEL, M, Mg, 0, m->hyp, m->Z_beta, m->Z_gamma, -1);
-    int W = odvgp__node_solve_in_place(&m->tape, m->L, K, ODVGP__HEAD);
+    int W = odvgp__node_solve_in_place(&m->tape, m->L, K);
     int k = odvgp__head(m, a, ODVGP__KERNEL_DIAG, 1, Mg, 0, m->hyp, m->Z_gamma, -1, -1);
     m->gamma_residual = odvgp__head(m, a, ODVGP__RESIDUAL, 1, Mg, 0, k, W, -1, -1);
-    m->tape.node[m->gamma_residual].flags = ODVGP__F_FLOOR;
-    m->a = odvgp__head(m, a, ODVGP__DIVIDE, m->cfg.P, Mg, 0, m->a_slot, m->gamma_residual, -1, -1);
 }
 
-static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__gamma_slots(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    m->a = m->a_slot = odvgp__param_node(m, "a_gamma", 1, c->P, c->M_gamma);
+    if (c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) {
+        odvgp__gamma_diagonal(m, a);
+        m->tape.node[m->gamma_residual].flags = ODVGP__F_FLOOR;
+        m->a = odvgp__head(m, a, ODVGP__DIVIDE, c->P, c->M_gamma, 0, m->a_slot, m->gamma_residual, -1, -1);
+    } else if (c->gamma_step == ODVGP_GAMMA_DIAGONAL) {
+        odvgp__gamma_diagonal(m, a);
+        m->tape.node[m->gamma_residual].purpose = ODVGP__FOR_STATS;
+    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) {
+        odvgp__build_residual(m, a);
+        m->tape.node[m->L_v].purpose |= ODVGP__FOR_STATS;
+        m->tape.node[m->L_v].flags = ODVGP__F_BARE;
+    }
+}
+
+/*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
+static int odvgp__sampled_quadratic(odvgp_model *m, odvgp__arena *a, int *as, int *Zs)
+{
+    ptrdiff_t P = m->cfg.P, Mg = m->cfg.M_gamma;
+    *Zs = odvgp__head(m, a, ODVGP__GATHER_ROWS, Mg, m->cfg.D, ODVGP__SAMPLE_ROWS, m->Z_gamma, -1, -1, -1);
+    *as = odvgp__head(m, a, ODVGP__GATHER_COLS, P, Mg, ODVGP__SAMPLE_COLS, m->a, -1, -1, -1);
+    return odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, *Zs, m->Z_gamma, m->a);
+}
+
+/*  c = L^-1 Kbg a, and gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
+static void odvgp__gamma_head(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     ptrdiff_t P = c->P, Mg = c->M_gamma;
     odvgp__tape *t = &m->tape;
-    odvgp__beta_head(m, a);
-    if (!Mg) return;
-    m->Z_gamma = odvgp__param_node(m, "Z_gamma", 1, Mg, c->D);
-    m->a = m->a_slot = odvgp__param_node(m, "a_gamma", 1, P, Mg);
-    if (c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) odvgp__orth_preconditioned(m, a);
+    int as, Zs;
+    odvgp__gamma_slots(m, a);
     int Kbg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, c->M, 0, m->hyp, m->Z_beta, m->Z_gamma, m->a);
-    int cc = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, Kbg_a, -1, -1), ODVGP__F_RIGHT, 1, 1);
-    m->weights = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, c->M, 0, m->white_mu, cc, -1, -1), 0, 1, -1);
-    int Zs = odvgp__head(m, a, ODVGP__GATHER_ROWS, Mg, c->D, ODVGP__SAMPLE_ROWS, m->Z_gamma, -1, -1, -1);
-    int as = odvgp__head(m, a, ODVGP__GATHER_COLS, P, Mg, ODVGP__SAMPLE_COLS, m->a, -1, -1, -1);
-    int Kg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_gamma, m->a);
+    m->cc = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, Kbg_a, -1, -1), ODVGP__F_RIGHT, 1, 1);
+    int Kg_a = odvgp__sampled_quadratic(m, a, &as, &Zs);
     if (c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
-        odvgp__kl_half_dot(m, a, cc, cc, -1, 0);
+        odvgp__kl_half_dot(m, a, m->cc, m->cc, -1, 0);
         odvgp__kl_half_dot(m, a, as, Kg_a, 1, ODVGP__F_SCALED);
         return;
     }
-    int back = odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, cc, -1, -1); /* Kb^-1 Kbg a */
+    int back = odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, m->cc, -1, -1); /* Kb^-1 Kbg a */
     odvgp__node_flags(t, back, ODVGP__F_RIGHT | ODVGP__F_PLAIN, 1, 1);
     int Kgb_back = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_beta, back);
     int residual =
@@ -5366,24 +5931,114 @@ static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
     odvgp__kl_half_dot(m, a, as, residual, 1, ODVGP__F_SCALED);
 }
 
-static int odvgp__orth_tile(odvgp_model *m, odvgp__arena *a)
+static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__beta_head(m, a);
+    if (!m->cfg.M_gamma) return;
+    odvgp__gamma_head(m, a);
+    int sum = odvgp__head(m, a, ODVGP__SUM, m->cfg.P, m->cfg.M, 0, m->weights, m->cc, -1, -1);
+    m->weights = odvgp__node_flags(&m->tape, sum, 0, 1, -1);
+}
+
+static void odvgp__hybrid_head(odvgp_model *m, odvgp__arena *a)
+{
+    m->weights = m->block[ODVGP__ON_BETA].white_mu;
+    if (!m->cfg.M_gamma) {
+        odvgp__beta_head(m, a);
+        return;
+    }
+    odvgp__gamma_head(m, a);
+    int sum = odvgp__head(m, a, ODVGP__SUM, m->cfg.P, m->cfg.M, 0, m->weights, m->cc, -1, -1);
+    odvgp__kl_half_dot(m, a, sum, sum, 1, 0);
+}
+
+/*  K(X,Zg) a, for orth, hybrid and free. */
+static int odvgp__gamma_tile(odvgp_model *m, odvgp__arena *a)
 {
     if (!m->cfg.M_gamma) return -1;
     return odvgp__tile(m, a, ODVGP__KERNEL_VEC, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->hyp, m->X, m->Z_gamma, m->a);
 }
 
-static void odvgp__dense_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__free_head(odvgp_model *m, odvgp__arena *a)
 {
-    m->kl[m->kls++] = odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->white_root, -1, -1, -1);
+    const odvgp_config *c = &m->cfg;
+    int as, Zs;
+    if (c->M_gamma) {
+        m->a = m->a_slot = odvgp__param_node(m, "a", 1, c->P, c->M_gamma);
+        int K_a = odvgp__sampled_quadratic(m, a, &as, &Zs);
+        odvgp__kl_half_dot(m, a, as, K_a, 1, ODVGP__F_SCALED);
+        return;
+    }
+    m->a = m->block[ODVGP__ON_BETA].mu; /* alpha is beta */
+    int K_a = odvgp__head(m, a, ODVGP__PRODUCT, c->P, c->M, 0, m->a, m->Kb, -1, -1);
+    odvgp__kl_half_dot(m, a, m->a, K_a, 1, 0);
 }
 
-static int odvgp__dense_tile(odvgp_model *m, odvgp__arena *a)
+static int odvgp__free_tile(odvgp_model *m, odvgp__arena *a)
+{
+    if (m->cfg.M_gamma) return odvgp__gamma_tile(m, a);
+    return odvgp__tile(m, a, ODVGP__PRODUCT, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->a, m->K_x, -1, -1);
+}
+
+static void odvgp__blocks_mean_head(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__beta_head(m, a);
+    int v = m->block[ODVGP__ON_GAMMA].white_mu;
+    odvgp__kl_half_dot(m, a, v, v, 1, 0);
+}
+
+static int odvgp__blocks_mean_tile(odvgp_model *m, odvgp__arena *a)
+{
+    int v = m->block[ODVGP__ON_GAMMA].white_mu;
+    return odvgp__tile(m, a, ODVGP__PRODUCT, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, v, m->A_v, -1, -1);
+}
+
+static void odvgp__dense_head(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_BETA].white_root, -1, -1, -1));
+}
+
+/*  Of one block (second -1) or two. */
+static int odvgp__dense_var(odvgp_model *m, odvgp__arena *a, int second)
 {
     ptrdiff_t tile = m->cfg.tile, P = m->cfg.P;
-    int k = odvgp__tile(m, a, ODVGP__KERNEL_DIAG, 1, tile, ODVGP__TILE_COLS, m->hyp, m->X, -1, -1);
-    int residual = odvgp__tile(m, a, ODVGP__RESIDUAL, 1, tile, ODVGP__TILE_COLS, k, m->A, -1, -1);
-    int squares = odvgp__tile(m, a, ODVGP__TRI_SQUARES, P, tile, ODVGP__TILE_COLS, m->white_root, m->A, -1, -1);
-    return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, squares, residual, -1, -1);
+    int root = m->block[ODVGP__ON_BETA].white_root, squares_v = -1;
+    int residual = odvgp__tile(m, a, ODVGP__RESIDUAL, 1, tile, ODVGP__TILE_COLS, m->k_x, m->A, second, -1);
+    int squares = odvgp__tile(m, a, ODVGP__TRI_SQUARES, P, tile, ODVGP__TILE_COLS, root, m->A, -1, -1);
+    if (second >= 0)
+        squares_v = odvgp__tile(m, a, ODVGP__TRI_SQUARES, P, tile, ODVGP__TILE_COLS, m->block[ODVGP__ON_GAMMA].white_root,
+                                second, -1, -1);
+    return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, squares, residual, squares_v, -1);
+}
+
+static int odvgp__dense_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, -1); }
+
+static void odvgp__blocks_cov_head(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__dense_head(m, a);
+    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1));
+}
+
+static int odvgp__blocks_cov_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, m->A_v); }
+
+/*  H and its factor; B_p a triangle or a diagonal. */
+static void odvgp__inverse_head(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    int diagonal = c->cov_part == ODVGP_COV_DIAGONAL ? ODVGP__F_DIAGONAL : 0;
+    m->q_diag = diagonal ? odvgp__param_node(m, "q_diag", 1, c->P, c->M) : m->block[ODVGP__ON_BETA].root;
+    int H = odvgp__head(m, a, ODVGP__INNER, c->P * c->M, c->M, 0, m->Kb, m->q_diag, -1, -1);
+    m->tape.node[H].flags = diagonal;
+    m->L_H = odvgp__head(m, a, ODVGP__CHOL, c->P * c->M, c->M, 0, H, -1, -1, -1);
+    m->tape.node[m->L_H].jitter = -1;
+    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_INVERSE, 1, 1, 0, m->L_H, -1, -1, -1));
+}
+
+static int odvgp__inverse_tile(odvgp_model *m, odvgp__arena *a)
+{
+    int var = odvgp__tile(m, a, ODVGP__INVERSE_VAR, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->k_x, m->L_H, m->q_diag, m->K_x);
+    m->tape.node[var].flags = m->cfg.cov_part == ODVGP_COV_DIAGONAL ? ODVGP__F_DIAGONAL : 0;
+    return var;
 }
 
 typedef struct odvgp__part {
@@ -5393,8 +6048,14 @@ typedef struct odvgp__part {
 } odvgp__part;
 
 static const odvgp__part odvgp__mean_parts[] = {{"beta", odvgp__beta_head, odvgp__beta_tile},
-                                                {"orth", odvgp__orth_head, odvgp__orth_tile}};
-static const odvgp__part odvgp__cov_parts[] = {{"dense", odvgp__dense_head, odvgp__dense_tile}};
+                                                {"orth", odvgp__orth_head, odvgp__gamma_tile},
+                                                {"hybrid", odvgp__hybrid_head, odvgp__gamma_tile},
+                                                {"free", odvgp__free_head, odvgp__free_tile},
+                                                {"blocks", odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+static const odvgp__part odvgp__cov_parts[] = {{"dense", odvgp__dense_head, odvgp__dense_tile},
+                                               {"inverse", odvgp__inverse_head, odvgp__inverse_tile},
+                                               {"diagonal", odvgp__inverse_head, odvgp__inverse_tile},
+                                               {"blocks", odvgp__blocks_cov_head, odvgp__blocks_cov_tile}};
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>layout   the tape of a model, its block, parameters in and out                                                      */
@@ -5407,7 +6068,7 @@ static int odvgp__build_mean(odvgp_model *m, odvgp__arena *a)
     ptrdiff_t tile = c->tile, P = c->P;
     int term[ODVGP__MAX_IN], terms = 0, meanfn_A = -1;
     for (int i = 0; i < ODVGP__MAX_IN; i++) term[i] = -1;
-    term[terms++] = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, m->weights, m->A, -1, -1);
+    if (m->weights >= 0) term[terms++] = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, m->weights, m->A, -1, -1);
     int own = odvgp__mean_parts[c->mean_part].tile(m, a);
     if (own >= 0) term[terms++] = own;
     if (c->mean_function == ODVGP_MEANFN_LINEAR) {
@@ -5420,26 +6081,59 @@ static int odvgp__build_mean(odvgp_model *m, odvgp__arena *a)
     return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, term[0], term[1], term[2], term[3]);
 }
 
+/*  Whitened features of a tile; what is made in place is read by nothing else. */
+static void odvgp__build_features(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__tape *t = &m->tape;
+    m->k_x = odvgp__tile(m, a, ODVGP__KERNEL_DIAG, 1, c->tile, ODVGP__TILE_COLS, m->hyp, m->X, -1, -1);
+    m->K_x = odvgp__tile(m, a, ODVGP__KERNEL, c->M, c->tile, ODVGP__TILE_COLS, m->hyp, m->Z_beta, m->X, -1);
+    m->A = m->Kb < 0 ? odvgp__node_solve_in_place(t, m->L, m->K_x)
+                     : odvgp__tile(m, a, ODVGP__SOLVE, c->M, c->tile, ODVGP__TILE_COLS, m->L, m->K_x, -1, -1);
+    if (!odvgp__uses_v(c)) return;
+    int K = odvgp__tile(m, a, ODVGP__KERNEL, c->M_gamma, c->tile, ODVGP__TILE_COLS, m->hyp, m->Z_gamma, m->X, -1);
+    m->A_v = odvgp__node_solve_in_place(t, m->L_v, odvgp__node_minus_in_place(t, K, m->W, m->A));
+}
+
+static void odvgp__build_stats(odvgp_model *m, odvgp__arena *a, odvgp__block *b, int A, int mean, int var)
+{
+    b->A = A;
+    b->stats = odvgp__tile(m, a, ODVGP__NAT_STATS, m->cfg.P, b->M, 0, A, mean, var, -1);
+    m->tape.node[b->stats].purpose = ODVGP__FOR_STATS;
+}
+
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
-    int *none[] = {&m->Z_gamma, &m->a_slot, &m->a, &m->gamma_residual};
+    int *none[] = {&m->Z_gamma, &m->a_slot,        &m->a, &m->Kb, &m->W, &m->C, &m->L_v, &m->cc, &m->L_H, &m->q_diag, &m->A_v,
+                   &m->weights, &m->gamma_residual};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(none); i++) *none[i] = -1;
+    for (int b = 0; b < ODVGP__BLOCKS; b++)
+        m->block[b].stats = m->block[b].mu = m->block[b].root = m->block[b].white_mu = m->block[b].white_root = -1;
     t->kernel = &m->kernel;
     t->keep = (size_t)c->keep;
     t->likelihood = &odvgp__likelihoods[c->likelihood];
     odvgp__build_beta(m, a);
+    if (c->M_gamma) {
+        const char *name = c->mean_part == ODVGP_MEAN_FREE ? "Z_alpha" : "Z_gamma";
+        m->Z_gamma = odvgp__param_node(m, name, 1, c->M_gamma, c->D);
+    }
+    if (odvgp__uses_v(c)) {
+        odvgp__build_residual(m, a);
+        odvgp__build_block(m, a, &m->block[ODVGP__ON_GAMMA], m->L_v, c->cov_part == ODVGP_COV_BLOCKS);
+    }
     odvgp__mean_parts[c->mean_part].head(m, a);
     odvgp__cov_parts[c->cov_part].head(m, a);
     m->X = odvgp__tile(m, a, ODVGP__INPUT, c->tile, c->D, ODVGP__TILE_ROWS, -1, -1, -1, -1);
     m->Y = odvgp__tile(m, a, ODVGP__INPUT, c->P, c->tile, ODVGP__TILE_COLS, -1, -1, -1, -1);
-    int K = odvgp__tile(m, a, ODVGP__KERNEL, c->M, c->tile, ODVGP__TILE_COLS, m->hyp, m->Z_beta, m->X, -1);
-    m->A = odvgp__node_solve_in_place(t, m->L, K, ODVGP__TILE);
+    odvgp__build_features(m, a);
     int var = odvgp__cov_parts[c->cov_part].tile(m, a);
     int mean = odvgp__build_mean(m, a);
-    m->stats = odvgp__tile(m, a, ODVGP__NAT_STATS, c->P, c->M, 0, m->A, mean, var, -1);
+    if (odvgp__has_natural(c)) odvgp__build_stats(m, a, &m->block[ODVGP__ON_BETA], m->A, mean, var);
+    if (odvgp__natural_gamma(c)) odvgp__build_stats(m, a, &m->block[ODVGP__ON_GAMMA], m->A_v, mean, var);
     m->expect = odvgp__tile(m, a, ODVGP__EXPECT, 1, 1, 0, mean, var, m->Y, m->lik);
+    t->node[m->expect].purpose = ODVGP__FOR_BOUND;
 }
 
 /*  The points that initialisation looks at: all rows, or a sample. */
@@ -5471,34 +6165,53 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp_config *c, odvgp__i
     w->table = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)w->table_size, sizeof(ptrdiff_t));
 }
 
+/*  What natural steps need: (P, j) of the Gaussian blocks; work for the largest, or for O(M)'s step. */
+static void odvgp__natural_layout(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    int natural[ODVGP__BLOCKS], diagonal = odvgp__natural_diagonal(c);
+    ptrdiff_t M = 0, P = c->P;
+    natural[ODVGP__ON_BETA] = odvgp__natural_beta(c);
+    natural[ODVGP__ON_GAMMA] = odvgp__natural_gamma(c);
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        odvgp__block *block = &m->block[b];
+        ptrdiff_t size = block->natural = natural[b] ? block->M : 0;
+        block->P = odvgp__take(a, P * size, size);
+        block->j = odvgp__take(a, P, size);
+        M = ODVGP__MAX(M, size);
+    }
+    if (diagonal) M = c->M;
+    m->nat_R = odvgp__take(a, (diagonal ? 4 : 1) * M, M);
+    m->nat_t = odvgp__take(a, diagonal ? 6 : 2, ODVGP__MAX(M, c->M_gamma));
+}
+
 /*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__init_work init;
-    ptrdiff_t M = c->M, P = c->P, widest = ODVGP__MAX(ODVGP__MAX(M, c->tile), c->M_gamma);
+    ptrdiff_t widest = ODVGP__MAX(ODVGP__MAX(c->M, c->tile), c->M_gamma);
     memset(&m->par, 0, sizeof m->par);
     memset(&m->tape, 0, sizeof m->tape);
     m->kls = 0;
     odvgp__slots_build(m);
-    m->adam_count = c->natgrad ? m->par.slot[m->par.slots - 2].offset : m->par.count; /* q's slots are the last two */
+    m->adam_count = 0; /* slots that natural steps move come last, mostly */
+    for (int i = 0; i < m->par.slots; i++)
+        if (!m->par.slot[i].natgrad) m->adam_count = m->par.slot[i].offset + m->par.slot[i].count;
     m->par.theta = odvgp__take(a, m->par.count, 1);
     m->par.value = odvgp__take(a, m->par.positive, 1);
     m->par.grad = odvgp__take(a, m->par.count, 1);
     m->good = odvgp__take(a, m->par.count, 1);
     m->m1 = odvgp__take(a, m->adam_count, 1);
     m->m2 = odvgp__take(a, m->adam_count, 1);
-    m->nat_P = odvgp__take(a, P * M, M);
-    m->nat_j = odvgp__take(a, P, M);
-    m->nat_R = odvgp__take(a, M, M);
-    m->nat_t = odvgp__take(a, 2, M);
+    odvgp__natural_layout(m, a);
     m->scales = odvgp__take(a, 1, c->M_gamma);
     m->kept = odvgp__take(a, m->par.positive, 1);
     m->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M_gamma, sizeof(ptrdiff_t));
     odvgp__build_tape(m, a);
-    m->tape.jitter.absolute = c->jitter;
-    m->tape.jitter.relative = c->jitter_rel;
-    m->tape.jitter.limit = c->jitter_max;
+    m->tape.jitter_absolute = c->jitter;
+    m->tape.jitter_relative = c->jitter_rel;
+    m->tape.jitter_limit = c->jitter_max;
     odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
     m->tape.scratch = *a;
     size_t used = a->used;
@@ -5524,7 +6237,10 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
     }
     m->cfg.kernel = NULL;
     m->cfg.batch = ODVGP__MIN(config->batch, config->N);
-    if (m->cfg.mean_part == ODVGP_MEAN_BETA) m->cfg.M_gamma = 0;
+    if (config->M_gamma == 0 && config->mean_part == ODVGP_MEAN_BLOCKS)
+        m->cfg.mean_part = ODVGP_MEAN_BETA; /* one block is left */
+    if (config->M_gamma == 0 && config->cov_part == ODVGP_COV_BLOCKS) m->cfg.cov_part = ODVGP_COV_DENSE;
+    if (m->cfg.mean_part == ODVGP_MEAN_BETA && m->cfg.cov_part != ODVGP_COV_BLOCKS) m->cfg.M_gamma = 0;
     if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
     if (m->cfg.tile == 0) m->cfg.tile = ODVGP__MIN(m->cfg.batch, 256);
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
@@ -5556,7 +6272,8 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 static void odvgp__touch(odvgp_model *m, int slot)
 {
     m->par.stamp[slot] = ++m->tape.clock;
-    if (slot >= m->par.slots - 2) m->state.nat_valid = 0;
+    for (int b = 0; b < ODVGP__BLOCKS; b++)
+        if (slot == m->block[b].slot_mu || slot == m->block[b].slot_root) m->state.nat_valid &= ~((uint64_t)1 << b);
 }
 
 static void odvgp__touch_all(odvgp_model *m)
@@ -5570,21 +6287,45 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(m->par.kind, (odvgp_real)value);
 }
 
-/*  q_mu = 0, a_gamma = 0, and q_sqrt = I; nothing is remembered of the way to here. */
-static void odvgp__q_identity(odvgp_model *m)
+static void odvgp__zero_slot(odvgp_model *m, int slot)
 {
-    ptrdiff_t M = m->cfg.M;
-    int a = odvgp__slot_index(&m->par, "a_gamma");
-    if (a >= 0) odvgp__zero(m->par.theta + m->par.slot[a].offset, m->par.slot[a].count);
-    for (int i = m->par.slots - 2; i < m->par.slots; i++)
-        odvgp__zero(m->par.theta + m->par.slot[i].offset, m->par.slot[i].count);
-    odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
-    for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) root[r * M + r % M] = 1;
+    if (slot >= 0) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
+}
+
+/*  x I for each output, in a slot of triangles. */
+static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
+{
+    odvgp__zero_slot(m, slot);
+    if (slot < 0) return;
+    ptrdiff_t M = m->par.slot[slot].shape[2];
+    for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+}
+
+/*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would vanish.
+    k is the mean diagonal of the kernel. Nothing is remembered of the way to here. */
+static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
+{
+    int inverse = m->cfg.cov_part == ODVGP_COV_INVERSE, g = odvgp__slot_index(&m->par, "q_diag");
+    odvgp__zero_slot(m, odvgp__slot_index(&m->par, "a_gamma"));
+    odvgp__zero_slot(m, odvgp__slot_index(&m->par, "a"));
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        odvgp__zero_slot(m, m->block[b].slot_mu);
+        odvgp__identity_slot(m, m->block[b].slot_root, inverse ? ODVGP__R(1e-3) / ODVGP__SQRT(k) : 1);
+    }
+    for (ptrdiff_t i = 0; g >= 0 && i < m->par.slot[g].count; i++)
+        odvgp__set_positive(m, m->par.slot[g].offset + i, 1e-3 / (double)k);
     odvgp__zero(m->m1, m->adam_count);
     odvgp__zero(m->m2, m->adam_count);
     m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
     m->state.step_scale = 1;
     m->state.good_valid = 0;
+}
+
+/*  k(x,x) with the hyperparameters of now. */
+static odvgp_real odvgp__prior_variance(const odvgp_model *m)
+{
+    odvgp_real value[ODVGP__MAX_NODES];
+    return odvgp__kernel_diag(&m->kernel, m->par.value, value);
 }
 
 static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, void *block, size_t bytes, odvgp_info *info)
@@ -5625,8 +6366,9 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
         for (uint32_t d = 0; d < leaf->nls; d++) odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), hyp[2 * i]);
         odvgp__set_positive(m, (ptrdiff_t)leaf->var, hyp[2 * i + 1]);
     }
-    odvgp__set_positive(m, m->par.positive - 1, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
-    odvgp__q_identity(m);
+    odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
+    odvgp__params_refresh(&m->par);
+    odvgp__q_identity(m, odvgp__prior_variance(m));
     odvgp__touch_all(m);
     *model = m;
     return ODVGP_OK;
@@ -5737,6 +6479,7 @@ typedef struct odvgp__rows {
 typedef struct odvgp__wants_list {
     int grad, stats; /* gradients; statistics for a natural step */
     int all;         /* gradients of all slots, not only of those that Adam moves */
+    int purpose;     /* nodes to run */
 } odvgp__wants_list;
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
@@ -5766,6 +6509,15 @@ static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, pt
     return ODVGP_OK;
 }
 
+/*  Natural steps of gamma are made from gradients: of a, and of HYBRID's q_mu, too. */
+#define ODVGP__ANY_SLOT (-2)
+static int odvgp__natural_reads_gradient(const odvgp_model *m, int slot)
+{
+    if (m->cfg.gamma_step == ODVGP_GAMMA_ADAM || m->Z_gamma < 0) return 0;
+    return slot == ODVGP__ANY_SLOT || slot == m->tape.node[m->a_slot].slot ||
+           (m->cfg.mean_part == ODVGP_MEAN_HYBRID && slot == m->block[ODVGP__ON_BETA].slot_mu);
+}
+
 static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 {
     for (int i = 0; i < m->tape.n; i++) {
@@ -5776,19 +6528,23 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
             const odvgp_slot *slot = &m->par.slot[s];
             nd->stamp = ODVGP__MAX(nd->stamp, m->par.stamp[s]);
             if (want->grad) nd->needs_grad |= want->all || (slot->trainable && !slot->natgrad);
+            if (want->stats) nd->needs_grad |= odvgp__natural_reads_gradient(m, s);
         }
     }
-    m->tape.want_stats = want->stats;
+    m->tape.purpose = want->purpose | (want->stats ? ODVGP__FOR_STATS : 0);
     odvgp__tape_mark(&m->tape);
 }
 
 static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 {
     m->tape.expected = 0;
-    if (want->grad) odvgp__zero(m->par.grad, m->par.count);
-    if (!want->stats) return;
-    odvgp__zero(m->tape.node[m->stats].aux, m->cfg.P * m->cfg.M * m->cfg.M);
-    odvgp__zero(m->tape.node[m->stats].v, m->cfg.P * m->cfg.M);
+    odvgp__zero(m->par.grad, m->par.count);
+    for (int b = 0; b < ODVGP__BLOCKS && want->stats; b++) {
+        const odvgp__block *block = &m->block[b];
+        if (block->stats < 0) continue;
+        odvgp__zero(m->tape.node[block->stats].aux, m->cfg.P * block->M * block->M);
+        odvgp__zero(m->tape.node[block->stats].v, m->cfg.P * block->M);
+    }
 }
 
 /*  Gradients above the diagonal of triangular slots are 0 by definition. */
@@ -5809,6 +6565,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 {
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
+    int grads = want.grad || (want.stats && odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT));
     *data_error = 0;
     odvgp__mark_params(m, &want);
     odvgp__clear_sums(m, &want);
@@ -5821,7 +6578,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
             return s;
         }
         if ((s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK) return s;
-        if (!want.grad && !want.stats) continue;
+        if (!grads && !want.stats) continue;
         odvgp__tape_zero(t, ODVGP__TILE);
         t->node[m->expect].d[0] = -scale;
         odvgp__tape_reverse(t, ODVGP__TILE);
@@ -5830,14 +6587,14 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[m->kl[i]].v[0];
         t->node[m->kl[i]].d[0] = 1;
     }
-    if (want.grad) {
+    if (grads) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
     *expected = (odvgp_real)(t->expected * (double)scale);
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
-        (want.grad && !odvgp__finite(m->par.grad, m->par.count)))
+        (grads && !odvgp__finite(m->par.grad, m->par.count)))
         return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence),
                            "the bound or its gradient is not finite");
     return ODVGP_OK;
@@ -5845,7 +6602,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 
 /*  What an attempt at the last good parameters must leave as it was if it fails. */
 typedef struct odvgp__attempt {
-    odvgp__jitter jitter;
+    odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events;
     uint64_t nat_valid;
 } odvgp__attempt;
@@ -5868,7 +6625,7 @@ static void odvgp__swap_good(odvgp_model *m)
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
     odvgp__attempt before;
-    before.jitter = m->tape.jitter;
+    memcpy(before.jitter, m->tape.jitter, sizeof before.jitter);
     before.events = m->tape.events;
     before.nat_valid = m->state.nat_valid;
     odvgp__swap_good(m);
@@ -5879,7 +6636,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
     odvgp__swap_good(m);
-    m->tape.jitter = before->jitter;
+    memcpy(m->tape.jitter, before->jitter, sizeof before->jitter);
     m->tape.events = before->events;
     m->state.nat_valid = before->nat_valid;
 }
@@ -5984,7 +6741,7 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
 {
     odvgp_real expected, divergence;
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
-    odvgp__wants_list want = {grad != NULL, 0, 1};
+    odvgp__wants_list want = {grad != NULL, 0, 1, ODVGP__FOR_BOUND};
     int data_error;
     odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info); /* looks, and moves nothing */
     if (s) return s;
@@ -6040,8 +6797,12 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
     p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
     p->P = (uint32_t)m->cfg.P;
-    p->M = (uint32_t)m->cfg.M;
-    p->M_gamma = (uint32_t)m->cfg.M_gamma;
+    int blocks = odvgp__uses_v(&m->cfg);
+    p->M = p->M_root = (uint32_t)(m->cfg.M + (blocks ? m->cfg.M_gamma : 0));
+    p->M_gamma = (uint32_t)(blocks ? 0 : m->cfg.M_gamma);
+    p->cov_part = m->cfg.cov_part == ODVGP_COV_BLOCKS ? ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
+    if (blocks) p->M_root = (uint32_t)m->cfg.M;
+    p->no_alpha = m->weights < 0 && m->Z_gamma >= 0;
     p->mean_function = (uint32_t)m->cfg.mean_function;
     p->likelihood = (uint32_t)m->cfg.likelihood;
     p->kernel = m->kernel;
@@ -6074,20 +6835,23 @@ static odvgp_status odvgp__scales_check(const odvgp_scales *s, ptrdiff_t D, ptrd
     return ODVGP_OK;
 }
 
+static int odvgp__node_finite(const odvgp_model *m, int i)
+{
+    const odvgp__node *nd = &m->tape.node[i < 0 ? 0 : i];
+    return i < 0 || odvgp__finite(nd->v, nd->rows * nd->ld);
+}
+
 static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
-    odvgp__wants_list nothing = {0, 0, 0};
-    const odvgp__node *node = m->tape.node;
-    odvgp__mark_params(m, &nothing);
+    odvgp__wants_list bound = {0, 0, 0, ODVGP__FOR_BOUND};
+    odvgp__mark_params(m, &bound);
     odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
     if (s) return s;
-    ptrdiff_t P = m->cfg.P, M = m->cfg.M;
-    int finite = odvgp__finite(node[m->L].v, M * M) && odvgp__finite(node[m->weights].v, P * M) &&
-                 odvgp__finite(m->par.theta, m->par.count);
-    if (finite && odvgp__finite(node[m->white_root].v, P * M * M) &&
-        (m->a < 0 || odvgp__finite(node[m->a].v, P * m->cfg.M_gamma)))
-        return ODVGP_OK;
-    return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
+    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
+    const int read[] = {m->weights, beta->white_root, gamma->white_mu, gamma->white_root, m->a, m->L_v, m->L_H, m->q_diag};
+    int finite = odvgp__finite(m->par.theta, m->par.count) && (!m->tape.node[m->L].active || odvgp__node_finite(m, m->L));
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(read); i++) finite = finite && odvgp__node_finite(m, read[i]);
+    return finite ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
 }
 
 /*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
@@ -6105,16 +6869,13 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  L alone, whatever q holds: the tape up to its node. */
+/*  The factors that whiten, whatever q holds: only what they need of the tape. */
 static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 {
-    odvgp__wants_list nothing = {0, 0, 0};
-    int n = m->tape.n;
-    odvgp__mark_params(m, &nothing);
-    m->tape.n = m->L + 1;
+    odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
+    odvgp__mark_params(m, &factors);
     odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
-    m->tape.n = n;
-    if (!s && !odvgp__finite(m->tape.node[m->L].v, m->cfg.M * m->cfg.M))
+    if (!s && !(odvgp__node_finite(m, m->L) && odvgp__node_finite(m, m->L_v)))
         s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
     return s;
 }
@@ -6124,26 +6885,32 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
-    odvgp__jitter jitter = m->tape.jitter;
+    odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events = m->tape.events;
+    memcpy(jitter, m->tape.jitter, sizeof jitter);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
     if (s) {
-        m->tape.jitter = jitter;
+        memcpy(m->tape.jitter, jitter, sizeof jitter);
         m->tape.events = events;
         return s;
     }
-    odvgp__q_identity(m);
-    odvgp_real *root = m->par.theta + m->par.slot[m->par.slots - 1].offset;
-    for (ptrdiff_t p = 0; p < m->cfg.P && prior; p++)
-        odvgp__copy(root + p * m->cfg.M * m->cfg.M, m->tape.node[m->L].v, m->cfg.M * m->cfg.M);
+    odvgp__q_identity(m, odvgp__prior_variance(m));
+    for (int b = 0; b < ODVGP__BLOCKS && prior; b++) {
+        const odvgp__block *block = &m->block[b];
+        if (block->white_root < 0) continue;
+        odvgp_real *root = m->par.theta + m->par.slot[block->slot_root].offset;
+        for (ptrdiff_t p = 0; p < m->cfg.P; p++)
+            odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L].v, block->M * block->M);
+    }
+    odvgp__params_refresh(&m->par);
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
     return ODVGP_OK;
 }
 
-/*  What a predictor holds, in the order of its view; from NULL: n times `otherwise`. */
-#define ODVGP__PIECES 14
+/*  What a predictor holds, in the order of its view; from NULL: each number from `at`, or n times `otherwise`. */
 typedef struct odvgp__piece {
     const odvgp_real *from;
+    odvgp_real (*at)(const odvgp_model *m, ptrdiff_t i);
     ptrdiff_t n;
     odvgp_real otherwise;
 } odvgp__piece;
@@ -6152,21 +6919,84 @@ static odvgp__piece odvgp__piece_of(const odvgp_real *from, ptrdiff_t n, odvgp_r
 {
     odvgp__piece piece;
     piece.from = from;
+    piece.at = NULL;
     piece.n = n;
     piece.otherwise = otherwise;
     return piece;
 }
 
-/*  Valid until the model is used again: alpha is made in the memory of the gradient. The head has been run.              */
+static odvgp__piece odvgp__piece_made(odvgp_real (*at)(const odvgp_model *m, ptrdiff_t i), ptrdiff_t n)
+{
+    odvgp__piece piece = odvgp__piece_of(NULL, n, 0);
+    piece.at = at;
+    return piece;
+}
+
+static odvgp_real odvgp__piece_at(const odvgp_model *m, const odvgp__piece *piece, ptrdiff_t i)
+{
+    return piece->from ? piece->from[i] : piece->at ? piece->at(m, i) : piece->otherwise;
+}
+
+/*  S_v where only the mean has a second block: what the variance takes away for it comes back. */
+static odvgp_real odvgp__identity_at(const odvgp_model *m, ptrdiff_t i)
+{
+    ptrdiff_t Mg = m->cfg.M_gamma, within = i % (Mg * Mg);
+    return within / Mg == within % Mg;
+}
+
+/*  The two sets of points of SOLVE-GP as one. */
+static odvgp_real odvgp__joint_Z(const odvgp_model *m, ptrdiff_t i)
+{
+    ptrdiff_t beta = m->cfg.M * m->cfg.D;
+    return i < beta ? m->tape.node[m->Z_beta].v[i] : m->tape.node[m->Z_gamma].v[i - beta];
+}
+
+/*  [L 0; W^T L_v] */
+static odvgp_real odvgp__joint_L(const odvgp_model *m, ptrdiff_t i)
+{
+    const odvgp__node *L = &m->tape.node[m->L], *W = &m->tape.node[m->W], *Lv = &m->tape.node[m->L_v];
+    ptrdiff_t M = m->cfg.M, F = M + m->cfg.M_gamma, row = i / F, col = i % F;
+    if (row < M) return col < M ? L->v[row * L->ld + col] : 0;
+    return col < M ? W->v[col * W->ld + row - M] : Lv->v[(row - M) * Lv->ld + col - M];
+}
+
+static odvgp_real odvgp__root_diag(const odvgp_model *m, ptrdiff_t i) { return ODVGP__SQRT(m->tape.node[m->q_diag].v[i]); }
+
+/*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks, joint,
+    a = L_v^-T v_mu and L^-T (weights - W a). */
+static void odvgp__predictor_alpha(odvgp_model *m, odvgp_real *alpha)
+{
+    const odvgp__node *node = m->tape.node;
+    ptrdiff_t P = m->cfg.P, M = m->cfg.M, Mg = odvgp__uses_v(&m->cfg) ? m->cfg.M_gamma : 0, F = M + Mg;
+    const odvgp_blas *blas = &m->tape.blas;
+    int v_mu = m->block[ODVGP__ON_GAMMA].white_mu;
+    for (ptrdiff_t p = 0; p < P; p++) {
+        odvgp_real *beta = alpha + p * F, *gamma = beta + M;
+        if (m->weights < 0) { /* coefficients already, or none */
+            if (m->a >= 0 && m->Z_gamma < 0) odvgp__copy(beta, node[m->a].v + p * M, M);
+            else odvgp__zero(beta, M);
+        } else odvgp__copy(beta, node[m->weights].v + p * M, M);
+        odvgp__zero(gamma, Mg);
+        if (Mg && v_mu >= 0) {
+            odvgp__copy(gamma, node[v_mu].v + p * Mg, Mg);
+            odvgp_trsm(blas, 1, 0, 1, Mg, node[m->L_v].v, Mg, gamma, Mg);
+            odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[m->W].v, node[m->W].ld, gamma, 1, 1, beta, 1);
+        }
+        if (m->weights >= 0) odvgp_trsm(blas, 1, 0, 1, M, node[m->L].v, M, beta, F);
+    }
+}
+
+/*  Valid until the model is used again. The head has been run. */
 static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
 {
     const odvgp_config *c = &m->cfg;
     const odvgp__node *node = m->tape.node;
-    ptrdiff_t P = c->P, M = c->M, Mg = c->M_gamma, D = c->D;
+    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
+    int blocks = odvgp__uses_v(c), diagonal = c->cov_part == ODVGP_COV_DIAGONAL, own = m->a >= 0 && m->Z_gamma >= 0;
+    ptrdiff_t P = c->P, M = c->M, Mg = c->M_gamma, D = c->D, F = blocks ? M + Mg : M;
     const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
     odvgp_real *alpha = m->par.grad;
-    odvgp__copy(alpha, node[m->weights].v, P * M);
-    odvgp_trsm(&m->tape.blas, 1, 0, P, M, node[m->L].v, M, alpha, M);
+    odvgp__predictor_alpha(m, alpha);
     *piece++ = odvgp__piece_of(node[m->hyp].v, (ptrdiff_t)m->kernel.nhyp, 0);
     *piece++ = odvgp__piece_of(node[m->lik].v, 1, 0);
     *piece++ = odvgp__piece_of(A ? odvgp__slot_value(&m->par, A) : NULL, A ? A->count : 0, 0);
@@ -6175,12 +7005,17 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     *piece++ = odvgp__piece_of(sc->x_scale, D, 1);
     *piece++ = odvgp__piece_of(sc->y_mean, P, 0);
     *piece++ = odvgp__piece_of(sc->y_scale, P, 1);
-    *piece++ = odvgp__piece_of(node[m->Z_beta].v, M * D, 0);
-    *piece++ = odvgp__piece_of(Mg ? node[m->Z_gamma].v : NULL, Mg * D, 0);
-    *piece++ = odvgp__piece_of(alpha, P * M, 0);
-    *piece++ = odvgp__piece_of(Mg ? node[m->a].v : NULL, P * Mg, 0);
-    *piece++ = odvgp__piece_of(node[m->L].v, M * M, 0);
-    *piece++ = odvgp__piece_of(node[m->white_root].v, P * M * M, 0);
+    *piece++ = blocks ? odvgp__piece_made(odvgp__joint_Z, F * D) : odvgp__piece_of(node[m->Z_beta].v, M * D, 0);
+    *piece++ = odvgp__piece_of(own ? node[m->Z_gamma].v : NULL, own ? Mg * D : 0, 0);
+    *piece++ = odvgp__piece_of(alpha, m->weights < 0 && own ? 0 : P * F, 0);
+    *piece++ = odvgp__piece_of(own ? node[m->a].v : NULL, own ? P * Mg : 0, 0);
+    if (m->L_H >= 0) *piece++ = odvgp__piece_of(node[m->L_H].v, P * M * M, 0);
+    else *piece++ = blocks ? odvgp__piece_made(odvgp__joint_L, F * F) : odvgp__piece_of(node[m->L].v, M * M, 0);
+    if (diagonal) *piece++ = odvgp__piece_made(odvgp__root_diag, P * M);
+    else *piece++ = odvgp__piece_of(node[m->L_H >= 0 ? m->q_diag : beta->white_root].v, P * M * M, 0);
+    *piece = odvgp__piece_of(NULL, blocks ? P * Mg * Mg : 0, 0);
+    if (blocks && gamma->white_root >= 0) piece->from = node[gamma->white_root].v;
+    else if (blocks) piece->at = odvgp__identity_at;
 }
 
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes,
@@ -6203,7 +7038,7 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     odvgp__predictor_set_reals(p, odvgp__view_layout(p, NULL, &v));
     odvgp__predictor_pieces(m, scales ? scales : &none, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
-        for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = piece[k].from ? piece[k].from[i] : piece[k].otherwise;
+        for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = odvgp__piece_at(m, &piece[k], i);
     *predictor = p;
     return ODVGP_OK;
 }
@@ -6216,7 +7051,8 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 /*            eqs. 15b, 15c                                                                                               */
 /*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to      */
 /*      step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse    */
-/*      per output.                                                                                                       */
+/*      per output. It serves q(u) on beta (HYBRID's with q_mu + c for mu, for that is what its natural parameter is made */
+/*      of), SOLVE-GP's q(v) with A_v for A; gamma and O(M) have steps of their own.                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  y = S x for the symmetric S in the lower triangle. */
@@ -6229,24 +7065,44 @@ static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odv
     }
 }
 
-/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. */
-static void odvgp__nat_from_q(odvgp_model *m)
+/*  HYBRID's natural parameter is made of q_mu + c: its mean is ORTH's in other coordinates. NULL for the others. */
+static const odvgp_real *odvgp__nat_shift(const odvgp_model *m, int b)
 {
-    ptrdiff_t M = m->cfg.M;
-    const odvgp_real *mu = m->tape.node[m->white_mu].v, *root = m->tape.node[m->white_root].v;
+    return m->cfg.mean_part == ODVGP_MEAN_HYBRID && b == ODVGP__ON_BETA && m->cc >= 0 ? m->tape.node[m->cc].v : NULL;
+}
+
+/*  The mean of one output's q in whitened coordinates, the shift included, into mean [M]. */
+static void odvgp__nat_mean(const odvgp_model *m, int b, ptrdiff_t p, odvgp_real *mean)
+{
+    ptrdiff_t M = m->block[b].M;
+    const odvgp_real *shift = odvgp__nat_shift(m, b), *mu = m->tape.node[m->block[b].white_mu].v + p * M;
+    for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
+}
+
+/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P where it is not known, j where it depends on more than q. */
+static void odvgp__nat_from_q(odvgp_model *m, int b)
+{
+    const odvgp__block *block = &m->block[b];
+    ptrdiff_t M = block->M;
+    const odvgp_real *root = m->tape.node[block->white_root].v;
+    int known = (m->state.nat_valid >> b & 1) && m->cfg.param == ODVGP_WHITENED;
+    if (known && !odvgp__nat_shift(m, b)) return;
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
-        odvgp__copy(m->nat_R, root + p * M * M, M * M);
-        odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
-        odvgp_lauum(&m->tape.blas, M, m->nat_R, M, m->nat_P + p * M * M, M);
-        odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, m->nat_P + p * M * M, mu + p * M, m->nat_j + p * M);
+        if (!known) {
+            odvgp__copy(m->nat_R, root + p * M * M, M * M);
+            odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
+            odvgp_lauum(&m->tape.blas, M, m->nat_R, M, block->P + p * M * M, M);
+        }
+        odvgp__nat_mean(m, b, p, m->nat_t);
+        odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
     }
 }
 
 /*  R = the new q_sqrt of output p for a step tau; E_NOT_PD if the step is too long. */
-static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
+static odvgp_status odvgp__nat_try(odvgp_model *m, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
-    ptrdiff_t M = m->cfg.M;
-    const odvgp_real *P = m->nat_P + p * M * M, *G = m->tape.node[m->stats].aux + p * M * M;
+    ptrdiff_t M = block->M;
+    const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats].aux + p * M * M;
     for (ptrdiff_t i = 0; i < M; i++) {
         odvgp_real *row = m->nat_R + i * M;
         for (ptrdiff_t j = 0; j <= i; j++) row[j] = (1 - tau) * P[i * M + j] - 2 * tau * G[i * M + j];
@@ -6260,11 +7116,11 @@ static odvgp_status odvgp__nat_try(odvgp_model *m, ptrdiff_t p, odvgp_real tau)
 }
 
 /*  From (mu, R) in whitened coordinates to the slots' own, into the memory of their gradients, which nothing uses here.  */
-static void odvgp__nat_stage(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
+static void odvgp__nat_stage(odvgp_model *m, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
-    ptrdiff_t M = m->cfg.M;
-    odvgp_real *slot_mu = m->tape.node[m->mu].d + p * M, *slot_root = m->tape.node[m->root].d + p * M * M;
-    const odvgp_real *L = m->tape.node[m->L].v;
+    ptrdiff_t M = block->M;
+    odvgp_real *slot_mu = m->tape.node[block->mu].d + p * M, *slot_root = m->tape.node[block->root].d + p * M * M;
+    const odvgp_real *L = m->tape.node[block->L].v;
     if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
     else {
         odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
@@ -6277,45 +7133,316 @@ static void odvgp__nat_stage(odvgp_model *m, ptrdiff_t p, odvgp_real *mu)
     else odvgp__copy(slot_mu, mu, M);
 }
 
+/*  One output's step, halved until it stays positive definite: the new (P, j) into the statistics, which it is made of, the
+    new q into the gradients of its slots. */
+static odvgp_status odvgp__nat_output(odvgp_model *m, int b, ptrdiff_t p, odvgp_real step)
+{
+    const odvgp__block *block = &m->block[b];
+    const odvgp__node *stats = &m->tape.node[block->stats];
+    ptrdiff_t M = block->M;
+    odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M, *h = stats->v + p * M;
+    const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M, *shift = odvgp__nat_shift(m, b);
+    odvgp_status s = odvgp__nat_try(m, block, p, step);
+    for (int halved = 0; s && halved < 20; halved++) {
+        m->tape.events.step_shortened++;
+        s = odvgp__nat_try(m, block, p, step *= ODVGP__R(0.5));
+    }
+    if (s) return s;
+    odvgp__nat_mean(m, b, p, mu);
+    odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, G, mu, Gmu);
+    for (ptrdiff_t i = 0; i < M; i++) {
+        h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
+        for (ptrdiff_t k = 0; k <= i; k++) G[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
+        G[i * M + i] += step;
+    }
+    odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
+    odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
+    for (ptrdiff_t i = 0; i < M && shift; i++) mu[i] -= shift[p * M + i];
+    odvgp__nat_stage(m, block, p, mu);
+    return ODVGP_OK;
+}
+
+static void odvgp__nat_take(odvgp_model *m, int b)
+{
+    odvgp__block *block = &m->block[b];
+    ptrdiff_t M = block->M, all = m->cfg.P * M;
+    odvgp__node *stats = &m->tape.node[block->stats], *slot_mu = &m->tape.node[block->mu], *root = &m->tape.node[block->root];
+    odvgp__copy(slot_mu->v, slot_mu->d, all);
+    odvgp__copy(root->v, root->d, all * M);
+    odvgp__copy(block->P, stats->aux, all * M);
+    odvgp__copy(block->j, stats->v, all);
+    odvgp__touch(m, block->slot_mu);
+    odvgp__touch(m, block->slot_root);
+    if (m->cfg.param == ODVGP_WHITENED) m->state.nat_valid |= (uint64_t)1 << b;
+}
+
+/*  out = K(X1, X2) a for the nodes' points. */
+static void odvgp__nat_kernel_times(odvgp_model *m, int X1, int X2, const odvgp_real *a, odvgp_real *out)
+{
+    odvgp__tape *t = &m->tape;
+    const odvgp__node *x = &t->node[X1], *z = &t->node[X2];
+    odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, x->v, x->rows, z->v, z->rows);
+    job.a = a;
+    job.lda = z->rows;
+    job.P = 1;
+    job.out = out;
+    job.ldo = x->rows;
+    odvgp__kernel_run(&job, t->scratch);
+}
+
+/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h, where h is the gradient in the whitened q_mu, made of that in the slot. */
+static void odvgp__nat_hybrid_back(odvgp_model *m, ptrdiff_t p, odvgp_real *g)
+{
+    odvgp__tape *t = &m->tape;
+    const odvgp__node *L = &t->node[m->L], *q = &t->node[m->block[ODVGP__ON_BETA].mu];
+    ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
+    odvgp_real *h = m->nat_R, *out = m->nat_t;
+    odvgp__copy(h, q->d + p * M, M); /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
+    if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
+    if (m->cfg.param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
+    odvgp__nat_kernel_times(m, m->Z_gamma, m->Z_beta, h, out);
+    for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
+}
+
+/*  What the slot of q_mu changes by when a falls by da: q_mu + c stays. */
+static void odvgp__nat_hybrid_shift(odvgp_model *m, const odvgp_real *da, odvgp_real *slot)
+{
+    odvgp__tape *t = &m->tape;
+    const odvgp__node *L = &t->node[m->L];
+    ptrdiff_t M = m->cfg.M;
+    odvgp_real *c = m->nat_R;
+    odvgp__nat_kernel_times(m, m->Z_beta, m->Z_gamma, da, c); /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
+    if (m->cfg.param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
+    if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
+    for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
+}
+
+/*  Gamma's own natural step, from the gradient g of the loss in a at the old point; HYBRID's with its mean q_mu + c held: g - W^T
+    dL/dq_mu. EXACT: a <- a - tau C^-1 g; DIAGONAL: a <- a - tau g / (D + eps). Here the change, in the memory of the gradient. */
+static void odvgp__nat_gamma_change(odvgp_model *m, odvgp_real tau)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__tape *t = &m->tape;
+    ptrdiff_t Mg = c->M_gamma;
+    odvgp_real eps = c->gamma_eps > 0 ? c->gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(m);
+    for (ptrdiff_t p = 0; p < c->P; p++) {
+        odvgp_real *g = t->node[m->a_slot].d + p * Mg;
+        if (c->mean_part == ODVGP_MEAN_HYBRID) odvgp__nat_hybrid_back(m, p, g);
+        if (c->gamma_step == ODVGP_GAMMA_EXACT) {
+            const odvgp__node *L = &t->node[m->L_v];
+            odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
+            odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
+        }
+        for (ptrdiff_t i = 0; i < Mg; i++)
+            g[i] *= tau * c->gamma_natgrad / (c->gamma_step == ODVGP_GAMMA_EXACT ? 1 : t->node[m->gamma_residual].v[i] + eps);
+    }
+}
+
+/*  And here it is made. HYBRID's c moves with a, and q_mu makes up for it. */
+static void odvgp__nat_gamma_take(odvgp_model *m)
+{
+    odvgp__node *a = &m->tape.node[m->a_slot], *q = &m->tape.node[m->block[ODVGP__ON_BETA].mu];
+    int hybrid = m->cfg.mean_part == ODVGP_MEAN_HYBRID;
+    for (ptrdiff_t i = 0; i < m->cfg.P * m->cfg.M_gamma; i++) a->v[i] -= a->d[i];
+    for (ptrdiff_t p = 0; p < m->cfg.P && hybrid; p++)
+        odvgp__nat_hybrid_shift(m, a->d + p * m->cfg.M_gamma, q->v + p * m->cfg.M);
+    odvgp__touch(m, a->slot);
+    if (hybrid) odvgp__touch(m, m->block[ODVGP__ON_BETA].slot_mu);
+}
+
+/* --- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1). With G and h as above, Q = I + L^T diag(g) L, S = L Q^-1 L^T:
+         dL/dm = mu - L^-T h,  dL/dS = -L^-T G L^-1 - diag(g) / 2,  dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
+       (the notes' F for the affine coordinates, eliminated, gives the same change of g as for (m, g)). --- */
+
+typedef struct odvgp__diag_work {
+    const odvgp_real *L;
+    odvgp_real *Q, *X, *T, *F;                           /* [M,M] each */
+    odvgp_real *mu, *g, *m, *lambda, *change, *gradient; /* [M] each; mu and g are the new ones when all is done */
+} odvgp__diag_work;
+
+/*  Q and its factor for the g of now; E = G + (Q - I) / 2, whole, in place of G where it is given. */
+static odvgp_status odvgp__diag_factor(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G)
+{
+    ptrdiff_t M = m->cfg.M;
+    odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
+    for (ptrdiff_t i = 0; i < M; i++) {
+        for (ptrdiff_t j = 0; j <= i && G; j++) G[j * M + i] = G[i * M + j] += ODVGP__R(0.5) * w->Q[i * M + j];
+        w->Q[i * M + i] += 1;
+        odvgp__zero(w->Q + i * M + i + 1, M - i - 1);
+    }
+    return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
+}
+
+/*  change = (S o S / 2)^-1 dL/dg. Where that matrix cannot be factored, with a multiple of the identity that lets it: a shorter
+    step. */
+static odvgp_status odvgp__diag_change(odvgp_model *m, odvgp__diag_work *w, const odvgp_real *E)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t M = m->cfg.M;
+    odvgp_real mean = 0, added = 0;
+    for (ptrdiff_t i = 0; i < M; i++)
+        for (ptrdiff_t j = 0; j < M; j++) w->X[i * M + j] = w->L[j * M + i];
+    odvgp_trsm(blas, 0, 0, M, M, w->Q, M, w->X, M);
+    odvgp_syrk(blas, 1, M, M, 1, w->X, M, NULL, 0, w->F, M); /* S */
+    odvgp_trsm(blas, 0, 1, M, M, w->Q, M, w->X, M);          /* Q^-1 L^T */
+    odvgp_gemm(blas, 0, 0, M, M, M, 1, E, M, w->X, M, 0, w->T, M);
+    odvgp__zero(w->gradient, M);
+    for (ptrdiff_t j = 0; j < M; j++)
+        for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
+    for (ptrdiff_t i = 0; i < M; i++) {
+        for (ptrdiff_t j = 0; j <= i; j++) w->X[i * M + j] = ODVGP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
+        mean += w->X[i * M + i] / (odvgp_real)M;
+    }
+    for (int tries = 0; tries < 16; tries++) {
+        for (ptrdiff_t i = 0; i < M; i++) {
+            odvgp__copy(w->F + i * M, w->X + i * M, i + 1);
+            odvgp__zero(w->F + i * M + i + 1, M - i - 1);
+            w->F[i * M + i] += added;
+        }
+        if (!odvgp_potrf(blas, M, w->F, M, NULL)) {
+            odvgp__copy(w->change, w->gradient, M);
+            odvgp_trsm(blas, 0, 0, M, 1, w->F, M, w->change, 1);
+            odvgp_trsm(blas, 0, 1, M, 1, w->F, M, w->change, 1);
+            return odvgp__finite(w->change, M) ? ODVGP_OK : ODVGP_E_NAN;
+        }
+        m->tape.events.step_shortened++;
+        added = ODVGP__MAX(10 * added, 16 * ODVGP__EPS * (odvgp_real)M * mean);
+    }
+    return ODVGP_E_NOT_PD;
+}
+
+/*  g <- g - tau change, but no component below a tenth of what it was: one near 0 does not hold up the others. */
+static void odvgp__diag_move(odvgp_model *m, odvgp__diag_work *w, odvgp_real tau)
+{
+    int shortened = 0;
+    for (ptrdiff_t i = 0; i < m->cfg.M; i++) {
+        odvgp_real now = w->g[i] - tau * w->change[i], least = ODVGP__R(0.1) * w->g[i];
+        shortened |= now < least;
+        w->g[i] = now < least ? least : now;
+    }
+    m->tape.events.step_shortened += (uint64_t)shortened;
+}
+
+/*  x <- L^-T Q^-1 L^T x for the Q of now */
+static void odvgp__diag_shrink(odvgp_model *m, odvgp__diag_work *w, odvgp_real *x)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t M = m->cfg.M;
+    odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
+    odvgp_trsm(blas, 0, 0, M, 1, w->Q, M, w->gradient, 1);
+    odvgp_trsm(blas, 0, 1, M, 1, w->Q, M, w->gradient, 1);
+    odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->gradient, 1);
+    odvgp__copy(x, w->gradient, M);
+}
+
+/*  change = g + 2 diag(L^-T G L^-1), lambda's direction - 2 dL/dS m: [OM] eqs. 3.19, 3.20 read literally. */
+static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t M = m->cfg.M;
+    for (ptrdiff_t i = 0; i < M; i++)
+        for (ptrdiff_t j = 0; j < i; j++) G[j * M + i] = G[i * M + j];
+    odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
+    odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
+    odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
+    for (ptrdiff_t i = 0; i < M; i++) {
+        w->gradient[i] += w->g[i] * w->m[i];
+        w->change[i] = w->g[i] + 2 * G[i * M + i];
+    }
+}
+
+/*  One output: the new mu and g in w. */
+static odvgp_status odvgp__diag_output(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t M = m->cfg.M;
+    int how = (int)m->cfg.diag_step;
+    odvgp_status s = odvgp__diag_factor(m, w, how == ODVGP_DIAG_PROJECTED ? NULL : G);
+    if (s) return s;
+    odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
+    odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
+    if (how == ODVGP_DIAG_PROJECTED) odvgp__diag_projected(m, w, G);
+    else if ((s = odvgp__diag_change(m, w, G)) != ODVGP_OK) return s;
+    if (how == ODVGP_DIAG_AFFINE)
+        for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
+    odvgp__copy(w->lambda, h, M);
+    odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
+    for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
+    if (how == ODVGP_DIAG_EXACT) {
+        odvgp__diag_shrink(m, w, w->lambda);
+        for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
+        odvgp__diag_move(m, w, tau);
+        return ODVGP_OK;
+    }
+    for (ptrdiff_t i = 0; i < M; i++) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]); /* S^-1 m */
+    odvgp__diag_move(m, w, tau);
+    if ((s = odvgp__diag_factor(m, w, NULL)) != ODVGP_OK) return s;
+    odvgp__diag_shrink(m, w, w->mu);
+    return ODVGP_OK;
+}
+
+/*  All outputs, or none: the new ones wait in the memory of the gradients. */
+static odvgp_status odvgp__nat_diagonal(odvgp_model *m, odvgp_real tau)
+{
+    const odvgp__block *block = &m->block[ODVGP__ON_BETA];
+    odvgp__node *stats = &m->tape.node[block->stats], *mu = &m->tape.node[block->mu], *g = &m->tape.node[m->q_diag];
+    ptrdiff_t M = m->cfg.M, square = M * M;
+    odvgp_real *t = m->nat_t;
+    odvgp__diag_work w = {m->tape.node[m->L].v,
+                          m->nat_R,
+                          m->nat_R + square,
+                          m->nat_R + 2 * square,
+                          m->nat_R + 3 * square,
+                          t,
+                          t + M,
+                          t + 2 * M,
+                          t + 3 * M,
+                          t + 4 * M,
+                          t + 5 * M};
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        odvgp__copy(w.mu, mu->v + p * M, M);
+        odvgp__copy(w.g, g->v + p * M, M);
+        odvgp_status s = odvgp__diag_output(m, &w, stats->aux + p * square, stats->v + p * M, tau);
+        if (!s && !(odvgp__finite(w.mu, M) && odvgp__finite(w.g, M))) s = ODVGP_E_NAN;
+        if (s) return s;
+        odvgp__copy(mu->d + p * M, w.mu, M);
+        odvgp__copy(g->d + p * M, w.g, M);
+    }
+    odvgp__copy(mu->v, mu->d, m->cfg.P * M);
+    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+    odvgp__copy(g->v, g->d, m->cfg.P * M);
+    odvgp__touch(m, mu->slot);
+    odvgp__touch(m, g->slot);
+    m->state.nat_steps++;
+    return ODVGP_OK;
+}
+
 /*  One step of size tau from the statistics of the last evaluation. Outputs are independent and each shortens its own step,
-    but they move together or not at all: what is new waits where the old is not, q in the gradients, (P, j) in the
-    statistics that it is made of, until the last output has a step. */
+    but they move together or not at all: what is new waits until the last output has a step. Gamma's gradient is of the old
+    point, too, and its memory is not that of q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
-    ptrdiff_t M = m->cfg.M, all = m->cfg.P * M;
-    const odvgp__isa *isa = odvgp__row(&m->tape.blas);
-    odvgp__node *stats = &m->tape.node[m->stats], *slot_mu = &m->tape.node[m->mu], *slot_root = &m->tape.node[m->root];
-    odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M;
-    if (!m->state.nat_valid || m->cfg.param != ODVGP_WHITENED) odvgp__nat_from_q(m);
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
-        odvgp_real step = tau, *G = stats->aux + p * M * M, *h = stats->v + p * M;
-        const odvgp_real *P = m->nat_P + p * M * M, *j = m->nat_j + p * M;
-        odvgp_status s = odvgp__nat_try(m, p, step);
-        for (int halved = 0; s && halved < 20; halved++) {
-            m->tape.events.step_shortened++;
-            s = odvgp__nat_try(m, p, step *= ODVGP__R(0.5));
-        }
-        if (s) {
-            m->state.nat_valid = 0; /* the next step makes (P, j) anew from q */
-            return s;
-        }
-        odvgp__symmetric_times(isa, M, G, m->tape.node[m->white_mu].v + p * M, Gmu);
-        for (ptrdiff_t i = 0; i < M; i++) {
-            h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-            for (ptrdiff_t k = 0; k <= i; k++) G[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
-            G[i * M + i] += step;
-        }
-        odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
-        odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
-        odvgp__nat_stage(m, p, mu);
+    int turn = (int)(m->state.nat_steps % 2), alternate = m->cfg.blocks_step == ODVGP_BLOCKS_ALTERNATE;
+    odvgp_status s = ODVGP_OK;
+    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__nat_diagonal(m, tau);
+    int natural[ODVGP__BLOCKS], moves[ODVGP__BLOCKS];
+    for (int b = 0; b < ODVGP__BLOCKS; b++) natural[b] = m->block[b].stats >= 0;
+    for (int b = 0; b < ODVGP__BLOCKS; b++) moves[b] = natural[b] && !(alternate && natural[!b] && b != turn);
+    int gamma = odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT);
+    if (gamma) odvgp__nat_gamma_change(m, tau);
+    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) {
+        if (!moves[b]) continue;
+        odvgp__nat_from_q(m, b);
+        for (ptrdiff_t p = 0; p < m->cfg.P && !s; p++) s = odvgp__nat_output(m, b, p, tau);
     }
-    odvgp__copy(slot_mu->v, slot_mu->d, all);
-    odvgp__copy(slot_root->v, slot_root->d, all * M);
-    odvgp__copy(m->nat_P, stats->aux, all * M);
-    odvgp__copy(m->nat_j, stats->v, all);
-    odvgp__touch(m, m->par.slots - 2);
-    odvgp__touch(m, m->par.slots - 1);
-    m->state.nat_valid = m->cfg.param == ODVGP_WHITENED;
+    if (s) {
+        m->state.nat_valid = 0; /* the next step makes (P, j) anew from q */
+        return s;
+    }
+    for (int b = 0; b < ODVGP__BLOCKS; b++)
+        if (moves[b]) odvgp__nat_take(m, b);
+    if (gamma) odvgp__nat_gamma_take(m);
+    m->state.nat_steps++;
     return ODVGP_OK;
 }
 
@@ -6326,9 +7453,10 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
     if (!(tau > 0 && tau <= 1)) return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
+    if (!odvgp__has_natural(&m->cfg)) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
     odvgp__all_columns(m);
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
-    odvgp__wants_list want = {0, 1, 0};
+    odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
     if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
     if (odvgp__nat_step(m, tau)) return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
     if (elbo) *elbo = expected - kl;
@@ -6377,8 +7505,10 @@ static void odvgp__renew_scales(odvgp_model *m)
 {
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[m->A], *Zg = &t->node[m->Z_gamma], *L = &t->node[m->L];
-    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__kernel_diag(&m->kernel, t->node[m->hyp].v, value);
-    for (ptrdiff_t j = 0; j < m->cfg.M_gamma; j += m->cfg.tile) {
+    odvgp_real k = odvgp__prior_variance(m);
+    int residual = m->cfg.mean_part == ODVGP_MEAN_ORTH; /* the curvature of the KL in a: C, or all of Kg */
+    for (ptrdiff_t i = 0; i < m->cfg.M_gamma && !residual; i++) m->scales[i] = ODVGP__SQRT(k);
+    for (ptrdiff_t j = 0; j < m->cfg.M_gamma && residual; j += m->cfg.tile) {
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, m->cfg.M_gamma - j);
         odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, t->node[m->Z_beta].v, m->cfg.M,
                                             Zg->v + j * m->cfg.D, cols);
@@ -6402,7 +7532,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     adam.eps = (double)m->cfg.adam_eps;
     adam.eps_inside = m->cfg.adam_eps_inside;
     adam.t = ++m->state.adam_steps;
-    int scaled = m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && m->Z_gamma >= 0;
+    int scaled = m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && m->a_slot >= 0;
     if (scaled && m->state.scales_age++ % 100 == 0) {
         odvgp__renew_scales(m);
         m->state.scales_age = 1;
@@ -6425,19 +7555,26 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 /*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
 static void odvgp__recover(odvgp_model *m)
 {
-    odvgp__jitter *jitter = &m->tape.jitter;
     if (++m->state.clean_steps % 100 == 0) m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
-    if (jitter->raised > 0 && ++jitter->clean >= 100) {
+    for (int k = 0; k < ODVGP__JITTERS; k++) {
+        odvgp__jitter *jitter = &m->tape.jitter[k];
+        if (!(jitter->raised > 0) || ++jitter->clean < 100) continue;
         jitter->raised *= ODVGP__R(0.1);
         jitter->clean = 0;
-        m->tape.node[m->L].stamp = 0; /* factored anew, also where the kernel stays */
-        if ((double)jitter->raised < 0.1 * (m->tape.events.jitter - (double)jitter->raised * 10)) jitter->raised = 0;
+        if (jitter->raised < ODVGP__R(0.1) * jitter->base) jitter->raised = 0;
+        for (int i = 0; i < m->tape.n; i++) { /* made anew, also where the kernel stays */
+            odvgp__node *nd = &m->tape.node[i];
+            if ((nd->op == ODVGP__CHOL || nd->op == ODVGP__JITTERED) && nd->jitter == k) nd->stamp = 0;
+        }
     }
 }
 
 static int odvgp__uses_natgrad(const odvgp_model *m)
 {
-    return m->cfg.natgrad && m->par.slot[m->par.slots - 2].trainable && m->par.slot[m->par.slots - 1].trainable;
+    if (!m->cfg.natgrad) return 0;
+    for (int i = 0; i < m->par.slots; i++)
+        if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
+    return 1;
 }
 
 /*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
@@ -6453,7 +7590,7 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     odvgp_real expected, kl, e2, k2, lr, tau;
     int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT,
         nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
-    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0};
+    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
     odvgp__sample_columns(m);
     odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
     if (s) return s;
@@ -6759,7 +7896,7 @@ static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_r
             odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), length);
         if (!(leaf->given & ODVGP__GIVEN_VARIANCE)) odvgp__set_positive(m, (ptrdiff_t)leaf->var, variance);
     }
-    if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, m->par.positive - 1, 0.1 * variance);
+    if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, 0.1 * variance);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
@@ -6797,7 +7934,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 /*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
 /*      disagree.                                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__FILE_VERSION 2 /* 1: without the last jitter event */
+#define ODVGP__FILE_VERSION 3 /* 2: ORTH and COUPLED alone; 1: without the last jitter event */
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -6895,11 +8032,11 @@ static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
     ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch, &c->keep};
-    odvgp_real *reals[] = {&c->noise_variance, &c->jitter,     &c->jitter_rel, &c->jitter_max,
-                           &c->adam_beta1,     &c->adam_beta2, &c->adam_eps};
-    int kind[] = {(int)c->mean_part,     (int)c->cov_part, (int)c->param,  (int)c->gamma_coords, (int)c->likelihood,
-                  (int)c->mean_function, (int)c->positive, (int)c->q_init, (int)c->update,       c->natgrad,
-                  c->adam_eps_inside,    (int)c->gamma_kl};
+    odvgp_real *reals[] = {&c->noise_variance, &c->jitter,   &c->jitter_rel,    &c->jitter_max, &c->adam_beta1,
+                           &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps};
+    int kind[] = {(int)c->mean_part,     (int)c->cov_part, (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
+                  (int)c->mean_function, (int)c->positive, (int)c->q_init,     (int)c->update,       c->natgrad,
+                  c->adam_eps_inside,    (int)c->gamma_kl, (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
@@ -6915,6 +8052,9 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     c->natgrad = kind[9];
     c->adam_eps_inside = kind[10];
     c->gamma_kl = (odvgp_gamma_kl)kind[11];
+    c->gamma_step = (odvgp_gamma_step)kind[12];
+    c->blocks_step = (odvgp_blocks_step)kind[13];
+    c->diag_step = (odvgp_diag_step)kind[14];
     odvgp__file_schedule(f, &c->natgrad_step);
     odvgp__file_schedule(f, &c->lr);
     odvgp__file_u64(f, &c->seed);
@@ -6986,7 +8126,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__state *s = &m->state;
     odvgp_events *e = &m->tape.events;
     uint64_t *counts[] = {&s->steps,      &s->adam_steps,    &s->clean_steps,    &s->scales_age,       &s->nat_valid,
-                          &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone};
+                          &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone,
+                          &s->nat_steps};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
@@ -6995,19 +8136,24 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_listed(f, &e->cause, odvgp__jitter_causes, ODVGP__COUNT(odvgp__jitter_causes));
     odvgp__file_size(f, &e->pivot);
     odvgp__file_double(f, &e->pivot_value);
-    if (e->pivot >= m->cfg.M) f->bad = 1;
-    odvgp__file_real(f, &m->tape.jitter.raised);
-    odvgp__file_int(f, &m->tape.jitter.clean);
+    if (e->pivot >= ODVGP__MAX(m->cfg.M, m->cfg.M_gamma)) f->bad = 1;
+    for (int i = 0; i < ODVGP__JITTERS; i++) {
+        odvgp__file_real(f, &m->tape.jitter[i].raised);
+        odvgp__file_int(f, &m->tape.jitter[i].clean);
+    }
     for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
-    ptrdiff_t M = m->cfg.M, P = m->cfg.P;
     struct {
         odvgp_real *x;
         ptrdiff_t n;
-    } arrays[] = {
-        {m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count}, {m->m1, m->adam_count},
-        {m->m2, m->adam_count},       {m->nat_P, P * M * M},           {m->nat_j, P * M},       {m->scales, m->cfg.M_gamma}};
+    } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
+                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->scales, m->cfg.M_gamma}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
         odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        ptrdiff_t natural = m->cfg.P * m->block[b].natural;
+        odvgp__file_reals(f, m->block[b].P, natural * m->block[b].M, (int)sizeof(odvgp_real));
+        odvgp__file_reals(f, m->block[b].j, natural, (int)sizeof(odvgp_real));
+    }
 }
 
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
@@ -7091,7 +8237,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
     odvgp__predictor_pieces(m, scales, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) {
-            odvgp_real x = piece[k].from ? piece[k].from[i] : piece[k].otherwise;
+            odvgp_real x = odvgp__piece_at(m, &piece[k], i);
             odvgp__file_reals(f, &x, 1, (int)sizeof x);
         }
 }
@@ -7174,8 +8320,9 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     ptrdiff_t reals = -1;
     if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION && p->P >= 1 && p->M >= 1 &&
         p->P <= INT_MAX && p->M <= INT_MAX && p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX &&
-        p->mean_function <= ODVGP_MEANFN_LINEAR && p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) &&
-        odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
+        p->M_root <= p->M && (p->M_root == p->M || p->cov_part == ODVGP_COV_DENSE) && p->cov_part <= ODVGP_COV_DIAGONAL &&
+        p->no_alpha <= 1 && p->mean_function <= ODVGP_MEANFN_LINEAR &&
+        p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) && odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
         reals = odvgp__view_layout(p, NULL, &v);
     if (reals < 0 || odvgp__predictor_reals(p) != (uint64_t)reals ||
         h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size || p->real_size != h->real_size)

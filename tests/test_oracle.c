@@ -337,7 +337,7 @@ static int read_world(ocase *c, world *w) {
     w->X = need(c, "X");
     w->Y = need(c, "Y");
     w->Zb = need(c, "Z_beta");
-    w->Zg = find(c, "Z_gamma");
+    w->Zg = find(c, find(c, "Z_alpha") ? "Z_alpha" : "Z_gamma");
     if (!w->X || !w->Y || !w->Zb) return 0;
     w->B = w->X->dim[0];
     w->D = w->X->dim[1];
@@ -515,31 +515,80 @@ static void compare_columns(ocase *c, world *w, const char *variant) {
     free(columns);
 }
 
+/*  The members that the files know: what they are made of. */
+static const struct member {
+    const char *kind;
+    odvgp_mean_part mean;
+    odvgp_cov_part cov;
+    int natural; /* has a natural step */
+} members[] = {{"coupled", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 1},     {"orth", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1},
+               {"hybrid", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 1},    {"decoupled", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, 0},
+               {"solve", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, 1},    {"diagonal", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, 1}};
+static const struct member *member_of(const char *kind) {
+    size_t i;
+    for (i = 0; i < sizeof members / sizeof *members; i++)
+        if (!strcmp(members[i].kind, kind)) return &members[i];
+    return NULL;
+}
+static int param_of(const char *text, odvgp_param *param) {
+    static const struct { const char *text; odvgp_param param; } known[] = {{"whitened", ODVGP_WHITENED}, {"primal", ODVGP_PRIMAL}, {"m_beta", ODVGP_PRIMAL},
+                                                                            {"a_beta", ODVGP_A_BETA},     {"inverse", ODVGP_WHITENED}, {"mu_g", ODVGP_WHITENED}};
+    size_t i;
+    for (i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].text, text)) {
+            *param = known[i].param;
+            return 1;
+        }
+    return 0;
+}
+
+/*  SOLVE-GP's KL in its two parts, ORTH's coefficients that give its mean, and the joint Gaussian of all inducing variables. */
+static void compare_blocks(ocase *c, world *w) {
+    tensor *t;
+    if ((t = find(c, "kl_u"))) t->seen = 1; /* their sum is kl */
+    if ((t = find(c, "kl_v"))) t->seen = 1;
+    if ((t = find(c, "equiv.a_gamma"))) { /* the predictor's coefficients of gamma */
+        size_t bytes = odvgp_predictor_size(w->model);
+        void *block = test_alloc(bytes);
+        const odvgp_predictor *p = NULL;
+        if (good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, NULL), "odvgp_freeze", NULL)) {
+            odvgp_real *a = NEW(odvgp_real, w->P * w->Mg);
+            ptrdiff_t q, F = w->M + w->Mg;
+            for (q = 0; q < w->P; q++) memcpy(a + q * w->Mg, odvgp__view_of(p).alpha + q * F + w->M, (size_t)w->Mg * sizeof *a);
+            compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
+            free(a);
+        }
+        free(block);
+    }
+    if ((t = find(c, "joint.m"))) t->seen = 1; /* moments that follow from the slots; test_members makes them anew by brute force */
+    if ((t = find(c, "joint.S"))) t->seen = 1;
+    if ((t = find(c, "equiv.m"))) t->seen = 1;
+    if ((t = find(c, "equiv.S"))) t->seen = 1;
+    if ((t = find(c, "orth.elbo"))) { /* S_v = C: the same model as ORTH */
+        odvgp_real elbo;
+        if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, NULL), "odvgp_elbo", NULL)) compare(c, "orth.elbo", &elbo, 1, "");
+    }
+}
+
 static void run_basis(ocase *c) {
     static const struct {
         const char *name;
         ptrdiff_t tile, rows;
         int natgrad, mixed;
     } variants[] = {{"", 0, 100, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 2, 1, 3}};
-    const char *param = say(c, "param");
+    const struct member *member = member_of(say(c, "kind"));
     size_t v;
     for (v = 0; v < sizeof variants / sizeof *variants; v++) {
         world w;
-        int orth = !strcmp(say(c, "kind"), "orth");
         if (!read_world(c, &w)) return;
-        w.cfg.mean_part = orth ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
-        if (!strcmp(param, "whitened"))
-            w.cfg.param = ODVGP_WHITENED;
-        else if ((!orth && !strcmp(param, "primal")) || (orth && !strcmp(param, "m_beta")))
-            w.cfg.param = ODVGP_PRIMAL;
-        else if (orth && !strcmp(param, "a_beta"))
-            w.cfg.param = ODVGP_A_BETA;
-        else {
-            skip(c, "param %s is not known to this version", param);
+        w.cfg.mean_part = member->mean;
+        w.cfg.cov_part = member->cov;
+        if (!param_of(say(c, "param"), &w.cfg.param)) {
+            skip(c, "param %s is not known to this version", say(c, "param"));
             return;
         }
         w.cfg.tile = variants[v].tile;
-        w.cfg.natgrad = variants[v].natgrad;
+        w.cfg.natgrad = variants[v].natgrad && member->natural;
         if (variants[v].mixed) {
             w.cfg.threads.run = run_mixed;
             w.cfg.threads.count = variants[v].mixed;
@@ -547,6 +596,7 @@ static void run_basis(ocase *c) {
         if (make_model(c, &w)) {
             compare_bound(c, &w, variants[v].name);
             compare_columns(c, &w, variants[v].name);
+            compare_blocks(c, &w);
             compare_predictions(c, &w, variants[v].rows, variants[v].name);
         }
         drop_model(&w);
@@ -596,19 +646,19 @@ static void compare_derivatives(ocase *c, world *w, const char *variant) {
 
 static void run_natgrad(ocase *c) {
     static const char *const names[] = {"whitened", "primal", "a_beta"};
-    int orth = !strcmp(say(c, "kind"), "natgrad_orth"), param;
+    const struct member *member = member_of(say(c, "kind") + strlen("natgrad_"));
+    const char *moves = say(c, "gamma");
+    int orth = member->mean != ODVGP_MEAN_BETA, param;
     tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"), *sqrt_ = find(c, "q_sqrt");
     ptrdiff_t i, p, M, P;
     wide *Kb, *L, *Z;
     world w;
-    if (*say(c, "gamma") && strcmp(say(c, "gamma"), "fixed")) {
-        skip(c, "natural steps of gamma (%s) are not known to this version", say(c, "gamma"));
-        return;
-    }
-    find(c, "eps"); /* of eq. 16, idle while gamma is fixed */
-    find(c, "Xs");  /* no prediction is in these files */
+    find(c, "Xs"); /* no prediction is in these files */
     find(c, "Ys");
     if (!read_world(c, &w)) return;
+    w.cfg.mean_part = member->mean;
+    w.cfg.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_DIAGONAL : ODVGP_GAMMA_ADAM;
+    if (find(c, "eps")) w.cfg.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
     if (!taus || !mu || !sqrt_) {
         fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
         return;
@@ -721,6 +771,106 @@ static void run_natgrad(ocase *c) {
     }
 end:
     free(Kb), free(L), free(Z);
+}
+
+/*  One prefix of tensors after steps of every size: the slots, and the bound. */
+static void compare_steps(ocase *c, world *w, const char *head, const char *const *white) {
+    tensor *taus = need(c, "taus");
+    ptrdiff_t k;
+    for (k = 0; taus && k < taus->count && !c->bad; k++) {
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        odvgp_real elbo;
+        char name[100], start[60];
+        int step, i;
+        if (!make_model(c, w)) return;
+        if (k == 0 && !*head && w->cfg.param == ODVGP_PRIMAL) compare_derivatives(c, w, "");
+        if (k == 0 && w->cfg.cov_part == ODVGP_COV_DIAGONAL) compare_derivatives(c, w, head);
+        for (step = 1; step <= 3; step++) {
+            if (!good(c, odvgp_natgrad_step(w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info), "odvgp_natgrad_step", &info)) break;
+            if (step == 1) compare(c, "elbo", &elbo, 1, head);
+            if (step == 2) continue;
+            snprintf(start, sizeof start, "%st%ld.step%d.", head, (long)k, step);
+            if (!good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info), "odvgp_elbo", &info)) break;
+            snprintf(name, sizeof name, "%selbo", start);
+            compare(c, name, &elbo, 1, "");
+            for (i = 0; i < odvgp_slot_count(w->model); i++) {
+                const odvgp_slot *slot = odvgp_slot_at(w->model, i);
+                odvgp_real *x;
+                int whitened = 0, q;
+                for (q = 0; white && white[q]; q++) whitened |= !strcmp(white[q], slot->name);
+                snprintf(name, sizeof name, "%s%s%s", start, whitened ? "whitened." : "", slot->name);
+                if (!find(c, name)) continue;
+                x = NEW(odvgp_real, slot->count);
+                if (good(c, odvgp_get(w->model, slot->name, x, slot->count), slot->name, NULL)) compare(c, name, x, slot->count, "");
+                free(x);
+            }
+        }
+        drop_model(w);
+    }
+}
+
+/*  S_u and S_v are products of what is compared: square the roots. */
+static void seen_squares(ocase *c) {
+    int i;
+    for (i = 0; i < c->tensors; i++) {
+        const char *name = c->t[i].name;
+        size_t n = strlen(name);
+        if (n > 4 && (!strcmp(name + n - 4, ".S_u") || !strcmp(name + n - 4, ".S_v"))) c->t[i].seen = 1;
+    }
+}
+
+/*  Both blocks of SOLVE-GP together, in primal and in whitened coordinates. */
+static void run_natgrad_solve(ocase *c) {
+    static const char *const white[] = {"q_mu", "q_sqrt", "v_mu", "v_sqrt", NULL};
+    world w;
+    find(c, "Xs");
+    find(c, "Ys");
+    if (!read_world(c, &w)) return;
+    w.cfg.mean_part = ODVGP_MEAN_BLOCKS;
+    w.cfg.cov_part = ODVGP_COV_BLOCKS;
+    w.cfg.param = ODVGP_PRIMAL;
+    compare_steps(c, &w, "", NULL);
+    if (!c->bad && !c->skip[0]) { /* the whitened start: L^-1 of the primal one, through the library's own tape */
+        odvgp_real *start[4];
+        ptrdiff_t count[4];
+        int q, b;
+        if (!make_model(c, &w)) return;
+        if (good(c, odvgp__run_head(w.model, NULL), "the head", NULL)) {
+            for (b = 0; b < 2; b++)
+                for (q = 0; q < 2; q++) {
+                    const odvgp__block *block = &w.model->block[b];
+                    const odvgp__node *nd = &w.model->tape.node[q ? block->white_root : block->white_mu];
+                    count[2 * b + q] = nd->rows * nd->cols;
+                    start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
+                    memcpy(start[2 * b + q], nd->v, (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
+                }
+            drop_model(&w);
+            w.cfg.param = ODVGP_WHITENED;
+            for (q = 0; q < 4; q++) {
+                tensor *t = find(c, white[q]);
+                if (t && t->count == count[q]) memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
+                free(start[q]);
+            }
+            compare_steps(c, &w, "", white);
+        } else drop_model(&w);
+    }
+    seen_squares(c);
+}
+
+/*  O(M)'s three steps. */
+static void run_natgrad_diagonal(ocase *c) {
+    static const struct { const char *head; odvgp_diag_step step; } ways[] = {{"mu_g.", ODVGP_DIAG_EXACT}, {"affine.", ODVGP_DIAG_AFFINE}, {"eq320.", ODVGP_DIAG_PROJECTED}};
+    size_t k;
+    find(c, "Xs");
+    find(c, "Ys");
+    for (k = 0; k < 3; k++) {
+        world w;
+        if (!read_world(c, &w)) return;
+        w.cfg.mean_part = ODVGP_MEAN_FREE;
+        w.cfg.cov_part = ODVGP_COV_DIAGONAL;
+        w.cfg.diag_step = ways[k].step;
+        compare_steps(c, &w, ways[k].head, NULL);
+    }
 }
 
 /* ---- kernels, likelihoods, Adam: below the public interface ---- */
@@ -959,7 +1109,9 @@ static const struct {
     const char *kind;
     void (*run)(ocase *c);
 } kinds[] = {{"kernel", run_kernel},   {"likelihood", run_likelihood},    {"coupled", run_basis},        {"orth", run_basis},
-             {"adam", run_adam},       {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad}};
+             {"hybrid", run_basis},    {"decoupled", run_basis},         {"solve", run_basis},          {"diagonal", run_basis},
+             {"adam", run_adam},       {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad}, {"natgrad_hybrid", run_natgrad},
+             {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal}};
 
 /*  0 passed, 1 failed, 2 skipped. */
 static int run_case(const char *path, const char *file, int strict) {

@@ -41,7 +41,7 @@ TEST(naturally_moved_slots_have_no_adjoints) {
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, 0);
     odvgp_model *m = make(&cfg);
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-    CHECK(!m->tape.node[m->mu].needs_grad && !m->tape.node[m->root].needs_grad);
+    CHECK(!m->tape.node[m->block[0].mu].needs_grad && !m->tape.node[m->block[0].root].needs_grad);
     odvgp_model_free(m);
 }
 
