@@ -236,6 +236,25 @@ typedef enum odvgp_mean_part {
 } odvgp_mean_part;
 typedef enum odvgp_cov_part { ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL, ODVGP_COV_BLOCKS } odvgp_cov_part;
 
+/*  What training maximises.
+        ELBO       the bound with the member's own q                                                            (default)
+        COLLAPSED  the bound at the optimal q, which is a function of kernel and inducing inputs: Titsias' for BETA + DENSE ([VFE]
+                   eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS ([SOLVE] eq. 30), and what lies between, ODVGP's optimum,
+                   for BLOCKS + DENSE
+        PARTLY     SOLVE-GP with the optimal q(u), and q(v) as it is: [SOLVE] eq. 9; eq. 10 for BLOCKS + DENSE
+        TIGHT      [SOLVE] eqs. 14, 15, BETA + DENSE: above Titsias' bound; O(N^2) memory and time
+        EXACT      log p(y) itself, FREE + DIAGONAL with M = N and M_gamma = 0: exact GP regression; O(N^3) time, O(N^2) memory
+    All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and have no natural step (natgrad is taken
+    for 0). Sums stream over tiles: memory O(M^2) but for the last two. Before predictions, odvgp_fit_q puts q where the bound has
+    it. */
+typedef enum odvgp_objective {
+    ODVGP_OBJECTIVE_ELBO,
+    ODVGP_OBJECTIVE_COLLAPSED,
+    ODVGP_OBJECTIVE_PARTLY,
+    ODVGP_OBJECTIVE_TIGHT,
+    ODVGP_OBJECTIVE_EXACT
+} odvgp_objective;
+
 /*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, which contract only for small step
     sizes: config.gamma_natgrad times that of beta.
         ADAM      (default)
@@ -432,6 +451,7 @@ typedef struct odvgp_config {
     /* the member */
     odvgp_mean_part mean_part;
     odvgp_cov_part cov_part;
+    odvgp_objective objective;
     odvgp_param param;
     odvgp_gamma_coords gamma_coords;
     odvgp_gamma_kl gamma_kl;
@@ -4340,14 +4360,15 @@ static void odvgp__params_refresh(odvgp__params *p)
 /*  >>tape   matrix operations and their adjoints                                                                         */
 /*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile     */
 /*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding   */
-/*      into the d of its inputs. needs_grad says whether a parameter that is wanted lies below; the rest is not          */
+/*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.        */
+/*      needs_grad says whether a parameter that is wanted lies below; the rest is not          */
 /*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. One row   */
 /*      of the table per operation: name, forward, reverse.                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_TAPE 64
 #define ODVGP__MAX_IN   4
 
-enum { ODVGP__HEAD, ODVGP__TILE };
+enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
 enum { ODVGP__TILE_ROWS = 1, ODVGP__TILE_COLS = 2, ODVGP__SAMPLE_ROWS = 4, ODVGP__SAMPLE_COLS = 8 }; /* sizes that change */
 enum {                                                                                               /* flags of operations */
        ODVGP__F_LOWER = 1,    /* KERNEL: lower triangle of a symmetric matrix; PRODUCT: the second factor is lower triangular */
@@ -4389,6 +4410,9 @@ typedef enum odvgp__op {
     ODVGP__KL_COV,
     ODVGP__KL_INVERSE,
     ODVGP__EXPECT,
+    ODVGP__MOMENTS,
+    ODVGP__COLLAPSED,
+    ODVGP__EVIDENCE,
     ODVGP__NAT_STATS,
     ODVGP__OPS
 } odvgp__op;
@@ -4426,13 +4450,14 @@ typedef struct odvgp__tape {
     odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events;
     odvgp_info *info;
-    ptrdiff_t rows;           /* of the tile in hand */
+    ptrdiff_t rows, all_rows; /* of the tile in hand; of the data */
     size_t keep;              /* bytes that a KERNEL_VEC may keep for its adjoint */
     const ptrdiff_t *columns; /* sampled columns of gamma */
     ptrdiff_t ncolumns, all_columns;
     uint64_t clock, columns_stamp;
     double expected; /* sum of the EXPECT node over tiles */
     int purpose;
+    int again; /* tiles are seen a second time, for the gradient: sums stay */
 } odvgp__tape;
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
@@ -5248,6 +5273,282 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
     if (par->needs_grad) par->d[0] += (odvgp_real)(dpar * (double)nd->d[0]);
 }
 
+/* --- MOMENTS(A, A', r, k): sums over tiles of Phi Phi^T (lower, Phi = [A; A']), r Phi^T [P,F], |r|^2, and of k once for each
+       output, in this order in one row; A' may be missing. The adjoint of the first is T = dloss/dS, whole and symmetric:
+       dPhi += 2 T Phi + h^T r --- */
+
+typedef struct odvgp__moments {
+    ptrdiff_t M, F, P;
+    odvgp_real *S, *h, *rr, *kk;
+} odvgp__moments;
+
+static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, odvgp_real *at)
+{
+    odvgp__moments m;
+    const odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1);
+    m.M = A->rows;
+    m.F = A->rows + (Av ? Av->rows : 0);
+    m.P = odvgp__in(t, nd, 2)->rows;
+    m.S = at;
+    m.h = at ? m.S + m.F * m.F : NULL;
+    m.rr = at ? m.h + m.P * m.F : NULL;
+    m.kk = at ? m.rr + 1 : NULL;
+    return m;
+}
+
+/*  Zero before the first tile. */
+static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2), *k = odvgp__in(t, nd, 3);
+    odvgp__moments m = odvgp__moments_of(t, nd, nd->v);
+    double rr = 0, kk = 0;
+    if (t->again) return ODVGP_OK;
+    odvgp_syrk(&t->blas, 0, m.M, A->cols, 1, A->v, A->ld, NULL, 1, m.S, m.F);
+    odvgp_gemm(&t->blas, 0, 1, m.P, m.M, A->cols, 1, r->v, r->ld, A->v, A->ld, 1, m.h, m.F);
+    if (Av) {
+        odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, A->cols, 1, Av->v, Av->ld, A->v, A->ld, 1, m.S + m.M * m.F, m.F);
+        odvgp_syrk(&t->blas, 0, Av->rows, A->cols, 1, Av->v, Av->ld, NULL, 1, m.S + m.M * m.F + m.M, m.F);
+        odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1, m.h + m.M, m.F);
+    }
+    for (ptrdiff_t p = 0; p < r->rows; p++)
+        for (ptrdiff_t j = 0; j < r->cols; j++) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
+    for (ptrdiff_t p = 0; p < k->rows; p++)
+        for (ptrdiff_t j = 0; j < k->cols; j++) kk += (double)k->v[p * k->ld + j];
+    *m.rr += (odvgp_real)rr;
+    *m.kk += (odvgp_real)(kk * (double)(m.P / k->rows));
+    return ODVGP_OK;
+}
+
+static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2), *k = odvgp__in(t, nd, 3);
+    odvgp__moments m = odvgp__moments_of(t, nd, nd->d);
+    ptrdiff_t n = r->cols;
+    for (int i = 0; i < 2; i++) {
+        odvgp__node *x = i ? Av : A;
+        ptrdiff_t from = i ? m.M : 0;
+        if (!x) continue;
+        if (x->needs_grad) {
+            odvgp_gemm(&t->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1, x->d, x->ld);
+            if (Av)
+                odvgp_gemm(&t->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F, Av->v, Av->ld, 1, x->d, x->ld);
+            odvgp_gemm(&t->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d, x->ld);
+        }
+        if (r->needs_grad) odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d, r->ld);
+    }
+    for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
+        for (ptrdiff_t j = 0; j < n; j++) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+    for (ptrdiff_t p = 0; p < k->rows && k->needs_grad; p++)
+        for (ptrdiff_t j = 0; j < n; j++) k->d[p * k->ld + j] += *m.kk * (odvgp_real)(m.P / k->rows);
+}
+
+/* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs,
+         -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s) - (k - P sum_b tr S_b) / (2 s)
+       J = I + S/s over the features of the mean; b runs over the blocks of the covariance. With V = A K A^T ([SOLVE] eq. 15):
+       + P tr((I + S/s)^-1 (V - S S)) / (2 s^2). flags: LOWER: the mean has beta alone; DIAGONAL: so has the covariance.
+       aux: J^-1, work, J^-1 h --- */
+
+typedef struct odvgp__collapse {
+    odvgp__moments m;
+    ptrdiff_t N, mean;          /* rows of data; features of the mean */
+    ptrdiff_t from[2], size[2]; /* blocks of the covariance */
+    int blocks;
+    odvgp_real s, *J, *work, *w; /* [F,F] each, and J^-1 h [P,F] */
+} odvgp__collapse;
+
+static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__collapse c;
+    const odvgp__node *sums = odvgp__in(t, nd, 0);
+    c.m = odvgp__moments_of(t, sums, sums->v);
+    c.N = t->all_rows;
+    c.mean = nd->flags & ODVGP__F_LOWER ? c.m.M : c.m.F;
+    c.blocks = nd->flags & ODVGP__F_DIAGONAL || c.m.F == c.m.M ? 1 : 2;
+    c.from[0] = 0;
+    c.size[0] = c.from[1] = c.m.M;
+    c.size[1] = c.m.F - c.m.M;
+    c.s = odvgp__in(t, nd, 1)->v[0];
+    c.J = nd->aux;
+    c.work = c.J + c.m.F * c.m.F;
+    c.w = c.work + c.m.F * c.m.F;
+    return c;
+}
+
+/*  out [n,n], lower and leading: (I + S/s)^-1 of the block that begins at `from`; the sum of logs of the factor's diagonal. */
+static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c, ptrdiff_t from, ptrdiff_t n,
+                                            odvgp_real *work, odvgp_real *out, double *logs)
+{
+    odvgp_info bad;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        for (ptrdiff_t j = 0; j <= i; j++) work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
+        work[i * n + i] += 1;
+        odvgp__zero(work + i * n + i + 1, n - i - 1);
+    }
+    odvgp_status s = odvgp_potrf(&t->blas, n, work, n, &bad);
+    if (s)
+        return odvgp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value, "a sum over the rows is not finite");
+    *logs = 0;
+    for (ptrdiff_t i = 0; i < n; i++) *logs += log((double)work[i * n + i]);
+    odvgp_trtri(&t->blas, n, work, n);
+    odvgp_lauum(&t->blas, n, work, n, out, n);
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < i; j++) out[j * n + i] = out[i * n + j];
+    return ODVGP_OK;
+}
+
+/*  w = J^-1 h over the features of the mean; h^T w. */
+static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
+{
+    double sum = 0;
+    odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w, c->m.F);
+    for (ptrdiff_t p = 0; p < c->m.P; p++)
+        for (ptrdiff_t i = 0; i < c->mean; i++) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
+    return sum;
+}
+
+/*  tr(J^-1 V) - tr(J^-1 S S), with s S J^-1 = s^2 (I - J^-1): tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
+static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
+{
+    double sum = 0, s = (double)c->s;
+    for (ptrdiff_t i = 0; i < c->m.F; i++) {
+        for (ptrdiff_t j = 0; j < c->m.F; j++) sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
+        sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
+    }
+    return sum;
+}
+
+static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__collapse c = odvgp__collapse_of(t, nd);
+    const odvgp__node *V = odvgp__in(t, nd, 2);
+    double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
+    bound = -0.5 * P * (double)c.N * log(2 * 3.14159265358979323846 * s);
+    for (int b = 0; b < c.blocks; b++) {
+        odvgp_status status = odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+        if (status) return status;
+        bound -= P * logs;
+        for (ptrdiff_t i = c.from[b]; i < c.from[b] + c.size[b]; i++) trace += (double)c.m.S[i * c.m.F + i];
+    }
+    if (c.blocks > 1 || c.mean != c.size[0]) {
+        odvgp_status status = odvgp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
+        if (status) return status;
+    }
+    bound -= ((double)*c.m.rr - odvgp__collapse_solve(t, &c) / s + (double)*c.m.kk - P * trace) / (2 * s);
+    if (V) bound += P * odvgp__collapse_tight(&c, V) / (2 * s * s);
+    nd->v[0] = (odvgp_real)bound;
+    return ODVGP_OK;
+}
+
+/*  T of the mean's term and, where the covariance is that same block, of its term; J still holds the mean's inverse. */
+static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd, const odvgp__collapse *c, odvgp__moments *d)
+{
+    odvgp__node *V = odvgp__in(t, nd, 2);
+    odvgp_real g = nd->d[0], s = c->s;
+    double hw = odvgp__collapse_solve(t, c), ww = 0, ds;
+    ptrdiff_t F = c->m.F;
+    for (ptrdiff_t p = 0; p < c->m.P; p++) /* w^T S w = s (w^T h - w^T w), for J w = h */
+        for (ptrdiff_t i = 0; i < c->mean; i++) {
+            ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
+            d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
+        }
+    odvgp_gemm(&t->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0, d->S, F);
+    ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
+    ds /= (double)(s * s);
+    if (!V) return ds;
+    double tight = odvgp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s, JV = 0, JJV = 0;
+    odvgp_gemm(&t->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
+    for (ptrdiff_t i = 0; i < F; i++)
+        for (ptrdiff_t j = 0; j < F; j++) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
+    for (ptrdiff_t i = 0; i < F; i++) JV += (double)c->work[i * F + i];
+    odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F, c->J, F, 1, d->S, F);
+    for (ptrdiff_t i = 0; i < F; i++)
+        for (ptrdiff_t j = 0; j < F; j++) {
+            odvgp_real one = i == j, J = c->J[i * F + j];
+            if (V->needs_grad) V->d[i * V->ld + j] += g * (odvgp_real)(P / (2 * ss)) * J;
+            /* of -tr(J^-1 S S): -s (I - J^-2) */
+            c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
+        }
+    for (ptrdiff_t i = 0; i < F; i++)
+        for (ptrdiff_t j = 0; j < F; j++) d->S[i * F + j] += c->work[i * F + j];
+    odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1, d->S, F);
+    /* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s; of s tr S - s^2 tr(I - J^-1): tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
+    double other = 0;
+    for (ptrdiff_t i = 0; i < F; i++) {
+        double J = (double)c->J[i * F + i], JJ = 0;
+        for (ptrdiff_t j = 0; j < F; j++) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
+        other += (double)c->m.S[i * F + i] - 2 * (double)s * (1 - J) + (double)s * (J - JJ);
+    }
+    return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
+}
+
+static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__collapse c = odvgp__collapse_of(t, nd);
+    odvgp__node *sums = odvgp__in(t, nd, 0), *noise = odvgp__in(t, nd, 1);
+    odvgp__moments d = odvgp__moments_of(t, sums, sums->d);
+    odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
+    double ds, logs;
+    odvgp__zero(sums->d, sums->cols);
+    ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * (double)c.N / (double)s;
+    *d.rr = *d.kk = -g / (2 * s);
+    for (int b = 0; b < c.blocks; b++) { /* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
+        ptrdiff_t n = c.size[b], from = c.from[b];
+        if (c.blocks > 1 || c.mean != n) odvgp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            odvgp_real *row = d.S + (from + i) * c.m.F + from, S = c.m.S[(from + i) * c.m.F + from + i];
+            for (ptrdiff_t j = 0; j < n; j++) row[j] -= g * P / (2 * s) * c.J[i * n + j];
+            row[i] += g * P / (2 * s);
+            ds += 0.5 * (double)P * ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
+        }
+    }
+    if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
+}
+
+/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I) summed over the rows of r, K [n,n] lower. aux: (K + s I)^-1, work, (K + s I)^-1 r.
+       dK = (w w^T - P (K + s I)^-1) / 2 --- */
+
+static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
+{
+    const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1);
+    ptrdiff_t n = K->rows, P = r->rows;
+    odvgp_real s = odvgp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
+    odvgp_info bad;
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        odvgp__copy(work + i * n, K->v + i * K->ld, i + 1);
+        odvgp__zero(work + i * n + i + 1, n - i - 1);
+        work[i * n + i] += s;
+    }
+    odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
+    if (status)
+        return odvgp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "K + noise", bad.row, bad.value,
+                           "the noise is too small for repeated or nearly repeated rows");
+    for (ptrdiff_t i = 0; i < n; i++) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
+    odvgp_trtri(&t->blas, n, work, n);
+    odvgp_lauum(&t->blas, n, work, n, inverse, n);
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < i; j++) inverse[j * n + i] = inverse[i * n + j];
+    odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < n; i++) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+    nd->v[0] = (odvgp_real)sum;
+    return ODVGP_OK;
+}
+
+static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+    odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2);
+    ptrdiff_t n = K->rows, P = r->rows;
+    odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
+    odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n); /* dK, in place */
+    for (ptrdiff_t i = 0; i < n; i++) {
+        for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
+        if (noise->needs_grad) noise->d[0] += inverse[i * n + i];
+    }
+    for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
+        for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+}
+
 /* --- NAT_STATS(A, mean, var): no value. Its reverse collects A diag(g_v) A^T (lower, [P,M,M] in aux) and A g_m ([P,M] in v)
        over tiles; adjoints are those of the loss, so g = -d --- */
 
@@ -5297,6 +5598,9 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
     {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse},
     {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse},
     {"expect", odvgp__expect_forward, odvgp__expect_reverse},
+    {"moments", odvgp__moments_forward, odvgp__moments_reverse},
+    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse},
+    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse},
     {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse},
 };
 
@@ -5338,6 +5642,11 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
     if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
+    if (op == ODVGP__COLLAPSED || op == ODVGP__EVIDENCE) {
+        ptrdiff_t F = op == ODVGP__EVIDENCE ? t->node[in0].rows : odvgp__moments_of(t, &t->node[in0], NULL).F;
+        ptrdiff_t P = op == ODVGP__EVIDENCE ? t->node[in1].rows : odvgp__moments_of(t, &t->node[in0], NULL).P;
+        nd->aux = odvgp__take(a, 2 * F + P, F);
+    }
     if (op == ODVGP__INNER) nd->aux = odvgp__take(a, cols, cols);
     if (op == ODVGP__INVERSE_VAR) nd->aux = odvgp__take(a, 2 * t->node[in3].rows, cols);
     if (op == ODVGP__KL_INVERSE) nd->aux = odvgp__take(a, 2 * t->node[in0].cols, t->node[in0].cols);
@@ -5466,7 +5775,8 @@ static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
-        if (nd->segment == segment && nd->active && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad)
+        int stored = nd->op == ODVGP__MOMENTS; /* the tail stores their adjoints */
+        if (nd->segment == segment && nd->active && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad && !stored)
             odvgp__node_zero(nd->d, nd);
     }
 }
@@ -5517,6 +5827,7 @@ struct odvgp_model {
     odvgp__tape tape;
     odvgp__state state;
     /* nodes; -1 where the member has none */
+    int moments, objective; /* of bounds without q */
     int hyp, lik, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual, X, Y, K_x, A, A_v,
         k_x, expect;
     odvgp__block block[ODVGP__BLOCKS];
@@ -5609,12 +5920,34 @@ static int odvgp__natural_gamma(const odvgp_config *c)
 }
 static int odvgp__natural_diagonal(const odvgp_config *c)
 {
-    return c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 && c->cov_part == ODVGP_COV_DIAGONAL;
+    return c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 && c->cov_part == ODVGP_COV_DIAGONAL &&
+           c->objective != ODVGP_OBJECTIVE_EXACT;
 }
 static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
 
+/*  Which pairs have a bound without q. */
+static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
+{
+    int means = c->mean_part == ODVGP_MEAN_BETA || c->mean_part == ODVGP_MEAN_BLOCKS,
+        covs = c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS, ok = 1;
+    if (c->objective == ODVGP_OBJECTIVE_COLLAPSED) ok = means && covs;
+    if (c->objective == ODVGP_OBJECTIVE_PARTLY) ok = covs && c->mean_part == ODVGP_MEAN_BLOCKS;
+    if (c->objective == ODVGP_OBJECTIVE_TIGHT) ok = c->mean_part == ODVGP_MEAN_BETA && c->cov_part == ODVGP_COV_DENSE;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT)
+        ok = c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 && c->cov_part == ODVGP_COV_DIAGONAL && c->M == c->N;
+    if (!ok)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
+                           "is not there for this pair of mean and covariance part");
+    if (c->objective != ODVGP_OBJECTIVE_ELBO && c->batch < c->N)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "batch", -1, (double)c->batch, "must cover all rows for this objective");
+    if (c->objective != ODVGP_OBJECTIVE_ELBO && c->likelihood != ODVGP_GAUSSIAN)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
+    return ODVGP_OK;
+}
+
 static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 {
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
     if (c->natgrad && !odvgp__has_natural(c))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
                            "this pair of mean and covariance part has no natural step: set it to 0");
@@ -5639,6 +5972,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
         int ok;
     } rule[] = {{"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_BLOCKS},
                 {"cov_part", c->cov_part >= ODVGP_COV_DENSE && c->cov_part <= ODVGP_COV_BLOCKS},
+                {"objective", c->objective >= ODVGP_OBJECTIVE_ELBO && c->objective <= ODVGP_OBJECTIVE_EXACT},
                 {"gamma_step", c->gamma_step >= ODVGP_GAMMA_ADAM && c->gamma_step <= ODVGP_GAMMA_EXACT},
                 {"gamma_natgrad", c->gamma_natgrad > 0 && odvgp__finite(&c->gamma_natgrad, 1)},
                 {"gamma_eps", c->gamma_eps >= 0 && odvgp__finite(&c->gamma_eps, 1)},
@@ -5775,6 +6109,12 @@ static void odvgp__kl_term(odvgp_model *m, int node)
 {
     m->tape.node[node].purpose = ODVGP__FOR_BOUND;
     m->kl[m->kls++] = node;
+}
+
+/*  Terms of q(v), which [SOLVE] eq. 9 keeps. */
+static void odvgp__kl_kept(odvgp_model *m)
+{
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) m->tape.node[m->kl[m->kls - 1]].purpose |= ODVGP__FOR_COLLAPSED;
 }
 
 /*  Half of x . y, as a term of the KL. */
@@ -5985,6 +6325,7 @@ static void odvgp__blocks_mean_head(odvgp_model *m, odvgp__arena *a)
     odvgp__beta_head(m, a);
     int v = m->block[ODVGP__ON_GAMMA].white_mu;
     odvgp__kl_half_dot(m, a, v, v, 1, 0);
+    odvgp__kl_kept(m);
 }
 
 static int odvgp__blocks_mean_tile(odvgp_model *m, odvgp__arena *a)
@@ -6017,6 +6358,7 @@ static void odvgp__blocks_cov_head(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__dense_head(m, a);
     odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1));
+    odvgp__kl_kept(m);
 }
 
 static int odvgp__blocks_cov_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, m->A_v); }
@@ -6061,24 +6403,76 @@ static const odvgp__part odvgp__cov_parts[] = {{"dense", odvgp__dense_head, odvg
 /*  >>layout   the tape of a model, its block, parameters in and out                                                      */
 /*      One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot.  */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+/*  The mean function's terms, after those that there are; returns how many there are then. */
+static int odvgp__mean_function_terms(odvgp_model *m, odvgp__arena *a, int *term, int terms)
+{
+    const odvgp_config *c = &m->cfg;
+    int linear = c->mean_function == ODVGP_MEANFN_LINEAR;
+    if (linear) {
+        int A = odvgp__param_node(m, "mean.A", 1, c->D, c->P);
+        int product = odvgp__tile(m, a, ODVGP__PRODUCT, c->P, c->tile, ODVGP__TILE_COLS, A, m->X, -1, -1);
+        term[terms++] = odvgp__node_flags(&m->tape, product, ODVGP__F_TA | ODVGP__F_TB, 1, 1);
+    }
+    if (c->mean_function != ODVGP_MEANFN_ZERO) term[terms++] = odvgp__param_node(m, linear ? "mean.b" : "mean.c", 1, c->P, 1);
+    return terms;
+}
+
 /*  A^T weights, the part's own term, and the mean function, added up. */
 static int odvgp__build_mean(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     ptrdiff_t tile = c->tile, P = c->P;
-    int term[ODVGP__MAX_IN], terms = 0, meanfn_A = -1;
-    for (int i = 0; i < ODVGP__MAX_IN; i++) term[i] = -1;
+    int term[ODVGP__MAX_IN] = {-1, -1, -1, -1}, terms = 0;
     if (m->weights >= 0) term[terms++] = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, m->weights, m->A, -1, -1);
     int own = odvgp__mean_parts[c->mean_part].tile(m, a);
     if (own >= 0) term[terms++] = own;
-    if (c->mean_function == ODVGP_MEANFN_LINEAR) {
-        meanfn_A = odvgp__param_node(m, "mean.A", 1, c->D, P);
-        int linear = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, meanfn_A, m->X, -1, -1);
-        term[terms++] = odvgp__node_flags(&m->tape, linear, ODVGP__F_TA | ODVGP__F_TB, 1, 1);
-    }
-    if (c->mean_function != ODVGP_MEANFN_ZERO)
-        term[terms++] = odvgp__param_node(m, c->mean_function == ODVGP_MEANFN_LINEAR ? "mean.b" : "mean.c", 1, P, 1);
+    odvgp__mean_function_terms(m, a, term, terms);
     return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, term[0], term[1], term[2], term[3]);
+}
+
+/*  Y less the mean function, and less what a kept q(v) explains. */
+static int odvgp__build_target(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    int term[ODVGP__MAX_IN] = {-1, -1, -1, -1}, terms = 0;
+    term[terms++] = m->Y;
+    if (c->objective == ODVGP_OBJECTIVE_PARTLY) term[terms++] = odvgp__mean_parts[c->mean_part].tile(m, a);
+    odvgp__mean_function_terms(m, a, term, terms);
+    int r = odvgp__tile(m, a, ODVGP__SUM, c->P, c->tile, ODVGP__TILE_COLS, term[0], term[1], term[2], term[3]);
+    for (int i = 1; i < ODVGP__MAX_IN; i++) m->tape.node[r].coef[i] = -1;
+    return r;
+}
+
+/*  Bounds without q: sums over the rows and what is made of them; exactly, of all rows at once. */
+static void odvgp__build_objective(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__tape *t = &m->tape;
+    ptrdiff_t n = c->tile, both = ODVGP__TILE_ROWS | ODVGP__TILE_COLS;
+    int r = odvgp__build_target(m, a), k = m->k_x, partly = c->objective == ODVGP_OBJECTIVE_PARTLY, K = -1, V = -1;
+    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) K = odvgp__tile(m, a, ODVGP__KERNEL, n, n, (int)both, m->hyp, m->X, m->X, -1);
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) {
+        t->node[K].flags = ODVGP__F_LOWER;
+        m->objective = odvgp__node_add(t, a, ODVGP__EVIDENCE, ODVGP__TAIL, 1, 1, 0, K, r, m->lik, -1);
+        t->node[m->objective].purpose = ODVGP__FOR_COLLAPSED;
+        return;
+    }
+    if (K >= 0) { /* A K A^T */
+        int AK = odvgp__tile(m, a, ODVGP__PRODUCT, c->M, n, ODVGP__TILE_COLS, m->A, K, -1, -1);
+        V = odvgp__node_flags(t, odvgp__tile(m, a, ODVGP__PRODUCT, c->M, c->M, 0, AK, m->A, -1, -1), ODVGP__F_TB, 1, 1);
+    }
+    if (partly && c->cov_part == ODVGP_COV_BLOCKS) { /* k - |A_v|^2 + |v_sqrt^T A_v|^2 */
+        int residual = odvgp__tile(m, a, ODVGP__RESIDUAL, 1, n, ODVGP__TILE_COLS, m->k_x, m->A_v, -1, -1);
+        int squares = odvgp__tile(m, a, ODVGP__TRI_SQUARES, c->P, n, ODVGP__TILE_COLS, m->block[ODVGP__ON_GAMMA].white_root,
+                                  m->A_v, -1, -1);
+        k = odvgp__tile(m, a, ODVGP__SUM, c->P, n, ODVGP__TILE_COLS, squares, residual, -1, -1);
+    }
+    ptrdiff_t F = c->M + (m->A_v >= 0 && !partly ? c->M_gamma : 0);
+    m->moments = odvgp__tile(m, a, ODVGP__MOMENTS, 1, F * F + c->P * F + 2, 0, m->A, partly ? -1 : m->A_v, r, k);
+    m->objective = odvgp__node_add(t, a, ODVGP__COLLAPSED, ODVGP__TAIL, 1, 1, 0, m->moments, m->lik, V, -1);
+    t->node[m->objective].flags =
+        (c->mean_part == ODVGP_MEAN_BETA ? ODVGP__F_LOWER : 0) | (c->cov_part == ODVGP_COV_DENSE ? ODVGP__F_DIAGONAL : 0);
+    t->node[m->objective].purpose = ODVGP__FOR_COLLAPSED;
 }
 
 /*  Whitened features of a tile; what is made in place is read by nothing else. */
@@ -6106,8 +6500,9 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
-    int *none[] = {&m->Z_gamma, &m->a_slot,        &m->a, &m->Kb, &m->W, &m->C, &m->L_v, &m->cc, &m->L_H, &m->q_diag, &m->A_v,
-                   &m->weights, &m->gamma_residual};
+    int *none[] = {&m->moments, &m->objective, &m->Z_gamma, &m->a_slot,  &m->a,
+                   &m->Kb,      &m->W,         &m->C,       &m->L_v,     &m->cc,
+                   &m->L_H,     &m->q_diag,    &m->A_v,     &m->weights, &m->gamma_residual};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(none); i++) *none[i] = -1;
     for (int b = 0; b < ODVGP__BLOCKS; b++)
         m->block[b].stats = m->block[b].mu = m->block[b].root = m->block[b].white_mu = m->block[b].white_root = -1;
@@ -6127,7 +6522,13 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     odvgp__cov_parts[c->cov_part].head(m, a);
     m->X = odvgp__tile(m, a, ODVGP__INPUT, c->tile, c->D, ODVGP__TILE_ROWS, -1, -1, -1, -1);
     m->Y = odvgp__tile(m, a, ODVGP__INPUT, c->P, c->tile, ODVGP__TILE_COLS, -1, -1, -1, -1);
-    odvgp__build_features(m, a);
+    m->k_x = m->K_x = m->A = m->expect = -1;
+    t->all_rows = c->N;
+    if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(m, a);
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) {
+        odvgp__build_objective(m, a);
+        return;
+    }
     int var = odvgp__cov_parts[c->cov_part].tile(m, a);
     int mean = odvgp__build_mean(m, a);
     if (odvgp__has_natural(c)) odvgp__build_stats(m, a, &m->block[ODVGP__ON_BETA], m->A, mean, var);
@@ -6237,6 +6638,10 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
     }
     m->cfg.kernel = NULL;
     m->cfg.batch = ODVGP__MIN(config->batch, config->N);
+    if (config->objective != ODVGP_OBJECTIVE_ELBO) m->cfg.natgrad = 0;
+    if (config->objective == ODVGP_OBJECTIVE_EXACT)
+        m->cfg.jitter = m->cfg.jitter_rel = 0; /* nothing is factored but K + noise */
+    if (config->objective >= ODVGP_OBJECTIVE_TIGHT) m->cfg.tile = config->N;
     if (config->M_gamma == 0 && config->mean_part == ODVGP_MEAN_BLOCKS)
         m->cfg.mean_part = ODVGP_MEAN_BETA; /* one block is left */
     if (config->M_gamma == 0 && config->cov_part == ODVGP_COV_BLOCKS) m->cfg.cov_part = ODVGP_COV_DENSE;
@@ -6559,31 +6964,69 @@ static void odvgp__mask_grad(odvgp_model *m)
     }
 }
 
-/*  The bound on the given rows; *data_error tells bad data from parameters that cannot be evaluated. */
-static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected,
-                                    odvgp_real *kl, int *data_error, odvgp_info *info)
+/*  One visit of all tiles: forward, and back where gradients or statistics are wanted and known how to be had. */
+static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
-    odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
-    int grads = want.grad || (want.stats && odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT));
-    *data_error = 0;
-    odvgp__mark_params(m, &want);
-    odvgp__clear_sums(m, &want);
-    odvgp_status s = odvgp__tape_forward_info(t, ODVGP__HEAD, info);
-    if (s) return s;
-    odvgp__tape_zero(t, ODVGP__HEAD);
+    odvgp_status s;
     for (ptrdiff_t at = 0; at < rows->n; at += m->cfg.tile) {
         if ((s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info)) != ODVGP_OK) {
             *data_error = 1;
             return s;
         }
         if ((s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK) return s;
-        if (!grads && !want.stats) continue;
+        if (!back) continue;
         odvgp__tape_zero(t, ODVGP__TILE);
-        t->node[m->expect].d[0] = -scale;
+        if (m->expect >= 0) t->node[m->expect].d[0] = -(odvgp_real)m->cfg.N / (odvgp_real)rows->n;
         odvgp__tape_reverse(t, ODVGP__TILE);
     }
+    return ODVGP_OK;
+}
+
+/*  A bound that is not linear in sums over rows: the sums, then the tail there and back, then the tiles once more for their
+    gradient; one tile alone is not run again. */
+static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
+{
+    odvgp__tape *t = &m->tape;
+    if (m->moments >= 0) odvgp__zero(t->node[m->moments].v, t->node[m->moments].cols);
+    t->again = 0;
+    odvgp_status s = odvgp__visit_tiles(m, rows, 0, data_error, info);
+    if (s || (s = odvgp__tape_forward_info(t, ODVGP__TAIL, info)) != ODVGP_OK) return s;
+    t->expected = (double)t->node[m->objective].v[0];
+    if (!back) return ODVGP_OK;
+    int one = rows->n <= m->cfg.tile;
+    if (one) odvgp__tape_zero(t, ODVGP__TILE); /* the tail adds to adjoints of the tile */
+    odvgp__tape_zero(t, ODVGP__TAIL);
+    t->node[m->objective].d[0] = -1;
+    odvgp__tape_reverse(t, ODVGP__TAIL);
+    t->again = 1;
+    if (one) odvgp__tape_reverse(t, ODVGP__TILE);
+    else s = odvgp__visit_tiles(m, rows, 1, data_error, info);
+    t->again = 0;
+    return s;
+}
+
+/*  The bound on the given rows; *data_error tells bad data from parameters that cannot be evaluated. */
+static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected,
+                                    odvgp_real *kl, int *data_error, odvgp_info *info)
+{
+    odvgp__tape *t = &m->tape;
+    odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
+    int grads = want.grad || (want.stats && odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT)), whole = m->objective >= 0;
+    *data_error = 0;
+    if (whole && rows->n != m->cfg.N)
+        return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n, "a bound without q needs all rows at once");
+    if (whole) want.purpose = ODVGP__FOR_COLLAPSED;
+    odvgp__mark_params(m, &want);
+    odvgp__clear_sums(m, &want);
+    odvgp_status s = odvgp__tape_forward_info(t, ODVGP__HEAD, info);
+    if (s) return s;
+    odvgp__tape_zero(t, ODVGP__HEAD);
+    s = whole ? odvgp__visit_objective(m, rows, grads, data_error, info)
+              : odvgp__visit_tiles(m, rows, grads || want.stats, data_error, info);
+    if (s) return s;
     for (int i = 0; i < m->kls; i++) {
+        if (!t->node[m->kl[i]].active) continue;
         divergence += t->node[m->kl[i]].v[0];
         t->node[m->kl[i]].d[0] = 1;
     }
@@ -6591,7 +7034,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
-    *expected = (odvgp_real)(t->expected * (double)scale);
+    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
         (grads && !odvgp__finite(m->par.grad, m->par.count)))
@@ -8036,7 +8479,8 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
                            &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps};
     int kind[] = {(int)c->mean_part,     (int)c->cov_part, (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
                   (int)c->mean_function, (int)c->positive, (int)c->q_init,     (int)c->update,       c->natgrad,
-                  c->adam_eps_inside,    (int)c->gamma_kl, (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step};
+                  c->adam_eps_inside,    (int)c->gamma_kl, (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step,
+                  (int)c->objective};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
@@ -8055,6 +8499,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     c->gamma_step = (odvgp_gamma_step)kind[12];
     c->blocks_step = (odvgp_blocks_step)kind[13];
     c->diag_step = (odvgp_diag_step)kind[14];
+    c->objective = (odvgp_objective)kind[15];
     odvgp__file_schedule(f, &c->natgrad_step);
     odvgp__file_schedule(f, &c->lr);
     odvgp__file_u64(f, &c->seed);

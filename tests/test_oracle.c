@@ -389,6 +389,33 @@ static int make_model(ocase *c, world *w) {
     }
     return 1;
 }
+/*  The same for a model that has its own inducing points: slots of other sizes than the file's are left. */
+static int make_partly(ocase *c, world *w) {
+    size_t bytes;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    int i;
+    if (!good(c, odvgp_model_size(&w->cfg, &bytes, &info), "odvgp_model_size", &info)) return 0;
+    w->block = test_alloc(bytes);
+    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init", &info)) return 0;
+    for (i = 0; i < odvgp_slot_count(w->model); i++) {
+        const odvgp_slot *slot = odvgp_slot_at(w->model, i);
+        tensor *t = find(c, slot->name);
+        if (t && t->count == slot->count && strncmp(slot->name, "q_", 2) && !good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info)) return 0;
+    }
+    return 1;
+}
+/*  Every tensor grad_BOUND.SLOT. */
+static void compare_bound_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad) {
+    int i;
+    size_t n = strlen(prefix);
+    for (i = 0; i < c->tensors; i++) {
+        const odvgp_slot *slot;
+        if (strncmp(c->t[i].name, prefix, n)) continue;
+        slot = odvgp_slot_find(w->model, c->t[i].name + n);
+        if (slot) compare(c, c->t[i].name, grad + slot->offset, slot->count, "");
+        else fail(c, "the model has no slot for %s", c->t[i].name);
+    }
+}
 static void drop_model(world *w) {
     free(w->block);
     w->block = NULL;
@@ -857,6 +884,47 @@ static void run_natgrad_solve(ocase *c) {
     seen_squares(c);
 }
 
+/*  Bounds without q: value, gradients, in one tile and in several; and the optima that odvgp_fit_q finds. */
+static void run_closed(ocase *c) {
+    static const struct {
+        const char *name;
+        odvgp_mean_part mean;
+        odvgp_cov_part cov;
+        odvgp_objective objective;
+    } bounds[] = {{"exact", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT},     {"titsias", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
+                  {"solve", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_PARTLY},    {"solve_eq10", ODVGP_MEAN_BLOCKS, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_PARTLY},
+                  {"solve_opt", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {"eq14", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_TIGHT}};
+    size_t k;
+    int tile;
+    for (k = 0; k < sizeof bounds / sizeof *bounds; k++)
+        for (tile = 0; tile < 2; tile++) {
+            world w;
+            odvgp_real elbo, *grad;
+            char name[60];
+            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+            if (!read_world(c, &w)) return;
+            w.cfg.mean_part = bounds[k].mean;
+            w.cfg.cov_part = bounds[k].cov;
+            w.cfg.objective = bounds[k].objective;
+            w.cfg.param = ODVGP_PRIMAL;
+            w.cfg.tile = tile ? 3 : 0;
+            if (bounds[k].mean == ODVGP_MEAN_FREE) {
+                w.cfg.M = w.cfg.N;
+                w.cfg.M_gamma = 0;
+                if (!make_partly(c, &w)) return;
+            } else if (!make_model(c, &w)) return;
+            grad = NEW(odvgp_real, odvgp_param_count(w.model));
+            if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, grad, &info), "odvgp_elbo", &info)) {
+                sprintf(name, "bound.%s", bounds[k].name);
+                compare(c, name, &elbo, 1, tile ? "tiles of 3 rows" : "");
+                sprintf(name, "grad_%s.", bounds[k].name);
+                compare_bound_grads(c, &w, name, grad);
+            }
+            free(grad);
+            drop_model(&w);
+        }
+}
+
 /*  O(M)'s three steps. */
 static void run_natgrad_diagonal(ocase *c) {
     static const struct { const char *head; odvgp_diag_step step; } ways[] = {{"mu_g.", ODVGP_DIAG_EXACT}, {"affine.", ODVGP_DIAG_AFFINE}, {"eq320.", ODVGP_DIAG_PROJECTED}};
@@ -1111,7 +1179,8 @@ static const struct {
 } kinds[] = {{"kernel", run_kernel},   {"likelihood", run_likelihood},    {"coupled", run_basis},        {"orth", run_basis},
              {"hybrid", run_basis},    {"decoupled", run_basis},         {"solve", run_basis},          {"diagonal", run_basis},
              {"adam", run_adam},       {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad}, {"natgrad_hybrid", run_natgrad},
-             {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal}};
+             {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal},
+             {"closed", run_closed}};
 
 /*  0 passed, 1 failed, 2 skipped. */
 static int run_case(const char *path, const char *file, int strict) {
