@@ -67,6 +67,7 @@ CONTENTS                                                        (search for the 
       >>bound           the evidence lower bound and its gradient
       >>freeze          from a model to a predictor
       >>natgrad         natural gradient steps from two vectors
+      >>optimum         the best q for a Gaussian likelihood, in one pass over the data
       >>adam            Adam, schedules, the training step and its safeguards
       >>init            k-means, subsets, hyperparameters from the data
       >>io              model files
@@ -351,6 +352,9 @@ typedef struct odvgp_allocator {
 #define odvgp_elbo              odvgpf_elbo
 #define odvgp_elbo_columns      odvgpf_elbo_columns
 #define odvgp_natgrad_step      odvgpf_natgrad_step
+#define odvgp_fit_q_size        odvgpf_fit_q_size
+#define odvgp_fit_q             odvgpf_fit_q
+#define odvgp_upper_bound       odvgpf_upper_bound
 #define odvgp_slot_count        odvgpf_slot_count
 #define odvgp_slot_at           odvgpf_slot_at
 #define odvgp_slot_find         odvgpf_slot_find
@@ -630,6 +634,24 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
     Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short enough for some output */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
                                           odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
+
+/*  q to the optimum of the member's bound for the kernel, the noise and the inducing inputs of now, in one pass over the data: closed
+    forms for the Gaussian likelihood ([VFE] eq. 10; [ODVGP] appendix D with the factor 1/noise that its a lacks in print; [SOLVE]
+    eqs. 28, 29); q_diag of O(M), which has none, by its natural step on the sums of the pass until it stays. After training a
+    bound without q, this is what makes predictions possible; for EXACT the inducing inputs become the rows of X.
+    The optimum of gamma's a is not unique where gamma points add nothing; one of the best is taken.
+        X [N,D], Y [N,P]    work  odvgp_fit_q_size(model) bytes, of any alignment
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, or another
+    likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
+ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* 0: too large */
+ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                   odvgp_info *info);
+
+/*  How far from log p(y) a training can be: Titsias' upper bound (Variational Inference for Gaussian and Determinantal Point
+    Processes, 2014), with the inducing inputs Z_beta; Titsias' lower bound beside it (NULL: not wanted). Work and cost as for
+    odvgp_fit_q. Gaussian likelihood only. */
+ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                         odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
 
 /*  Slots: the named parts of the parameter vector, in order. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
@@ -7824,24 +7846,31 @@ static odvgp_status odvgp__diag_output(odvgp_model *m, odvgp__diag_work *w, odvg
     return ODVGP_OK;
 }
 
+static odvgp__diag_work odvgp__diag_work_of(const odvgp_model *m)
+{
+    odvgp__diag_work w;
+    ptrdiff_t M = m->cfg.M;
+    w.L = m->tape.node[m->L].v;
+    w.Q = m->nat_R;
+    w.X = w.Q + M * M;
+    w.T = w.X + M * M;
+    w.F = w.T + M * M;
+    w.mu = m->nat_t;
+    w.g = w.mu + M;
+    w.m = w.g + M;
+    w.lambda = w.m + M;
+    w.change = w.lambda + M;
+    w.gradient = w.change + M;
+    return w;
+}
+
 /*  All outputs, or none: the new ones wait in the memory of the gradients. */
 static odvgp_status odvgp__nat_diagonal(odvgp_model *m, odvgp_real tau)
 {
     const odvgp__block *block = &m->block[ODVGP__ON_BETA];
     odvgp__node *stats = &m->tape.node[block->stats], *mu = &m->tape.node[block->mu], *g = &m->tape.node[m->q_diag];
     ptrdiff_t M = m->cfg.M, square = M * M;
-    odvgp_real *t = m->nat_t;
-    odvgp__diag_work w = {m->tape.node[m->L].v,
-                          m->nat_R,
-                          m->nat_R + square,
-                          m->nat_R + 2 * square,
-                          m->nat_R + 3 * square,
-                          t,
-                          t + M,
-                          t + 2 * M,
-                          t + 3 * M,
-                          t + 4 * M,
-                          t + 5 * M};
+    odvgp__diag_work w = odvgp__diag_work_of(m);
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
         odvgp__copy(w.mu, mu->v + p * M, M);
         odvgp__copy(w.g, g->v + p * M, M);
@@ -7903,6 +7932,439 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
     if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
     if (odvgp__nat_step(m, tau)) return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
     if (elbo) *elbo = expected - kl;
+    return ODVGP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data                                           */
+/*      The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2: w = (Lambda + Phi Phi^T / s)^-1 */
+/*      Phi r / s. Phi is A for beta (Lambda = I); for gamma A_v (I), or R = K(Zg,X) - W^T A (C) for ORTH and HYBRID, or  */
+/*      K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1  */
+/*      K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2).                                         */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
+
+typedef struct odvgp__fit {
+    int gamma;                        /* what the features of gamma are */
+    ptrdiff_t M, Mg, F, from, to;     /* beta, gamma, both; the features of the mean */
+    odvgp_real *S, *prior, *G;        /* sums of Phi Phi^T (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
+    odvgp_real *W;                    /* [M,Mg], where the tape has none */
+    odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
+    odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
+    double rr, kk;
+} odvgp__fit;
+
+static void odvgp__fit_layout(const odvgp_model *m, odvgp__arena *a, odvgp__fit *f)
+{
+    const odvgp_config *c = &m->cfg;
+    memset(f, 0, sizeof *f);
+    f->M = c->M;
+    if (odvgp__uses_v(c)) f->gamma = ODVGP__WHITE_GAMMA;
+    else if (c->M_gamma) f->gamma = c->mean_part == ODVGP_MEAN_FREE ? ODVGP__FREE_GAMMA : ODVGP__RESIDUAL_GAMMA;
+    f->Mg = f->gamma ? c->M_gamma : 0;
+    f->F = f->M + f->Mg;
+    f->from = f->gamma == ODVGP__FREE_GAMMA ? f->M : 0;
+    f->to = c->mean_part == ODVGP_MEAN_BETA || c->objective == ODVGP_OBJECTIVE_PARTLY ? f->M : f->F;
+    f->S = odvgp__take(a, f->F, f->F);
+    f->G = odvgp__take(a, f->F, f->F);
+    f->prior = odvgp__take(a, f->Mg, f->Mg);
+    f->W = odvgp__take(a, f->gamma == ODVGP__RESIDUAL_GAMMA ? f->M : 0, f->Mg);
+    f->h = odvgp__take(a, c->P, f->F);
+    f->w = odvgp__take(a, c->P, f->F);
+    f->rest = odvgp__take(a, c->P, f->F);
+    f->scale = odvgp__take(a, 1, f->F);
+    f->Phi = odvgp__take(a, f->F, c->tile);
+    f->r = odvgp__take(a, c->P, c->tile);
+}
+
+ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
+{
+    odvgp__arena a;
+    odvgp__fit f;
+    if (!odvgp__model_ok(m)) return 0;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__fit_layout(m, &a, &f);
+    return a.bad ? 0 : a.used + 64;
+}
+
+/*  K(X1, X2) into out [n1,n2], ld n2. */
+static void odvgp__fit_kernel(odvgp_model *m, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2, ptrdiff_t n2,
+                              odvgp_real *out)
+{
+    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, m->tape.node[m->hyp].v, X1, n1, X2, n2);
+    job.K = out;
+    job.ldk = n2;
+    odvgp__kernel_run(&job, m->tape.scratch);
+}
+
+/*  W and the prior of gamma's weights. */
+static void odvgp__fit_prior(odvgp_model *m, odvgp__fit *f)
+{
+    const odvgp__node *node = m->tape.node;
+    ptrdiff_t Mg = f->Mg;
+    if (f->gamma == ODVGP__NO_GAMMA) return;
+    if (f->gamma == ODVGP__WHITE_GAMMA) {
+        f->W = node[m->W].v;
+        for (ptrdiff_t i = 0; i < Mg; i++)
+            for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
+        return;
+    }
+    odvgp__fit_kernel(m, node[m->Z_gamma].v, Mg, node[m->Z_gamma].v, Mg, f->prior);
+    if (f->gamma == ODVGP__FREE_GAMMA) return;
+    odvgp__fit_kernel(m, node[m->Z_beta].v, f->M, node[m->Z_gamma].v, Mg, f->W);
+    odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[m->L].v, f->M, f->W, Mg);
+    odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
+}
+
+/*  Features of the n rows in the tape's X, ld n, and what is left of Y without the mean function. */
+static void odvgp__fit_features(odvgp_model *m, odvgp__fit *f, ptrdiff_t n)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    const odvgp__node *node = m->tape.node, *X = &node[m->X], *Y = &node[m->Y];
+    const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
+    odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
+    ptrdiff_t P = m->cfg.P, D = m->cfg.D;
+    odvgp__fit_kernel(m, node[m->Z_beta].v, f->M, X->v, n, beta);
+    odvgp_trsm(blas, 0, 0, f->M, n, node[m->L].v, f->M, beta, n);
+    if (f->gamma) odvgp__fit_kernel(m, node[m->Z_gamma].v, f->Mg, X->v, n, gamma);
+    if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
+        odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
+    if (f->gamma == ODVGP__WHITE_GAMMA) odvgp_trsm(blas, 0, 0, f->Mg, n, node[m->L_v].v, f->Mg, gamma, n);
+    for (ptrdiff_t p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < n; i++) {
+            odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
+            for (ptrdiff_t d = 0; d < D && A; d++) mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
+            f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
+        }
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept */
+        odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[m->block[ODVGP__ON_GAMMA].white_mu].v, f->Mg, gamma, n, 1, f->r, n);
+}
+
+/*  One pass: S, h, |r|^2, and k summed over rows and outputs. */
+static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.N);
+    ptrdiff_t P = m->cfg.P;
+    odvgp__zero(f->S, f->F * f->F);
+    odvgp__zero(f->h, P * f->F);
+    f->kk = (double)odvgp__prior_variance(m) * (double)m->cfg.N * (double)P;
+    for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
+        ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
+        odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
+        if (s) return s;
+        odvgp__fit_features(m, f, n);
+        odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
+        odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
+        for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
+    }
+    if (odvgp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
+    return odvgp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
+}
+
+/*  Entry (i, j <= i) of Lambda + S / s. */
+static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
+{
+    odvgp_real prior = i < f->M ? (odvgp_real)(i == j) : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M] : 0;
+    return prior + f->S[i * f->F + j] / s;
+}
+
+/*  rest = h / s - (Lambda + S / s) w over the features of the mean. */
+static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
+{
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        const odvgp_real *w = f->w + p * f->F;
+        odvgp_real *rest = f->rest + p * f->F;
+        for (ptrdiff_t i = f->from; i < f->to; i++) rest[i] = f->h[p * f->F + i] / s;
+        for (ptrdiff_t i = f->from; i < f->to; i++)
+            for (ptrdiff_t j = f->from; j <= i; j++) {
+                odvgp_real g = odvgp__fit_normal(f, s, i, j);
+                rest[i] -= g * w[j];
+                if (j < i) rest[j] -= g * w[i];
+            }
+    }
+}
+
+/*  w, with rows and columns scaled to a unit diagonal; what is added where that is singular is made up for by refining. */
+static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t n = f->to - f->from, P = m->cfg.P;
+    odvgp_real added = 0;
+    odvgp_info bad;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        odvgp_real d = odvgp__fit_normal(f, s, f->from + i, f->from + i);
+        f->scale[i] = d > 0 ? 1 / ODVGP__SQRT(d) : 1;
+    }
+    for (int tries = 0; tries < 20; tries++) {
+        for (ptrdiff_t i = 0; i < n; i++) {
+            for (ptrdiff_t j = 0; j <= i; j++)
+                f->G[i * n + j] = f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
+            f->G[i * n + i] += added;
+        }
+        if (!odvgp_potrf(blas, n, f->G, n, &bad)) break;
+        if (tries == 19) return odvgp__fail(info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
+        added = ODVGP__MAX(4 * added, ODVGP__EPS);
+    }
+    odvgp__zero(f->w, P * f->F);
+    for (int pass = 0; pass < 4; pass++) {
+        odvgp__fit_rest(m, f, s);
+        for (ptrdiff_t p = 0; p < P; p++) {
+            odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
+            for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
+            odvgp_trsm(blas, 0, 0, n, 1, f->G, n, x, 1);
+            odvgp_trsm(blas, 0, 1, n, 1, f->G, n, x, 1);
+            for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
+        }
+    }
+    return odvgp__finite(f->w, P * f->F) ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
+}
+
+/*  A staged slot: a copy of the parameter vector in the memory of its gradient. */
+static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot) { return m->par.grad + m->par.slot[slot].offset; }
+
+/*  Whitened means to a block's slot. */
+static void odvgp__fit_put_mean(odvgp_model *m, const odvgp__fit *f, int b)
+{
+    const odvgp__block *block = &m->block[b];
+    const odvgp_blas *blas = &m->tape.blas;
+    const odvgp_real *L = m->tape.node[block->L].v;
+    ptrdiff_t M = block->M, P = m->cfg.P;
+    int coefficients = m->cfg.param == ODVGP_A_BETA || m->cfg.mean_part == ODVGP_MEAN_FREE;
+    if (block->slot_mu < 0) return;
+    for (ptrdiff_t p = 0; p < P; p++) {
+        odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
+        const odvgp_real *w = f->w + p * f->F + (b == ODVGP__ON_GAMMA ? f->M : 0);
+        if (m->cfg.param == ODVGP_PRIMAL && !coefficients) odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+        else odvgp__copy(to, w, M);
+        if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
+    }
+}
+
+/*  Gamma's coefficients; HYBRID's w stands for q_mu + c, so c = W a is taken off before q_mu is put. */
+static void odvgp__fit_put_gamma(odvgp_model *m, odvgp__fit *f)
+{
+    const odvgp__node *D =
+        m->gamma_residual >= 0 && m->cfg.gamma_coords == ODVGP_GAMMA_DIFFERENTIATED ? &m->tape.node[m->gamma_residual] : NULL;
+    if (m->a_slot < 0) return;
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        const odvgp_real *a = f->w + p * f->F + f->M;
+        odvgp_real *to = odvgp__fit_slot(m, m->tape.node[m->a_slot].slot) + p * f->Mg;
+        for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
+        if (m->cfg.mean_part == ODVGP_MEAN_HYBRID)
+            odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, f->w + p * f->F, 1);
+    }
+}
+
+/*  q_sqrt of a block: (I + S / s)^-1 = R^-1 R^-T, R from the last row up. */
+static odvgp_status odvgp__fit_put_root(odvgp_model *m, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
+{
+    const odvgp__block *block = &m->block[b];
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t M = block->M, from = b == ODVGP__ON_GAMMA ? f->M : 0;
+    if (block->white_root < 0 || (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY)) return ODVGP_OK;
+    for (ptrdiff_t i = 0; i < M; i++) {
+        for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
+        odvgp__zero(f->G + i * M + i + 1, M - i - 1);
+    }
+    odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
+    if (status) return status;
+    odvgp_trtri(blas, M, f->G, M);
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        odvgp_real *to = odvgp__fit_slot(m, block->slot_root) + p * M * M;
+        if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(to, f->G, M * M);
+        else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L].v, M, f->G, M, 0, to, M);
+        for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
+    }
+    return ODVGP_OK;
+}
+
+/*  B = L^-T (S / s) L^-1 and its root; of fewer rows than points B is singular, so its diagonal gets as little as will do. */
+static odvgp_status odvgp__fit_put_inverse(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    const odvgp_real *L = m->tape.node[m->L].v;
+    ptrdiff_t M = f->M;
+    odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, m->block[ODVGP__ON_BETA].slot_root);
+    odvgp_info bad;
+    for (ptrdiff_t i = 0; i < M; i++)
+        for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
+    odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
+    odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
+    for (ptrdiff_t i = 0; i < M; i++) mean += f->G[i * M + i] / (odvgp_real)M;
+    for (int tries = 0; tries < 30; tries++) {
+        for (ptrdiff_t i = 0; i < M; i++) {
+            odvgp__copy(to + i * M, f->G + i * M, i + 1);
+            odvgp__zero(to + i * M + i + 1, M - i - 1);
+            to[i * M + i] += added;
+        }
+        if (!odvgp_potrf(blas, M, to, M, &bad)) break;
+        if (tries == 29) return odvgp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
+        added = ODVGP__MAX(4 * added, ODVGP__EPS * mean);
+    }
+    for (ptrdiff_t p = 1; p < m->cfg.P; p++) odvgp__copy(to + p * M * M, to, M * M);
+    return ODVGP_OK;
+}
+
+/*  O(M)'s g: its natural step of one half with G = -S / (2 s), which does not depend on q, until it stays. */
+static odvgp_status odvgp__fit_put_diagonal(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+{
+    ptrdiff_t M = f->M;
+    odvgp__diag_work w = odvgp__diag_work_of(m);
+    odvgp_real *E = f->G, *g = odvgp__fit_slot(m, m->tape.node[m->q_diag].slot);
+    odvgp_events events = m->tape.events;
+    odvgp__copy(w.g, m->tape.node[m->q_diag].v, M);
+    for (int step = 0; step < 2000; step++) {
+        double moved = 0;
+        for (ptrdiff_t i = 0; i < M; i++)
+            for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
+        odvgp_status status = odvgp__diag_factor(m, &w, E);
+        if (!status) status = odvgp__diag_change(m, &w, E);
+        if (status) return odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached");
+        odvgp__copy(w.mu, w.g, M);
+        odvgp__diag_move(m, &w, ODVGP__R(0.5));
+        for (ptrdiff_t i = 0; i < M; i++)
+            moved = ODVGP__MAX(moved, fabs((double)(w.g[i] - w.mu[i])) / (double)(w.g[i] + w.mu[i]));
+        if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
+    }
+    m->tape.events = events;
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) odvgp__copy(g + p * M, w.g, M);
+    return ODVGP_OK;
+}
+
+/*  The staged slots of q take the place of the old. */
+static void odvgp__fit_take(odvgp_model *m)
+{
+    const int slots[] = {m->block[0].slot_mu,
+                         m->block[0].slot_root,
+                         m->block[1].slot_mu,
+                         m->block[1].slot_root,
+                         m->a_slot < 0 ? -1 : m->tape.node[m->a_slot].slot,
+                         m->q_diag < 0 ? -1 : m->tape.node[m->q_diag].slot};
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
+        if (slots[k] < 0) continue;
+        const odvgp_slot *slot = &m->par.slot[slots[k]];
+        const odvgp_real *from = odvgp__fit_slot(m, slots[k]);
+        for (ptrdiff_t i = 0; i < slot->count; i++) {
+            if (slot->positive) odvgp__set_positive(m, slot->offset + i, (double)from[i]);
+            odvgp__slot_value(&m->par, slot)[i] = from[i];
+        }
+        odvgp__touch(m, slots[k]);
+    }
+    m->state.good_valid = 0;
+}
+
+/*  Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
+static odvgp_status odvgp__fit_exact(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+    odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.N);
+    odvgp__wants_list want = {0, 0, 0, 0};
+    odvgp_real expected, kl;
+    int data_error;
+    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &kl, &data_error, info);
+    if (s) return s;
+    const odvgp__node *bound = &m->tape.node[m->objective];
+    ptrdiff_t N = m->cfg.N;
+    odvgp_real noise = m->tape.node[m->lik].v[0], *g = odvgp__fit_slot(m, m->tape.node[m->q_diag].slot);
+    odvgp__copy(odvgp__fit_slot(m, m->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, m->cfg.P * N);
+    for (ptrdiff_t i = 0; i < m->cfg.P * N; i++) g[i] = 1 / noise;
+    odvgp__copy(m->tape.node[m->Z_beta].v, X, N * m->cfg.D);
+    odvgp__touch(m, m->tape.node[m->Z_beta].slot);
+    odvgp__fit_take(m);
+    return ODVGP_OK;
+}
+
+/*  Checks, work, factors and sums: what both calls begin with. */
+static odvgp_status odvgp__fit_begin(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                     odvgp__fit *f, odvgp_info *info)
+{
+    odvgp__arena a;
+    odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_L};
+    size_t need = odvgp_fit_q_size(m);
+    if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
+    if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
+    odvgp__arena_init(&a, work, bytes);
+    odvgp__fit_layout(m, &a, f);
+    odvgp__all_columns(m);
+    odvgp__mark_params(m, &want);
+    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
+    if (s) return s;
+    odvgp__fit_prior(m, f);
+    return odvgp__fit_sums(m, f, X, Y, info);
+}
+
+ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                   odvgp_info *info)
+{
+    odvgp__fit f;
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+    if (m->cfg.likelihood != ODVGP_GAUSSIAN)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
+    odvgp__copy(m->par.grad, m->par.theta, m->par.count);
+    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(m, X, Y, info);
+    if (m->cfg.cov_part == ODVGP_COV_DIAGONAL && !odvgp__natural_diagonal(&m->cfg))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
+    if ((s = odvgp__fit_begin(m, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
+    odvgp_real noise = m->tape.node[m->lik].v[0];
+    if ((s = odvgp__fit_mean(m, &f, noise, info)) != ODVGP_OK) return s;
+    odvgp__copy(m->par.grad, m->par.theta, m->par.count);
+    odvgp__fit_put_gamma(m, &f);
+    odvgp__fit_put_mean(m, &f, ODVGP__ON_BETA);
+    if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(m, &f, ODVGP__ON_GAMMA);
+    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) s = odvgp__fit_put_root(m, &f, noise, b, info);
+    if (!s && m->cfg.cov_part == ODVGP_COV_INVERSE) s = odvgp__fit_put_inverse(m, &f, noise, info);
+    if (!s && m->cfg.cov_part == ODVGP_COV_DIAGONAL) s = odvgp__fit_put_diagonal(m, &f, noise, info);
+    if (!s) odvgp__fit_take(m);
+    return s;
+}
+
+/*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the upper. */
+static odvgp_status odvgp__fit_bound(odvgp_model *m, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
+{
+    const odvgp_blas *blas = &m->tape.blas;
+    ptrdiff_t M = f->M;
+    double hJh = 0;
+    for (int pass = 0; pass < 2; pass++) { /* the determinant with s, the quadratic with t */
+        odvgp_real by = pass ? (odvgp_real)t : s;
+        for (ptrdiff_t i = 0; i < M; i++)
+            for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
+        odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
+        if (status) return status;
+        *logs = pass ? *logs : (double)m->cfg.N * log((double)s);
+        for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
+    }
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        odvgp__copy(f->rest, f->h + p * f->F, M);
+        odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
+        for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
+    }
+    *quadratic = (f->rr - hJh / t) / t;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                         odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+{
+    odvgp__fit f;
+    odvgp_status status = odvgp__rows_check(m, X, Y, 1, info);
+    double logs, above, below, left;
+    if (status || (status = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return status;
+    if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
+    if (m->cfg.likelihood != ODVGP_GAUSSIAN || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
+    if ((status = odvgp__fit_begin(m, X, Y, work, bytes, &f, info)) != ODVGP_OK) return status;
+    odvgp_real s = m->tape.node[m->lik].v[0];
+    double P = (double)m->cfg.P, N = (double)m->cfg.N;
+    left = f.kk / P;
+    for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
+    left = ODVGP__MAX(left, 0);
+    if ((status = odvgp__fit_bound(m, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
+        (status = odvgp__fit_bound(m, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
+        return odvgp__fail(info, status, "I + A A^T / noise", -1, 0, NULL);
+    *upper = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
+    if (lower)
+        *lower = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below + P * left / (double)s));
     return ODVGP_OK;
 }
 
@@ -9010,6 +9472,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_elbo
 #undef odvgp_elbo_columns
 #undef odvgp_natgrad_step
+#undef odvgp_fit_q_size
+#undef odvgp_fit_q
+#undef odvgp_upper_bound
 #undef odvgp_slot_count
 #undef odvgp_slot_at
 #undef odvgp_slot_find

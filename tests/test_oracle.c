@@ -29,7 +29,7 @@ typedef struct ocase {
     tensor *t;
     word *w;
     int tensors, words;
-    double condition; /* the largest in the comment, 0 if there is none */
+    double condition, joint; /* the largest in the comment, 0 if there is none; their product, about that of both sets of points */
     double grads;     /* max |grad_*| */
     double worst;
     char worst_name[120];
@@ -102,6 +102,7 @@ static int parse(ocase *c, char *text) {
                 if (isdigit((unsigned char)*p) && (p[-1] == ' ')) {
                     double v = strtod(p, &p);
                     if (v > c->condition) c->condition = v;
+                    c->joint = (c->joint > 0 ? c->joint : 1) * v;
                     if (!*p) break;
                 }
             continue;
@@ -884,6 +885,8 @@ static void run_natgrad_solve(ocase *c) {
     seen_squares(c);
 }
 
+static void run_optima(ocase *c);
+
 /*  Bounds without q: value, gradients, in one tile and in several; and the optima that odvgp_fit_q finds. */
 static void run_closed(ocase *c) {
     static const struct {
@@ -923,6 +926,126 @@ static void run_closed(ocase *c) {
             free(grad);
             drop_model(&w);
         }
+    find(c, "Ys");
+    run_optima(c);
+}
+
+/*  A slot as it is, or (square) the product with its own transpose. */
+static void compare_slot(ocase *c, world *w, const char *slot_name, const char *name, int square) {
+    const odvgp_slot *slot = odvgp_slot_find(w->model, slot_name);
+    odvgp_real *x;
+    ptrdiff_t M, i, j, k;
+    if (!slot || !find(c, name)) {
+        fail(c, "no slot %s or no tensor %s", slot_name, name);
+        return;
+    }
+    x = NEW(odvgp_real, slot->count);
+    M = slot->shape[2];
+    if (good(c, odvgp_get(w->model, slot_name, x, slot->count), slot_name, NULL)) {
+        if (square) {
+            wide *S = ref_new(slot->count);
+            for (i = 0; i < M; i++)
+                for (j = 0; j < M; j++)
+                    for (k = 0; k < M; k++) S[i * M + j] += (wide)x[i * M + k] * (wide)x[j * M + k];
+            compare_wide(c, name, S, slot->count, "odvgp_fit_q");
+            free(S);
+        } else
+            compare(c, name, x, slot->count, "odvgp_fit_q");
+    }
+    free(x);
+}
+
+/*  Predictions at Xs against PREFIXf_mean_s and PREFIXf_cov_s. */
+static void compare_optimum(ocase *c, world *w, const char *prefix) {
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+    void *block = test_alloc(bytes), *scratch;
+    const odvgp_predictor *p = NULL;
+    tensor *Xs = need(c, "Xs");
+    ptrdiff_t n = Xs ? Xs->dim[0] : 0;
+    odvgp_real *mean = NEW(odvgp_real, n), *cov = NEW(odvgp_real, n * n);
+    char name[60];
+    if (Xs && good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, &info), "odvgp_freeze", &info)) {
+        scratch_bytes = odvgp_predict_scratch(p, n);
+        scratch = test_alloc(scratch_bytes);
+        if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes), "odvgp_predict_cov", NULL)) {
+            sprintf(name, "%sf_mean_s", prefix);
+            compare(c, name, mean, n, "odvgp_fit_q");
+            sprintf(name, "%sf_cov_s", prefix);
+            compare(c, name, cov, n * n, "odvgp_fit_q");
+        }
+        free(scratch);
+    }
+    free(block), free(mean), free(cov);
+}
+
+/*  The optimum of each member: its slots, the bound it reaches, and its predictions. */
+static void run_optima(ocase *c) {
+    static const struct {
+        const char *prefix, *bound;
+        odvgp_mean_part mean;
+        odvgp_cov_part cov;
+        odvgp_objective objective;
+        odvgp_param param;
+        const char *slot[5], *tensor[5];
+    } optima[] = {
+        {"titsias.", "bound.titsias", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PRIMAL, {"q_mu", "q_sqrt"}, {"m", "S"}},
+        {"titsias.", "bound.titsias", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_WHITENED, {NULL}, {NULL}},
+        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_ELBO, ODVGP_PRIMAL, {"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
+        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_WHITENED, {NULL}, {NULL}},
+        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
+        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
+        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, ODVGP_OBJECTIVE_ELBO, ODVGP_WHITENED, {"a", "B_sqrt"}, {"a", "B"}},
+        {"exact.", "bound.exact", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, ODVGP_WHITENED, {NULL}, {NULL}}};
+    size_t k;
+    int q;
+    for (k = 0; k < sizeof optima / sizeof *optima; k++) {
+        world w;
+        odvgp_real elbo, upper, lower;
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        size_t bytes;
+        void *work;
+        tensor *Zg = find(c, "Z_gamma"), *Zb = find(c, "Z_beta");
+        if (!read_world(c, &w)) return;
+        w.cfg.mean_part = optima[k].mean;
+        w.cfg.cov_part = optima[k].cov;
+        w.cfg.objective = optima[k].objective;
+        w.cfg.param = optima[k].param;
+        w.cfg.natgrad = 0;
+        w.cfg.tile = 3;
+        if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter = 0; /* the file's a is of K_alpha, which gets none */
+        if (optima[k].mean == ODVGP_MEAN_FREE) {
+            int exact = optima[k].cov == ODVGP_COV_DIAGONAL;
+            w.cfg.M = exact ? w.cfg.N : w.M;
+            w.cfg.M_gamma = exact ? 0 : w.M + w.Mg;
+        }
+        if (!make_partly(c, &w)) return;
+        if (optima[k].cov == ODVGP_COV_INVERSE) { /* alpha = [Z_gamma; Z_beta] */
+            odvgp_real *Z = NEW(odvgp_real, Zg->count + Zb->count);
+            memcpy(Z, Zg->r, (size_t)Zg->count * sizeof *Z);
+            memcpy(Z + Zg->count, Zb->r, (size_t)Zb->count * sizeof *Z);
+            good(c, odvgp_set(w.model, "Z_alpha", Z, Zg->count + Zb->count, &info), "Z_alpha", &info);
+            free(Z);
+        }
+        bytes = odvgp_fit_q_size(w.model);
+        work = test_alloc(bytes);
+        if (good(c, odvgp_fit_q(w.model, w.X->r, w.Y->r, work, bytes, &info), "odvgp_fit_q", &info) &&
+            good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info), "odvgp_elbo", &info)) {
+            compare(c, optima[k].bound, &elbo, 1, "odvgp_fit_q");
+            compare_optimum(c, &w, optima[k].prefix);
+            for (q = 0; q < 5 && optima[k].slot[q]; q++) {
+                char name[60];
+                sprintf(name, "%s%s", optima[k].prefix, optima[k].tensor[q]);
+                compare_slot(c, &w, optima[k].slot[q], name, strstr(optima[k].slot[q], "sqrt") != NULL);
+            }
+        }
+        if (optima[k].objective <= ODVGP_OBJECTIVE_COLLAPSED && good(c, odvgp_upper_bound(w.model, w.X->r, w.Y->r, work, bytes, &upper, &lower, &info), "odvgp_upper_bound", &info)) {
+            compare(c, "bound.titsias", &lower, 1, "odvgp_upper_bound");
+            if (!((double)upper >= scalar(c, "bound.exact", 0))) fail(c, "the upper bound %.17g is below log p(y)", (double)upper);
+        }
+        free(work);
+        drop_model(&w);
+    }
 }
 
 /*  O(M)'s three steps. */
@@ -1203,8 +1326,8 @@ static int run_case(const char *path, const char *file, int strict) {
                 if (!strcmp(kinds[k].kind, c.w[0].value)) break;
             if (k == sizeof kinds / sizeof *kinds)
                 skip(&c, "kind %s is not known to this version", c.w[0].value);
-            else if (sizeof(odvgp_real) == 4 && c.condition >= 300)
-                skip(&c, "condition number %g is too much for float", c.condition);
+            else if (sizeof(odvgp_real) == 4 && (c.condition >= 300 || (!strcmp(c.w[0].value, "closed") && c.joint >= 300)))
+                skip(&c, "condition number %g is too much for float", c.condition >= 300 ? c.condition : c.joint); /* closed: K of gamma and beta together is factored */
             else
                 kinds[k].run(&c);
         }
