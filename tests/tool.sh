@@ -237,8 +237,7 @@ check "refused: stray word" refuses "unexpected argument 'named.csv'" train name
 check "refused: no data" refuses "--data is needed" train $m
 check "refused: not a number" refuses "--lr fast: must be a number" train --data named.csv --lr fast $m
 check "refused: negative" refuses "--iters -5: must be a whole number" train --data named.csv --iters -5 $m
-check "refused: not a choice" refuses "--basis ortho: must be one of coupled|orth" train --data named.csv --basis ortho $m
-check "refused: not in this version" refuses "--basis solve: not in this version" train --data named.csv --basis solve $m
+check "refused: not a choice" refuses "--basis ortho: there is no such basis; there are coupled, orth" train --data named.csv --basis ortho $m
 check "refused: likelihood" refuses "--likelihood bernoulli: not in this version" train --data named.csv --likelihood bernoulli $m
 check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rbf +' $m
 check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" train --data named.csv --beta 201 $m
