@@ -2716,13 +2716,15 @@ static double curve_value(const evaluation *v, int which, const dataset *d)
     return which == 0 ? v->test.rmse : which == 1 ? v->test.loglik : v->elbo / (double)d->train.n;
 }
 
-/*  One panel: one of these against steps or seconds, a line for each basis. `room` keeps x and y of all of them. */
+/*  One panel: one of these against steps or seconds, a line for each basis. `room` keeps x and y of all of them. Three powers of
+    ten at most: what comes before the last one decides little, and would take the most room. */
 static plot_scene compare_scene(const comparison *all, int which, int by_seconds, plot_item *items, double *room)
 {
     static const char *const titles[] = {"Test RMSE", "Test log-likelihood", "Evidence lower bound"}, *const units[] = {
                                                                                                           "target sd",
                                                                                                           "nats per row",
                                                                                                           "nats per row"};
+    double first = HUGE_VAL, last = 0;
     for (int i = 0; i < all->count; i++) {
         const candidate *c = &all->list[i];
         double *x = room, *y = room + c->history_count;
@@ -2730,12 +2732,22 @@ static plot_scene compare_scene(const comparison *all, int which, int by_seconds
         for (int k = 0; k < c->history_count; k++) {
             x[k] = by_seconds ? c->history[k].seconds : c->history[k].step;
             y[k] = curve_value(&c->history[k], which, &all->d);
+            first = fmin(first, x[k]);
+            last = fmax(last, x[k]);
         }
         items[i] = item;
         room = y + c->history_count;
     }
-    plot_scene scene = {
-        titles[which], by_seconds ? "seconds of training" : "step", units[which], items, all->count, 0, 0, 0, 0, 1};
+    plot_scene scene = {titles[which],
+                        by_seconds ? "seconds of training" : "step",
+                        units[which],
+                        items,
+                        all->count,
+                        fmax(first, last / 1000),
+                        last,
+                        0,
+                        0,
+                        1};
     return scene;
 }
 
@@ -2749,6 +2761,7 @@ static void plot_compare(const comparison *all, const char *path)
     plot_scene scenes[4];
     for (int p = 0; p < panels; p++)
         scenes[p] = compare_scene(all, first + p / 2, p % 2, items + p * all->count, room + p * 2 * points);
+    for (int p = 0; p < panels; p += 2) plot_same_y(&scenes[p], 2);
     if (plot_grid(path, all->d.s.dataset, scenes, panels, 2)) die(FAILED, "--plot %s: cannot be written", path);
     free(items);
     free(room);

@@ -2,6 +2,7 @@
 
         plot_lines    one panel of lines               plot_panels   panels of lines side by side
         plot_scenes   panels that also hold bands, points and marks along the bottom          plot_grid   the same in rows
+        plot_same_y   gives scenes that stand beside each other one range of y
 
     All return 0 on success and non-zero when the file cannot be written; the file is written to path.tmp and renamed when it is
     complete. Names, titles and labels are UTF-8 and may be NULL; the legend stands above the panels, each name once, so that it
@@ -103,10 +104,10 @@ static double plot__width(const char *s)
     for (; s && *s; s++) {
         unsigned char c = (unsigned char)*s;
         if ((c & 0xC0) == 0x80) continue; /* inside a UTF-8 character */
-        em += strchr("iljt.,:;|!' ()[]fr1", c)  ? 0.36
-              : strchr("mwMW@", c) || c >= 0xE0 ? 0.92
-              : c >= 'A' && c <= 'Z'            ? 0.7
-                                                : 0.58;
+        em += strchr("iljt.,:;|!' ()[]fr1", c)      ? 0.36
+              : strchr("mwMW@=+<>", c) || c >= 0xE0 ? 0.92
+              : c >= 'A' && c <= 'Z'                ? 0.7
+                                                    : 0.62;
     }
     return em * PLOT__FONT;
 }
@@ -175,7 +176,7 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
     if (lines_only && y->lo < y->hi) {
         /* curves of a training: the beginning may be anything, what matters is the later part, with some of the way down to it */
         double lo, hi;
-        plot__range_from(s, x, x->lo + (x->log ? 0.6 : 0.25) * (x->hi - x->lo), &lo, &hi);
+        plot__range_from(s, x, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
         double room = 1.5 * (hi - lo);
         if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
             y->lo = fmax(y->lo, lo - room);
@@ -198,6 +199,18 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
             a->lo = middle - half, a->hi = middle + half;
         }
     }
+}
+
+/*  Gives some scenes one range of y, that of all of them together, so that they can be compared at a glance. */
+static inline void plot_same_y(plot_scene *scenes, int count)
+{
+    double lo = HUGE_VAL, hi = -HUGE_VAL;
+    for (int i = 0; i < count; i++) {
+        plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
+        plot__range(&scenes[i], &x, &y);
+        lo = fmin(lo, y.lo), hi = fmax(hi, y.hi);
+    }
+    for (int i = 0; i < count; i++) scenes[i].ymin = lo, scenes[i].ymax = hi;
 }
 
 /*  Ticks at multiples of 1, 2, 2.5 or 5 times a power of ten, `most` intervals at most. */
@@ -351,8 +364,10 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
     for (int i = 0; i < s->count; i++) strips += plot__is_mark(&s->items[i]);
     plot__range(s, &x, &y);
     x.from = left, x.to = right, y.from = bottom - strips * PLOT__MARK, y.to = top;
-    if (x.log) x.unit = 1;
-    else {
+    if (x.log) {
+        x.unit = 1;
+        x.hi += 0.01 * (x.hi - x.lo);
+    } else {
         plot__ticks(&x, 5);
         double next = ceil(x.hi / x.step - 1e-9) * x.step; /* the axis of x ends on a tick when one is near */
         if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
