@@ -1670,8 +1670,8 @@ static void schedule_parse(const char *text, odvgp_schedule *s, double most)
         die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS", length, text);
     int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_LINEAR);
     if (!(start_ok && start <= most && end > 0 && end <= most))
-        die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s%s", length, text,
-            s->kind == ODVGP_LINEAR ? " (START may be 0)" : "", most > 1 ? "" : ", at most 1");
+        die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length, text,
+            s->kind == ODVGP_LINEAR ? " (START may be 0)" : "", most);
     s->start = start;
     s->end = end;
     s->steps = steps;
@@ -1702,7 +1702,7 @@ static void schedules_of(const options *o, odvgp_schedule *lr, odvgp_schedule *n
     lr->start = lr->end = option_positive(o, OPT_LR);
     lr->steps = 0;
     *natgrad = natgrad_schedule(o);
-    schedule_apply(o, "lr", lr, DBL_MAX, lr_options, 1);
+    schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
     schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
 }
 
@@ -2182,9 +2182,11 @@ static stop_reason train_loop(training *t)
 /*  What the options say, before data are read: mistakes in them should not cost time. */
 static void training_options(training *t, const options *o)
 {
+    odvgp_schedule lr, natgrad;
     memset(t, 0, sizeof *t);
     t->begin = now();
     t->o = o;
+    schedules_of(o, &lr, &natgrad);
     t->iters = (ptrdiff_t)option_integer(o, OPT_ITERS, 0, INT_MAX);
     t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
     t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
