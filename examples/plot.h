@@ -316,9 +316,10 @@ static int plot__tick_values(const plot__axis *a, double *value)
         return n;
     }
     static const double factors[3][3] = {{1, 0, 0}, {1, 3, 0}, {1, 2, 5}};
-    double span = a->hi - a->lo, every = ceil(span / 7);
+    double span = a->hi - a->lo;
+    int every = (int)ceil(span / 7);
     const double *factor = factors[span > 3 ? 0 : span > 1.7 ? 1 : 2];
-    for (double power = floor(a->lo); power <= a->hi; power += every)
+    for (int power = (int)floor(a->lo); power <= a->hi; power += every)
         for (int k = 0; k < 3 && factor[k] > 0; k++) {
             double v = factor[k] * pow(10, power), p = log10(v);
             if (n < PLOT__TICKS && p >= a->lo - 1e-9 && p <= a->hi + 1e-9) value[n++] = v;
@@ -329,7 +330,7 @@ static int plot__tick_values(const plot__axis *a, double *value)
 /*  Short strokes at the whole multiples between powers of ten: what a logarithmic axis is known by. */
 static void plot__draw_minor(FILE *f, const plot__axis *a, double y)
 {
-    for (double power = floor(a->lo); power <= a->hi && a->hi - a->lo < 9; power++)
+    for (int power = (int)floor(a->lo); power <= a->hi && a->hi - a->lo < 9; power++)
         for (int k = 1; k <= 9; k++) {
             double v = k * pow(10, power), p = log10(v);
             if (p >= a->lo - 1e-9 && p <= a->hi + 1e-9)
@@ -458,14 +459,14 @@ static void plot__write(FILE *f, const char *title, const plot_scene *scenes, in
 {
     const double panel_w = count > 1 ? 410 : 560, panel_h = count > 1 ? 330 : 350, axis_left = 5.4 * PLOT__FONT;
     double width = columns * panel_w, top = PLOT__PAD;
-    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0);
+    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0), lines = (count + columns - 1) / columns;
     for (int p = 0; p < count; p++) titles += scenes[p].title && *scenes[p].title;
     double title_y = top + PLOT__FONT;
     if (title && *title) top += 1.7 * PLOT__FONT;
     double legend_y = top + PLOT__FONT;
     double above = titles ? 1.7 * PLOT__FONT : 0.5 * PLOT__FONT, inside = panel_h - 4 * PLOT__FONT, below = 3.3 * PLOT__FONT;
     top += rows * 1.5 * PLOT__FONT + above;
-    double height = top - above + ((count + columns - 1) / columns) * (above + inside + below);
+    double height = top - above + lines * (above + inside + below);
     fprintf(
         f,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\" "
@@ -477,7 +478,8 @@ static void plot__write(FILE *f, const char *title, const plot_scene *scenes, in
     plot__label(f, 0.5 * width, title_y, "middle", " font-weight=\"bold\"", title);
     plot__legend(f, scenes, count, width, legend_y);
     for (int p = 0; p < count; p++) {
-        double left = p % columns * panel_w, y = top + p / columns * (above + inside + below);
+        int line = p / columns;
+        double left = p % columns * panel_w, y = top + line * (above + inside + below);
         plot__draw_scene(f, &scenes[p], p, left + axis_left, y, left + panel_w - 2.2 * PLOT__PAD, y + inside);
     }
     fputs("</svg>\n", f);
