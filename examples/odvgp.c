@@ -283,8 +283,12 @@ typedef struct basis {
 
 /* clang-format off */
 static const basis basis_list[] = {
-    {"coupled", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 0, 1, odvgp_step, "beta points for mean and covariance (SVGP)"},
-    {"orth",    ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1, 1, odvgp_step, "gamma points for the mean beside them, orthogonal to them"},
+    {"coupled",   ODVGP_MEAN_BETA,   ODVGP_COV_DENSE,    0, 1, odvgp_step, "beta points for mean and covariance (SVGP)"},
+    {"orth",      ODVGP_MEAN_ORTH,   ODVGP_COV_DENSE,    1, 1, odvgp_step, "gamma points for the mean beside them, orthogonal to them"},
+    {"hybrid",    ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE,    1, 1, odvgp_step, "gamma points for the mean beside them, not orthogonal"},
+    {"decoupled", ODVGP_MEAN_FREE,   ODVGP_COV_INVERSE,  1, 0, odvgp_step, "gamma points for the mean, beta points for the covariance"},
+    {"solve",     ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS,   1, 1, odvgp_step, "gamma points as a second block of mean and covariance (SOLVE-GP)"},
+    {"diagonal",  ODVGP_MEAN_FREE,   ODVGP_COV_DIAGONAL, 0, 1, odvgp_step, "beta points with one number each for mean and covariance"},
 };
 /* clang-format on */
 enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list };
@@ -1849,7 +1853,9 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     c.threads = w->threads;
     c.isa = isa;
     odvgp_status s = odvgp_model_size(&c, &size, &info);
-    if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? "options" : "model");
+    char with[40];
+    snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
+    if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? with : "model");
     *block = take(size, 1);
     if ((s = odvgp_model_init(&model, &c, *block, size, &info)) != ODVGP_OK) die_of(s, &info, "model");
     if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);

@@ -206,6 +206,13 @@ check "compare: both start from the same points and hyperparameters" test "$(awk
 check "compare: no test part, no step" test "$(awk 'NR == 2 { print $6, $8, $9, $10 }' table.txt) $(tail -n 1 compare.svg)" = "- - - - </svg>"
 compare --data two.csv --target 2-3 --test-fraction 0.2 --bases orth --schedule lr:linear:0.1:0.01:30 >table.txt
 check "compare: one basis, two targets, a schedule" test "$(wc -l <table.txt)" -eq 2
+compare --data named.csv --test-fraction 0.2 --bases coupled,orth,hybrid,decoupled,solve,diagonal,solve:natgrad=off,diagonal:natgrad=off >table.txt
+check "compare: every basis" test "$? $(awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt)" = \
+    "0 coupled on 0,orth on 20,hybrid on 20,decoupled off 20,solve on 20,diagonal on 0,solve off 20,diagonal off 0,"
+for basis in hybrid decoupled solve diagonal; do
+    fit --data plain.csv --basis $basis --model t.odvgp
+    check "train and info: $basis" sh -c '"$1" info --model t.odvgp | grep -q "$2, beta"' sh "$tool" $basis
+done
 compare --data named.csv --iters 100000000 --minutes 0.001 >table.txt
 check "compare: --minutes, the default list" test "$(wc -l <table.txt) $(cut -c1-7 table.txt | tr -d '\n')" = "3 basis  coupledorth   "
 compare --data named.csv --noise 1e-300 --plot compare.svg --trace compare.csv >table.txt 2>err.txt
@@ -321,6 +328,9 @@ check "refused: schedule and warm-up" refuses "--schedule natgrad and --natgrad-
 c="compare --data named.csv --bases"
 check "refused: unknown basis" refuses "--bases solv: there is no such basis; there are coupled, orth" $c coupled,solv
 check "refused: no bases" refuses "--bases '': a name is missing" $c ""
+check "refused: natural step of one that has none" refuses "--natgrad on: the basis decoupled has no natural step" $c decoupled:natgrad=on
+check "refused: the same of train" refuses "--natgrad on: the basis decoupled" train --data named.csv --basis decoupled --natgrad on $m
+check "refused: parameters that a basis does not have" refuses "--basis solve: param: " $c coupled,solve --param a_beta
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
 check "refused: the same in other words" refuses "--bases: orth and orth:gamma=9:natgrad=on are the same" $c orth,orth:gamma=9:natgrad=on --gamma 9
