@@ -259,8 +259,8 @@ static void draw_curves(const method *m, const char *path)
         rmse[k] = loglik[k] = t;
         loglik[k].y = m[k].loglik_curve;
     }
-    plot_scene panels[2] = {{"Test RMSE", "training time (seconds)", "standardised units", rmse, METHODS, 0, 0, 0, 0},
-                            {"Test log-likelihood", "training time (seconds)", "nats per row", loglik, METHODS, 0, 0, 0, 0}};
+    plot_scene panels[2] = {{"Test RMSE", "training time (seconds)", "standardised units", rmse, METHODS, 0, 0, 0, 0, 0},
+                            {"Test log-likelihood", "training time (seconds)", "nats per row", loglik, METHODS, 0, 0, 0, 0, 0}};
     save(plot_scenes(path, NULL, panels, 2), path);
 }
 
@@ -343,8 +343,8 @@ static void draw_toy(const char *path, ptrdiff_t steps)
                             {PLOT_RUG, "\xCE\xB3 points", t->gamma, NULL, NULL, k ? TOY_GAMMA : 0, 1, 0}};
         memcpy(items[k], all, sizeof all);
     }
-    plot_scene panels[2] = {{"COUPLED, 5 points", "x", "y", items[0], 6, grid[0], grid[GRID - 1], -2.6, 3.4},
-                            {"ORTH, 5 + 100 points", "x", "y", items[1], 6, grid[0], grid[GRID - 1], -2.6, 3.4}};
+    plot_scene panels[2] = {{"COUPLED, 5 points", "x", "y", items[0], 6, grid[0], grid[GRID - 1], -2.6, 3.4, 0},
+                            {"ORTH, 5 + 100 points", "x", "y", items[1], 6, grid[0], grid[GRID - 1], -2.6, 3.4, 0}};
     printf("\nOne dimension, %d points: bound %.1f with %d beta points, %.1f with %d gamma points besides.\n", TOY, fit[0].elbo,
            TOY_BETA, fit[1].elbo, TOY_GAMMA);
     save(plot_scenes(path, NULL, panels, 2), path);

@@ -2,6 +2,7 @@
 
         cc -O2 -I. -DODVGP_USE_PTHREADS examples/odvgp.c -o build/odvgp -lm -pthread
         build/odvgp train --data train.csv --model out.odvgp --test-fraction 0.1
+        build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth --plot curves.svg
         build/odvgp predict --model out.odvgp --data new.csv --out pred.csv
         build/odvgp info --model out.odvgp
 
@@ -12,7 +13,7 @@
 
     What happens to data: text columns become one input per level (or one ordered input, --ordinal), columns are standardised by
     the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows. */
-#define _POSIX_C_SOURCE 200809L
+#define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64 /* where pointers have 32 bits: stat() of files whose size or number is above that */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -178,57 +179,59 @@ static double now(void)
 /*      One list makes the enum, the parser, the help and what a model file remembers. All values are texts until they are */
 /*      used. Those marked KEPT make the model what it is: its file keeps them, and --resume takes them from there.        */
 /* ----------------------------------------------------------------------------------------------------------------------- */
-enum { TRAIN = 1, PREDICT = 2, INFO = 4, KEPT = 8 };
+enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEPT = 16 };
 
 /* clang-format off */
 /*    id, name, argument, default, commands and KEPT, help */
-#define OPTIONS(X)                                                                                                              \
-    X(DATA, "data", "FILE", NULL, TRAIN | PREDICT, "CSV file, or - for standard input")                                         \
-    X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, "model file; train writes it (default: the data's name.odvgp)")     \
-    X(OUT, "out", "FILE", NULL, PREDICT, "where predictions go; without it to standard output")                                 \
-    X(TARGET, "target", "LIST", "last", TRAIN | KEPT, "column(s) to predict: last, or names, indices and ranges A-B")           \
-    X(FEATURES, "features", "LIST", NULL, TRAIN | KEPT, "input columns (default: all others)")                                  \
-    X(IGNORE, "ignore", "LIST", NULL, TRAIN | KEPT, "columns to leave out")                                                     \
-    X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, TRAIN | KEPT, "levels of a text column in order (may be repeated)")               \
-    X(MISSING, "missing", "error|drop", "error", TRAIN | PREDICT | KEPT, "rows with empty cells, NA, nan or ?")                 \
-    X(HEADER, "header", "auto|yes|no", "auto", TRAIN | PREDICT, "is the first line names?")                                     \
-    X(SEP, "sep", "auto|CHAR", "auto", TRAIN | PREDICT, "separator: comma, semicolon, tab, space, or the character itself")     \
-    X(TEST, "test", "FILE", NULL, TRAIN, "test rows in a file of their own")                                                    \
-    X(TEST_FRACTION, "test-fraction", "F", "0", TRAIN | KEPT, "share of rows, drawn by --seed, kept out for testing")           \
-    X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, TRAIN, "test rows have a 1 in this column of a file without header")         \
-    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", TRAIN | KEPT, "of the targets given f")                                 \
-    X(BASIS, "basis", "coupled|orth", "orth", TRAIN | KEPT, "beta points alone, or gamma points for the mean beside them")      \
-    X(BETA, "beta", "M", NULL, TRAIN | KEPT, "inducing points of mean and covariance (default: min(300, n/2))")                 \
-    X(GAMMA, "gamma", "M", NULL, TRAIN | KEPT, "further ones of the mean (default: min(700, n - beta))")                        \
-    X(KERNEL, "kernel", "EXPR", "matern52 + rbf", TRAIN | KEPT, "sums, products of name(lengthscale, variance, ard, dims=0:7)") \
-    X(NOISE, "noise", "V", NULL, TRAIN | KEPT, "noise variance at the start, of standardised targets (default: 0.1)")           \
-    X(MEAN, "mean", "zero|constant|linear", "zero", TRAIN | KEPT, "mean function")                                              \
-    X(PARAM, "param", "whitened|primal|a_beta", "whitened", TRAIN | KEPT, "parameters of q(u)")                                 \
-    X(WHITEN, "whiten", "on|off", NULL, TRAIN, "off is --param primal")                                                         \
-    X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", TRAIN | KEPT, "how Adam moves gamma's weights")    \
-    X(POSITIVE, "positive", "softplus|exp", "softplus", TRAIN | KEPT, "how Adam sees positive numbers")                         \
-    X(Q_INIT, "q-init", "prior|identity", "prior", TRAIN | KEPT, "where q(u) starts")                                           \
-    X(ITERS, "iters", "N", "20000", TRAIN, "training steps in all, those of a resumed model included")                          \
-    X(MINUTES, "minutes", "T", NULL, TRAIN, "end after this time")                                                              \
-    X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                    \
-    X(BATCH, "batch", "B", "1024", TRAIN | KEPT, "rows of a minibatch")                                                         \
-    X(GAMMA_BATCH, "gamma-batch", "B", "64", TRAIN | KEPT, "gamma points sampled for the KL of a step; 0: all")                 \
-    X(LR, "lr", "R", "0.001", TRAIN | KEPT, "Adam's learning rate")                                                             \
-    X(NATGRAD, "natgrad", "on|off", "on", TRAIN | KEPT, "natural gradients for q(u), or Adam for everything")                   \
-    X(NATGRAD_STEP, "natgrad-step", "R", "0.005", TRAIN | KEPT, "natural step size")                                            \
-    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, TRAIN | KEPT, "grow it from START; linear or loglinear")    \
-    X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", TRAIN | KEPT, "both at once, or one after the other")        \
-    X(FREEZE, "freeze", "LIST", NULL, TRAIN | KEPT, "parameters that stay: noise_variance, Z_beta, kernel.*, ...")              \
-    X(JITTER, "jitter", "V", "0", TRAIN | KEPT, "added to the diagonal of Kb")                                                  \
-    X(JITTER_REL, "jitter-rel", "V", "1e-6", TRAIN | KEPT, "the same, times its mean diagonal")                                 \
-    X(SEED, "seed", "N", "0", TRAIN | KEPT, "of everything random")                                                             \
-    X(RESUME, "resume", "MODEL", NULL, TRAIN, "go on with this model, on the same data")                                        \
-    X(THREADS, "threads", "N", "0", TRAIN | PREDICT, "0: as many as the machine has cores")                                     \
-    X(ISA, "isa", "NAME", "auto", TRAIN, "instructions: auto, or c, sse2, neon, avx2, avx512; else what ODVGP_ISA names")       \
-    X(TRACE, "trace", "FILE", NULL, TRAIN, "CSV file that gets a row per evaluation")                                           \
-    X(PLOT, "plot", "FILE", NULL, TRAIN, "SVG picture of the training curves")                                                  \
-    X(JSON, "json", NULL, NULL, TRAIN | PREDICT | INFO, "print one JSON object")                                                \
-    X(QUIET, "quiet", NULL, NULL, TRAIN | PREDICT, "print no progress and no notes")
+#define OPTIONS(X)                                                                                                             \
+    X(DATA, "data", "FILE", NULL, FIT | PREDICT, "CSV file, or - for standard input")                                          \
+    X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, "model file; train writes it (default: the data's name.odvgp)")    \
+    X(OUT, "out", "FILE", NULL, PREDICT, "where predictions go; without it to standard output")                                \
+    X(TARGET, "target", "LIST", "last", FIT | KEPT, "column(s) to predict: last, or names, indices and ranges A-B")            \
+    X(FEATURES, "features", "LIST", NULL, FIT | KEPT, "input columns (default: all others)")                                   \
+    X(IGNORE, "ignore", "LIST", NULL, FIT | KEPT, "columns to leave out")                                                      \
+    X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, "levels of a text column in order (may be repeated)")                \
+    X(MISSING, "missing", "error|drop", "error", FIT | PREDICT | KEPT, "rows with empty cells, NA, nan or ?")                  \
+    X(HEADER, "header", "auto|yes|no", "auto", FIT | PREDICT, "is the first line names?")                                      \
+    X(SEP, "sep", "auto|CHAR", "auto", FIT | PREDICT, "separator: comma, semicolon, tab, space, or the character itself")      \
+    X(TEST, "test", "FILE", NULL, FIT, "test rows in a file of their own")                                                     \
+    X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of rows, drawn by --seed, kept out for testing")            \
+    X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, "test rows have a 1 in this column of a file without header")          \
+    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, "of the targets given f")                                  \
+    X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below")                                                  \
+    X(BASES, "bases", "LIST", "coupled,orth", COMPARE, "what to compare: NAME[:natgrad=on|off][:beta=M][:gamma=M],...")        \
+    X(BETA, "beta", "M", NULL, FIT | KEPT, "inducing points of mean and covariance (default: min(300, n/2))")                  \
+    X(GAMMA, "gamma", "M", NULL, FIT | KEPT, "further ones of the mean (default: min(700, n - beta))")                         \
+    X(KERNEL, "kernel", "EXPR", "matern52 + rbf", FIT | KEPT, "sums, products of name(lengthscale, variance, ard, dims=0:7)")  \
+    X(NOISE, "noise", "V", NULL, FIT | KEPT, "noise variance at the start, of standardised targets (default: 0.1)")            \
+    X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function")                                               \
+    X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)")                                  \
+    X(WHITEN, "whiten", "on|off", NULL, FIT, "off is --param primal")                                                          \
+    X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, "how Adam moves gamma's weights")     \
+    X(POSITIVE, "positive", "softplus|exp", "softplus", FIT | KEPT, "how Adam sees positive numbers")                          \
+    X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "where q(u) starts")                                            \
+    X(ITERS, "iters", "N", "20000", FIT, "training steps in all, those of a resumed model included")                           \
+    X(MINUTES, "minutes", "T", NULL, FIT, "end after this time; compare: each of them")                                        \
+    X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                   \
+    X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
+    X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
+    X(LR, "lr", "R", "0.001", FIT | KEPT, "Adam's learning rate")                                                              \
+    X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or Adam for everything")                    \
+    X(NATGRAD_STEP, "natgrad-step", "R", "0.005", FIT | KEPT, "natural step size")                                             \
+    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; linear or loglinear")     \
+    X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
+    X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, "both at once, or one after the other")         \
+    X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, "parameters that stay: noise_variance, Z_beta, kernel.*, ...")               \
+    X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb")                                                   \
+    X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal")                                  \
+    X(SEED, "seed", "N", "0", FIT | KEPT, "of everything random")                                                              \
+    X(RESUME, "resume", "MODEL", NULL, TRAIN, "go on with this model, on the same data")                                       \
+    X(THREADS, "threads", "N", "0", FIT | PREDICT, "0: as many as the machine has cores")                                      \
+    X(ISA, "isa", "NAME", "auto", FIT, "instructions: auto, or c, sse2, neon, avx2, avx512; else what ODVGP_ISA names")        \
+    X(TRACE, "trace", "FILE", NULL, FIT, "CSV file that gets a row per evaluation")                                            \
+    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of the training curves")                                                   \
+    X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object")                                                 \
+    X(QUIET, "quiet", NULL, NULL, FIT | PREDICT, "print no progress and no notes")
 /* clang-format on */
 #define OPTION_ID(id, name, argument, preset, where, help) OPT_##id,
 enum { OPTIONS(OPTION_ID) OPTION_COUNT };
@@ -256,16 +259,65 @@ typedef struct options {
 
 static int command_by_name(const char *name)
 {
-    return strcmp(name, "train") == 0 ? TRAIN : strcmp(name, "predict") == 0 ? PREDICT : strcmp(name, "info") == 0 ? INFO : 0;
+    static const struct {
+        const char *name;
+        int command;
+    } commands[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT}, {"info", INFO}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0) return commands[i].command;
+    return 0;
+}
+
+/* ---- bases: one row for each member of the family ---- */
+
+typedef struct basis {
+    const char *name;
+    odvgp_mean_part mean_part;
+    odvgp_cov_part cov_part;
+    int gamma;   /* takes gamma points */
+    int natgrad; /* has a natural step */
+    odvgp_status (*step)(odvgp_model *, const odvgp_real *X, const odvgp_real *Y, odvgp_report *,
+                         odvgp_info *); /* of training */
+    const char *help;
+} basis;
+
+/* clang-format off */
+static const basis basis_list[] = {
+    {"coupled",   ODVGP_MEAN_BETA,   ODVGP_COV_DENSE,    0, 1, odvgp_step, "beta points for mean and covariance (SVGP)"},
+    {"orth",      ODVGP_MEAN_ORTH,   ODVGP_COV_DENSE,    1, 1, odvgp_step, "gamma points for the mean beside them, orthogonal to them"},
+    {"hybrid",    ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE,    1, 1, odvgp_step, "gamma points for the mean beside them, not orthogonal"},
+    {"decoupled", ODVGP_MEAN_FREE,   ODVGP_COV_INVERSE,  1, 0, odvgp_step, "gamma points for the mean, beta points for the covariance"},
+    {"solve",     ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS,   1, 1, odvgp_step, "gamma points as a second block of mean and covariance (SOLVE-GP)"},
+    {"diagonal",  ODVGP_MEAN_FREE,   ODVGP_COV_DIAGONAL, 0, 1, odvgp_step, "beta points with one number each for mean and covariance"},
+};
+/* clang-format on */
+enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list };
+
+static const basis *basis_find(const char *name, size_t length)
+{
+    for (int i = 0; i < BASIS_COUNT; i++)
+        if (strlen(basis_list[i].name) == length && strncmp(basis_list[i].name, name, length) == 0) return &basis_list[i];
+    return NULL;
+}
+
+/*  The basis that an option names; an error that lists what there is. */
+static const basis *basis_named(int id, const char *name, size_t length)
+{
+    const basis *found = basis_find(name, length);
+    if (found) return found;
+    bytes names = {NULL, 0, 0};
+    for (int i = 0; i < BASIS_COUNT; i++) bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
+    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s", option_list[id].name, (int)length, name, names.at);
 }
 
 static void print_usage(FILE *f)
 {
     fputs("odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n\n"
           "  odvgp train   --data train.csv --model out.odvgp [options]\n"
+          "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
           "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
           "  odvgp info    --model out.odvgp [--json]\n"
-          "  odvgp help    [train|predict|info]\n"
+          "  odvgp help    [train|compare|predict|info]\n"
           "  odvgp --version\n",
           f);
 }
@@ -277,12 +329,23 @@ static void print_help(int command)
         "Columns are names from the header, or indices from 0; a name goes before an index. Ctrl-C saves the model so far.\n"
         "Inputs and targets are standardised; lengthscales, noise and bounds are in these units. The test part is evaluated\n"
         "fifty times in --iters steps, less often where that would take more than a twentieth of the time.\n",
+        "odvgp compare: trains several bases on the same rows and prints one table. All see the same minibatches and start "
+        "from\n"
+        "the same hyperparameters and, where sizes agree, the same inducing points; they are trained one after another.\n"
+        "elbo is the bound on all training rows at the end; in --trace and --plot, where there is no test part, it is the mean "
+        "of\n"
+        "the minibatch estimates since the row before. Seconds are those of training steps, without evaluations, which come "
+        "at\n"
+        "the same steps for all: close to each other at first, then forty evenly spread. rmse, mae and loglik are of the test\n"
+        "part, on standardised targets. An item of --bases may have its own natgrad, beta and gamma: coupled:beta=800,orth,\n"
+        "orth:natgrad=off. One that fails gets its reason for a row, the others go on, and the exit code is 1. No model is "
+        "saved.\n",
         "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in the units of the targets.\n"
         "Columns are found by name if both files have headers, else by position (with or without the target). If the target "
         "is\n"
         "there, metrics are printed too. With --missing drop, rows with missing inputs get NA.\n",
         "odvgp info: what a model file holds.\n"};
-    fputs(about[command == TRAIN ? 0 : command == PREDICT ? 1 : 2], stdout);
+    fputs(about[command == TRAIN ? 0 : command == COMPARE ? 1 : command == PREDICT ? 2 : 3], stdout);
     size_t group = 0;
     const char *title = NULL;
     for (int i = 0; i < OPTION_COUNT; i++) {
@@ -297,13 +360,16 @@ static void print_help(int command)
         printf("  %-42s %s", left, o->help);
         printf(o->preset ? " [%s]\n" : "\n", o->preset);
     }
+    if (command & FIT) printf("\nBases\n");
+    for (int i = 0; i < BASIS_COUNT && (command & FIT); i++)
+        printf("  %-12s %s%s\n", basis_list[i].name, basis_list[i].help, basis_list[i].natgrad ? "" : "; Adam alone");
 }
 
-/*  Repeated --ordinal options are joined by line ends; of others the last one counts. */
+/*  Repeated --ordinal and --schedule options are joined by line ends; of others the last one counts. */
 static void option_set(options *o, int id, const char *value)
 {
     bytes text = {NULL, 0, 0};
-    if (id == OPT_ORDINAL && o->given[id]) bytes_print(&text, "%s\n", o->value[id]);
+    if ((id == OPT_ORDINAL || id == OPT_SCHEDULE) && o->given[id]) bytes_print(&text, "%s\n", o->value[id]);
     bytes_print(&text, "%s", value);
     free(o->owned[id]);
     o->value[id] = o->owned[id] = text.at;
@@ -1540,7 +1606,12 @@ static void json_finish(bytes *b)
 /* ----------------------------------------------------------------------------------------------------------------------- */
 /*  Models                                                                                                                 */
 /* ----------------------------------------------------------------------------------------------------------------------- */
-static const char *basis_text(const odvgp_config *c) { return c->mean_part == ODVGP_MEAN_ORTH ? "orth" : "coupled"; }
+static const char *basis_text(const odvgp_config *c)
+{
+    for (int i = 0; i < BASIS_COUNT; i++)
+        if (basis_list[i].mean_part == c->mean_part && basis_list[i].cov_part == c->cov_part) return basis_list[i].name;
+    return "unknown";
+}
 
 static double noise_of(const odvgp_model *model)
 {
@@ -1580,6 +1651,78 @@ static odvgp_schedule natgrad_schedule(const options *o)
     return s;
 }
 
+/*  One --schedule, WHAT:KIND:START:END:STEPS up to a line end, into `s`. */
+static void schedule_parse(const char *text, odvgp_schedule *s, double most)
+{
+    int length = (int)strcspn(text, "\n");
+    char copy[120];
+    snprintf(copy, sizeof copy, "%.*s", length, text);
+    const char *p = strchr(copy, ':') + 1, *rest = strchr(p, ':');
+    size_t n = strcspn(p, ":");
+    double start = NAN, end = NAN;
+    ptrdiff_t steps = 0;
+    s->kind = n == 6 && strncmp(p, "linear", n) == 0 ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
+    if (n != 6 && !(n == 9 && strncmp(p, "loglinear", n) == 0)) rest = NULL;
+    if (rest) rest = table__number(rest + 1, &start);
+    if (rest && *rest == ':') rest = table__number(rest + 1, &end);
+    else rest = NULL;
+    if (rest && *rest == ':') {
+        rest++;
+        steps = parse_index(&rest);
+    }
+    if (!rest || *rest || steps < 1)
+        die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS", length, text);
+    int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_LINEAR);
+    if (!(start_ok && start <= most && end > 0 && end <= most))
+        die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length, text,
+            s->kind == ODVGP_LINEAR ? " (START may be 0)" : "", most);
+    s->start = start;
+    s->end = end;
+    s->steps = steps;
+}
+
+/*  What --schedule says of `what`; without it, `s` stays. The other options that set it contradict. */
+static void schedule_apply(const options *o, const char *what, odvgp_schedule *s, double most, const int *others, int count)
+{
+    size_t length = strlen(what);
+    int found = 0;
+    for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "") {
+        if (strncmp(t, what, length) != 0 || t[length] != ':') continue;
+        if (found++) die(BAD_INPUT, "--schedule %s: is given twice", what);
+        schedule_parse(t, s, most);
+    }
+    for (int i = 0; i < count && found; i++)
+        if (o->given[others[i]]) die(BAD_INPUT, "--schedule %s and --%s exclude each other", what, option_list[others[i]].name);
+}
+
+/*  Both step sizes; a schedule of anything else is an error. */
+static void schedules_of(const options *o, odvgp_schedule *lr, odvgp_schedule *natgrad)
+{
+    static const int lr_options[] = {OPT_LR}, natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+    for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "")
+        if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
+            die(BAD_INPUT, "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
+    lr->kind = ODVGP_CONSTANT;
+    lr->start = lr->end = option_positive(o, OPT_LR);
+    lr->steps = 0;
+    *natgrad = natgrad_schedule(o);
+    schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
+    schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
+}
+
+/*  Natural gradients unless switched off, where the basis has a natural step. */
+static int natgrad_of(const options *o, const basis *b)
+{
+    int on = option_choice(o, OPT_NATGRAD, "on|off") == 0;
+    if (on && !b->natgrad && o->given[OPT_NATGRAD]) die(BAD_INPUT, "--natgrad on: the basis %s has no natural step", b->name);
+    return on && b->natgrad;
+}
+
+static const basis *basis_of(const options *o)
+{
+    return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
+}
+
 /*  --whiten is another way to say --param. */
 static void merge_whiten(options *o)
 {
@@ -1595,9 +1738,10 @@ static void merge_whiten(options *o)
 static odvgp_config config_of(const options *o, const dataset *d)
 {
     option_choice_so_far(o, OPT_LIKELIHOOD, "gaussian", "bernoulli|robustmax|softmax|student-t|poisson");
-    int orth = option_choice_so_far(o, OPT_BASIS, "coupled|orth", "hybrid|decoupled|solve|diagonal");
+    const basis *b = basis_of(o);
     odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
-    c.mean_part = orth ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
+    c.mean_part = b->mean_part;
+    c.cov_part = b->cov_part;
     c.kernel = o->value[OPT_KERNEL];
     if (o->value[OPT_NOISE]) c.noise_variance = option_positive(o, OPT_NOISE);
     c.mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN, "zero|constant|linear");
@@ -1606,10 +1750,8 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.positive = (odvgp_positive)option_choice(o, OPT_POSITIVE, "softplus|exp");
     c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT, "prior|identity");
     c.update = (odvgp_update)option_choice(o, OPT_UPDATE, "joint|natgrad-first|adam-first");
-    c.natgrad = option_choice(o, OPT_NATGRAD, "on|off") == 0;
-    c.natgrad_step = natgrad_schedule(o);
-    c.lr.kind = ODVGP_CONSTANT;
-    c.lr.start = c.lr.end = option_positive(o, OPT_LR);
+    c.natgrad = natgrad_of(o, b);
+    schedules_of(o, &c.lr, &c.natgrad_step);
     c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
     c.jitter_rel = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
     c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
@@ -1641,18 +1783,19 @@ static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
 {
     ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
-    int orth = c->mean_part == ODVGP_MEAN_ORTH;
+    const basis *b = basis_of(o);
     c->M = inducing_size(o, OPT_BETA, 1, smaller(300, larger(1, distinct / 2)), distinct);
-    c->M_gamma = orth ? inducing_size(o, OPT_GAMMA, 0, smaller(700, distinct - c->M), distinct) : 0;
+    c->M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, smaller(700, distinct - c->M), distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
     c->batch = smaller(batch, n);
     c->gamma_batch = smaller(gamma_batch, c->M_gamma);
-    int shrunk = (!o->value[OPT_BETA] && c->M < 300) || (orth && !o->value[OPT_GAMMA] && c->M_gamma < 700);
-    if (!orth && o->given[OPT_GAMMA]) bytes_print(notes, "note: the coupled basis has no gamma points; --gamma is not used\n");
+    int shrunk = (!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700);
+    if (!b->gamma && o->given[OPT_GAMMA])
+        bytes_print(notes, "note: the basis %s has no gamma points; --gamma is not used\n", b->name);
     if (shrunk) bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M, c->M_gamma);
     if (o->given[OPT_BATCH] && batch > n) bytes_print(notes, "note: the batch is all %td rows\n", n);
-    if (orth && !c->M_gamma) c->mean_part = ODVGP_MEAN_BETA; /* the same model */
+    if (c->mean_part == ODVGP_MEAN_ORTH && !c->M_gamma) c->mean_part = ODVGP_MEAN_BETA; /* the same model */
     option_settle(o, OPT_BETA, c->M);
     option_settle(o, OPT_GAMMA, c->M_gamma);
 }
@@ -1699,7 +1842,7 @@ static odvgp_isa isa_of(const options *o)
     return found;
 }
 
-/*  A new model, started from the data. */
+/*  A new model, all of whose options are good; odvgp_init_data is to follow. */
 static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa, void **block, bytes *notes)
 {
     size_t size;
@@ -1710,12 +1853,20 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     c.threads = w->threads;
     c.isa = isa;
     odvgp_status s = odvgp_model_size(&c, &size, &info);
-    if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? "options" : "model");
+    char with[40];
+    snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
+    if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? with : "model");
     *block = take(size, 1);
     if ((s = odvgp_model_init(&model, &c, *block, size, &info)) != ODVGP_OK) die_of(s, &info, "model");
     if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
-    if ((s = odvgp_init_data(model, d->train.X, d->train.Y, &info)) != ODVGP_OK) die_of(s, &info, "model");
     return model;
+}
+
+static void model_start(odvgp_model *model, const dataset *d)
+{
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
+    if (s) die_of(s, &info, "model");
 }
 
 /*  A model file and what the tool itself put into it. */
@@ -1782,7 +1933,9 @@ typedef struct evaluation {
 } evaluation;
 
 typedef struct training {
+    const char *label; /* of one among several that are compared; NULL: the only one */
     const options *o;
+    const basis *basis;
     const dataset *d;
     const workers *w;
     odvgp_model *model;
@@ -1801,13 +1954,15 @@ typedef struct training {
     forecast forecast;
     evaluation *history;
     int history_count, history_room;
-    ptrdiff_t evaluate_every;
+    ptrdiff_t evaluate_every; /* steps */
+    ptrdiff_t evaluate_next;  /* compare: the step of the next one */
     double best;
     int worse; /* evaluations since the best one */
     FILE *trace;
     /* progress */
     int quiet, terminal;
-    double drawn; /* when the bar was last drawn */
+    double drawn;     /* when the bar was last drawn */
+    char reason[240]; /* why a step failed */
 } training;
 
 static void on_signal(int number)
@@ -1836,10 +1991,13 @@ static const char *duration(double seconds, char *text, size_t size)
     return text;
 }
 
+static const char *label_of(const training *t) { return t->label ? t->label : ""; }
+
 static void print_bar(training *t)
 {
     char left[32], bar[21], test[80] = "";
     double elapsed = now() - t->begin, done = (double)(t->step - t->first_step), total = (double)(t->iters - t->first_step);
+    if (t->label) elapsed = t->step_seconds;
     double rest = done > 0 ? (now() - t->start) / done * (total - done) : 0;
     if (t->limit > 0) rest = fmin(rest, fmax(0, t->limit - elapsed));
     int filled = (int)(20 * fmax(done / total, t->limit > 0 ? fmin(1, elapsed / t->limit) : 0));
@@ -1849,9 +2007,9 @@ static void print_bar(training *t)
         const metrics *m = &t->history[t->history_count - 1].test;
         snprintf(test, sizeof test, "  rmse %.4f  loglik %.4f", m->rmse, m->loglik);
     }
-    fprintf(stderr, "\r[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", bar, t->step, t->iters,
-            1e3 * t->step_seconds / fmax(1, done), duration(rest, left, sizeof left), t->elbo_mean / (double)t->d->train.n,
-            test);
+    fprintf(stderr, "\r%s%s[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", label_of(t), t->label ? "  " : "", bar, t->step,
+            t->iters, 1e3 * t->step_seconds / fmax(1, done), duration(rest, left, sizeof left),
+            t->elbo_mean / (double)t->d->train.n, test);
     fflush(stderr);
     t->drawn = now();
 }
@@ -1869,15 +2027,16 @@ static void print_events(training *t)
     if (count == t->events_told || t->quiet) return;
     t->events_told = count;
     clear_bar(t);
-    fprintf(stderr, "note: by step %td: jitter raised %llu time(s), now %.3g; %llu step(s) undone", t->step,
-            (unsigned long long)e->jitter_raised, e->jitter, (unsigned long long)e->step_undone);
+    fprintf(stderr, "note: %s%sby step %td: jitter raised %llu time(s), now %.3g; %llu step(s) undone", label_of(t),
+            t->label ? ": " : "", t->step, (unsigned long long)e->jitter_raised, e->jitter, (unsigned long long)e->step_undone);
     if (e->matrix) fprintf(stderr, "; last at pivot %td of %s: %s", e->pivot, e->matrix, e->cause ? e->cause : "cause unknown");
     fputc('\n', stderr);
 }
 
 static void print_line(const training *t, const evaluation *v)
 {
-    fprintf(stderr, "step %td/%td  %.1f s  elbo/n %.5g", t->step, t->iters, v->seconds, v->elbo / (double)t->d->train.n);
+    fprintf(stderr, "%s%sstep %td/%td  %.1f s  elbo/n %.5g", label_of(t), t->label ? "  " : "", t->step, t->iters, v->seconds,
+            v->elbo / (double)t->d->train.n);
     if (v->test.n) fprintf(stderr, "  rmse %.5g  loglik %.5g", v->test.rmse, v->test.loglik);
     fprintf(stderr, "  noise %.4g\n", v->noise);
 }
@@ -1897,9 +2056,34 @@ static void trace_open(training *t)
               t->trace);
 }
 
-static void trace_row(training *t, const evaluation *v)
+static const char compare_header[] =
+    "basis,natgrad,beta,gamma,step,seconds,elbo,test_rmse,test_mae,test_loglik,noise_variance\n";
+
+static void trace_flush(const training *t)
+{
+    if (fflush(t->trace)) die(FAILED, "--trace %s: cannot be written: %s", t->o->value[OPT_TRACE], strerror(errno));
+}
+
+/*  One among several: which it is, and no events. */
+static void compare_row(const training *t, const evaluation *v)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->basis->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step,
+            v->seconds);
+    if (isfinite(v->elbo)) fprintf(t->trace, "%.12g", v->elbo);
+    if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
+    else fputs(",,,", t->trace);
+    fprintf(t->trace, ",%.9g\n", v->noise);
+    trace_flush(t);
+}
+
+static void trace_row(const training *t, const evaluation *v)
 {
     if (!t->trace) return;
+    if (t->label) {
+        compare_row(t, v);
+        return;
+    }
     const odvgp_events *e = &t->events;
     fprintf(t->trace, "%.0f,%.6f,", v->step, v->seconds);
     if (isfinite(v->elbo)) fprintf(t->trace, "%.12g", v->elbo);
@@ -1907,7 +2091,7 @@ static void trace_row(training *t, const evaluation *v)
     else fputs(",,", t->trace);
     fprintf(t->trace, ",%.9g,%.9g,%llu,%llu,%llu,%llu\n", v->noise, e->jitter, (unsigned long long)e->jitter_raised,
             (unsigned long long)e->step_shortened, (unsigned long long)e->variance_clamped, (unsigned long long)e->step_undone);
-    if (fflush(t->trace)) die(FAILED, "--trace %s: cannot be written: %s", t->o->value[OPT_TRACE], strerror(errno));
+    trace_flush(t);
 }
 
 /* ---- evaluation ---- */
@@ -1923,6 +2107,9 @@ static metrics evaluate_test(training *t)
     return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
 }
 
+/*  The step of the next evaluation of one among several: a fifth further on, or a fortieth of all steps. */
+static ptrdiff_t next_evaluation(const training *t) { return t->step + larger(1, smaller(t->step / 5, t->evaluate_every)); }
+
 static void evaluate(training *t)
 {
     double before = now();
@@ -1931,7 +2118,7 @@ static void evaluate(training *t)
     v.step = (double)t->step;
     v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
     v.noise = noise_of(t->model);
-    v.seconds = now() - t->start;
+    v.seconds = t->label ? t->step_seconds : now() - t->start;
     t->evaluate_seconds += now() - before;
     t->elbo_sum = 0;
     t->elbo_count = 0;
@@ -1941,6 +2128,7 @@ static void evaluate(training *t)
         if (!t->history) die(FAILED, "out of memory");
     }
     t->history[t->history_count++] = v;
+    t->evaluate_next = next_evaluation(t);
     double score = v.test.n ? v.test.loglik : v.elbo;
     if (score > t->best) {
         t->best = score;
@@ -1954,6 +2142,7 @@ static void evaluate(training *t)
 /*  At every multiple of iters/50, but not while evaluations have taken more than a twentieth of the time. */
 static int evaluation_due(const training *t)
 {
+    if (t->label) return t->step >= t->evaluate_next;
     if (t->step % t->evaluate_every != 0) return 0;
     return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
 }
@@ -1963,11 +2152,10 @@ static stop_reason train_step(training *t)
     odvgp_report report;
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     double before = now();
-    odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
+    odvgp_status s = t->basis->step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
     t->step_seconds += now() - before;
     if (s) {
-        clear_bar(t);
-        fprintf(stderr, "odvgp: step %td: %s\n", t->step + 1, info.text[0] ? info.text : odvgp_status_text(s));
+        snprintf(t->reason, sizeof t->reason, "step %td: %s", t->step + 1, info.text[0] ? info.text : odvgp_status_text(s));
         return STEP_FAILED;
     }
     t->step = report.step;
@@ -1984,7 +2172,7 @@ static stop_reason train_loop(training *t)
     stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
     while (reason == RUNNING) {
         if (stop_signal) return INTERRUPTED;
-        if (t->limit > 0 && now() - t->begin >= t->limit) return TIME_OVER;
+        if (t->limit > 0 && (t->label ? t->step_seconds : now() - t->begin) >= t->limit) return TIME_OVER;
         reason = train_step(t);
         if (reason != RUNNING) return reason;
         if (t->step >= t->iters) return ALL_STEPS;
@@ -2000,9 +2188,11 @@ static stop_reason train_loop(training *t)
 /*  What the options say, before data are read: mistakes in them should not cost time. */
 static void training_options(training *t, const options *o)
 {
+    odvgp_schedule lr, natgrad;
     memset(t, 0, sizeof *t);
     t->begin = now();
     t->o = o;
+    schedules_of(o, &lr, &natgrad);
     t->iters = (ptrdiff_t)option_integer(o, OPT_ITERS, 0, INT_MAX);
     t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
     t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
@@ -2014,6 +2204,7 @@ static void training_options(training *t, const options *o)
 
 static void training_begin(training *t, const dataset *d, const workers *w, odvgp_model *model)
 {
+    t->basis = basis_of(t->o);
     t->d = d;
     t->w = w;
     t->model = model;
@@ -2027,9 +2218,14 @@ static void training_begin(training *t, const dataset *d, const workers *w, odvg
     }
 }
 
-static void training_end(training *t)
+static void trace_close(training *t)
 {
     if (t->trace && fclose(t->trace)) die(FAILED, "--trace %s: cannot be written", t->o->value[OPT_TRACE]);
+    t->trace = NULL;
+}
+
+static void training_end(training *t)
+{
     forecast_free(&t->forecast);
     free(t->predictor_block);
     free(t->history);
@@ -2143,10 +2339,9 @@ static void print_train_text(const training *t, const outcome *r)
     free(kernel);
 }
 
-static void print_start(const training *t, const dataset *d, const bytes *notes)
+/*  What is worth knowing about the data before a training. */
+static void print_notes(const dataset *d, const bytes *notes)
 {
-    const odvgp_config *c = odvgp_model_config(t->model);
-    if (t->quiet) return;
     if (notes->used) fputs(notes->at, stderr);
     if (d->dropped) fprintf(stderr, "note: %td rows with missing values dropped\n", d->dropped);
     for (int k = 0; k < d->s.target_count; k++) {
@@ -2156,6 +2351,13 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
             fprintf(stderr, "note: %s is constant\n", COLUMN_TEXT(d->s.targets[k].column, d->s.targets[k].name));
     }
     if (!d->test.n) fprintf(stderr, "note: no test part, so no test metrics (--test-fraction, --test or --test-mask)\n");
+}
+
+static void print_start(const training *t, const dataset *d, const bytes *notes)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    if (t->quiet) return;
+    print_notes(d, notes);
     fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n", d->s.dataset, d->train.n, d->s.D,
             basis_text(c), c->M, c->M_gamma, c->natgrad ? "natural gradients" : "Adam alone",
             t->w->threads.run ? t->w->threads.count : 1);
@@ -2166,7 +2368,9 @@ static void print_stop(const training *t, stop_reason reason)
     static const char *const sentence[] = {
         "", "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed"};
     clear_bar(t);
-    if (!t->quiet && *sentence[reason]) fprintf(stderr, "note: %s after %td steps\n", sentence[reason], t->step);
+    if (reason == STEP_FAILED) fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
+    if (!t->quiet && *sentence[reason])
+        fprintf(stderr, "note: %s%s%s after %td steps\n", label_of(t), t->label ? ": " : "", sentence[reason], t->step);
     if (!t->quiet && t->first_step >= t->iters && t->first_step)
         fprintf(stderr, "note: the model has %td steps already; --iters counts all of them\n", t->first_step);
 }
@@ -2182,7 +2386,7 @@ static double final_elbo(const training *t)
 static void check_outputs(const options *o, const char *model_path)
 {
     const char *data = o->value[OPT_DATA];
-    check_writable("model", model_path, data);
+    if (model_path) check_writable("model", model_path, data);
     if (o->value[OPT_TRACE]) check_writable("trace", o->value[OPT_TRACE], data);
     if (!o->value[OPT_PLOT]) return;
     check_writable("plot", o->value[OPT_PLOT], data);
@@ -2235,6 +2439,7 @@ static int run_train(options *o)
     check_outputs(o, path.at);
     workers_start(&w, o);
     model = resume ? model_load(&before, &w, isa, &block) : model_make(o, &d, &w, isa, &block, &notes);
+    if (!resume) model_start(model, &d);
     if (resume) bytes_add(&user, before.user, before.user_size); /* unchanged, as if there had been no pause */
     else {
         d.s.settings = settings_make(o);
@@ -2244,6 +2449,7 @@ static int run_train(options *o)
     print_start(&t, &d, &notes);
     catch_signals();
     int code = train_and_report(&t, path.at, user.at, user.used);
+    trace_close(&t);
     training_end(&t);
     workers_stop(&w);
     dataset_free(&d);
@@ -2253,6 +2459,375 @@ static int run_train(options *o)
     free(path.at);
     free(notes.at);
     return code;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------------- */
+/*  Comparing                                                                                                              */
+/*      Each basis is trained as train would, with the options of all and its own, on the same data; its model is gone     */
+/*      before the next one's is made.                                                                                     */
+/* ----------------------------------------------------------------------------------------------------------------------- */
+enum { MOST_BASES = 32 };
+
+typedef struct candidate {
+    char *label; /* its item of --bases */
+    const basis *basis;
+    options o; /* the options of all and its own */
+    /* what came out */
+    odvgp_config config; /* without its pointers */
+    ptrdiff_t steps;
+    stop_reason stopped;
+    double seconds, ms, elbo, noise;
+    metrics test;
+    evaluation *history;
+    int history_count;
+    char reason[300]; /* why it failed; empty: it did not */
+} candidate;
+
+typedef struct comparison {
+    const options *o;
+    dataset d;
+    workers w;
+    odvgp_isa isa;
+    candidate *list;
+    int count;
+    FILE *trace;
+} comparison;
+
+/*  One KEY=VALUE of an item, up to its end. */
+static void candidate_option(candidate *c, const char *text)
+{
+    static const int ids[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const char *name = option_list[ids[i]].name;
+        size_t length = strlen(name);
+        if (strncmp(text, name, length) != 0 || text[length] != '=') continue;
+        if (ids[i] == OPT_GAMMA && !c->basis->gamma)
+            die(BAD_INPUT, "--bases %s: the basis %s has no gamma points", c->label, c->basis->name);
+        option_set(&c->o, ids[i], text + length + 1);
+        return;
+    }
+    die(BAD_INPUT, "--bases %s: '%s' must be natgrad=on|off, beta=M or gamma=M", c->label, text);
+}
+
+/*  NAME[:KEY=VALUE]... */
+static void candidate_parse(candidate *c, const options *o, const char *item)
+{
+    char *copy = copy_text(item), *colon = strchr(copy, ':');
+    c->label = copy_text(item);
+    if (colon) *colon = 0;
+    c->basis = basis_named(OPT_BASES, copy, strlen(copy));
+    c->o = *o;
+    memset(c->o.owned, 0, sizeof c->o.owned);
+    c->o.given[OPT_NATGRAD] = c->o.given[OPT_BETA] = c->o.given[OPT_GAMMA] = 0; /* those of all are used where they can be */
+    option_set(&c->o, OPT_BASIS, c->basis->name);
+    while (colon) {
+        char *text = colon + 1;
+        colon = strchr(text, ':');
+        if (colon) *colon = 0;
+        candidate_option(c, text);
+    }
+    natgrad_of(&c->o, c->basis);
+    free(copy);
+}
+
+static void candidates_parse(comparison *all)
+{
+    char *list = copy_text(all->o->value[OPT_BASES]), *item = list;
+    all->list = take(MOST_BASES, sizeof *all->list);
+    while (item) {
+        char *comma = strchr(item, ',');
+        if (comma) *comma = 0;
+        if (!*item) die(BAD_INPUT, "--bases '%s': a name is missing", all->o->value[OPT_BASES]);
+        if (all->count == MOST_BASES) die(BAD_INPUT, "--bases: at most %d can be compared", MOST_BASES);
+        candidate_parse(&all->list[all->count++], all->o, item);
+        item = comma ? comma + 1 : NULL;
+    }
+    free(list);
+}
+
+static void candidates_free(comparison *all)
+{
+    for (int i = 0; i < all->count; i++) {
+        candidate *c = &all->list[i];
+        options_free(&c->o);
+        free(c->label);
+        free(c->history);
+    }
+    free(all->list);
+}
+
+/*  Makes each model once before the first one is trained: mistakes in options end the program here, and sizes are settled. */
+static void candidates_check(comparison *all, bytes *notes)
+{
+    for (int i = 0; i < all->count; i++) {
+        candidate *c = &all->list[i];
+        void *block;
+        c->config = *odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
+        free(block);
+        for (int k = 0; k < i; k++) {
+            const candidate *b = &all->list[k];
+            if (b->basis == c->basis && b->config.M == c->config.M && b->config.M_gamma == c->config.M_gamma &&
+                b->config.natgrad == c->config.natgrad)
+                die(BAD_INPUT, "--bases: %s and %s are the same", b->label, c->label);
+        }
+    }
+}
+
+/*  What is left to find out when the steps are done. */
+static void candidate_finish(candidate *c, training *t)
+{
+    c->steps = t->step;
+    c->seconds = t->step_seconds;
+    if (t->step) c->ms = 1e3 * t->step_seconds / (double)t->step;
+    c->noise = noise_of(t->model);
+    if (!*c->reason) {
+        if (!t->history_count || t->history[t->history_count - 1].step < (double)t->step) evaluate(t);
+        c->test = t->history[t->history_count - 1].test;
+        c->elbo = final_elbo(t);
+        if (isnan(c->elbo)) snprintf(c->reason, sizeof c->reason, "step %td: the bound cannot be evaluated", t->step);
+        else if (t->d->test.n && !c->test.n)
+            snprintf(c->reason, sizeof c->reason, "step %td: the model cannot predict", t->step);
+    }
+    c->history = t->history;
+    c->history_count = t->history_count;
+    t->history = NULL;
+}
+
+static void candidate_train(comparison *all, candidate *c)
+{
+    training t;
+    void *block;
+    bytes notes = {NULL, 0, 0};
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    training_options(&t, &c->o);
+    t.label = c->label;
+    t.trace = all->trace;
+    t.evaluate_every = larger(1, t.iters / 40);
+    t.evaluate_next = 1;
+    odvgp_model *model = model_make(&c->o, &all->d, &all->w, all->isa, &block, &notes);
+    training_begin(&t, &all->d, &all->w, model);
+    if (!t.quiet)
+        fprintf(stderr, "%s: beta %td, gamma %td, %s\n", c->label, c->config.M, c->config.M_gamma,
+                c->config.natgrad ? "natural gradients" : "Adam alone");
+    odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.train.Y, &info);
+    if (s) snprintf(c->reason, sizeof c->reason, "start: %s", info.text[0] ? info.text : odvgp_status_text(s));
+    else {
+        t.start = now();
+        c->stopped = train_loop(&t);
+        if (c->stopped == STEP_FAILED) snprintf(c->reason, sizeof c->reason, "%s", t.reason);
+        print_stop(&t, c->stopped);
+    }
+    candidate_finish(c, &t);
+    training_end(&t);
+    free(block);
+    free(notes.at);
+}
+
+/* ---- the table ---- */
+
+enum { TABLE_COLUMNS = 10, TABLE_COMMON = 5 /* those that a failed basis has, too */ };
+
+typedef char table_cells[TABLE_COLUMNS][40];
+
+static void number_cell(char *cell, const char *format, double v)
+{
+    if (isfinite(v)) snprintf(cell, sizeof(table_cells) / TABLE_COLUMNS, format, v);
+    else snprintf(cell, sizeof(table_cells) / TABLE_COLUMNS, "-");
+}
+
+static void candidate_cells(const candidate *c, table_cells cells)
+{
+    snprintf(cells[0], sizeof cells[0], "%s", c->basis->name);
+    snprintf(cells[1], sizeof cells[1], "%s", c->config.natgrad ? "on" : "off");
+    snprintf(cells[2], sizeof cells[2], "%td", c->config.M);
+    snprintf(cells[3], sizeof cells[3], "%td", c->config.M_gamma);
+    snprintf(cells[4], sizeof cells[4], "%td", c->steps);
+    number_cell(cells[5], "%.3g", c->ms);
+    number_cell(cells[6], fabs(c->elbo) < 1e7 ? "%.2f" : "%.6g", c->elbo);
+    number_cell(cells[7], "%.5f", c->test.rmse);
+    number_cell(cells[8], "%.5f", c->test.mae);
+    number_cell(cells[9], "%.5f", c->test.loglik);
+}
+
+static void print_compare_text(const comparison *all)
+{
+    static const char *const titles[TABLE_COLUMNS] = {"basis",   "natgrad", "beta", "gamma", "iters",
+                                                      "ms/iter", "elbo",    "rmse", "mae",   "loglik"};
+    table_cells *cells = take((size_t)all->count + 1, sizeof *cells);
+    int width[TABLE_COLUMNS] = {0};
+    bytes b = {NULL, 0, 0};
+    for (int k = 0; k < TABLE_COLUMNS; k++) snprintf(cells[0][k], sizeof cells[0][k], "%s", titles[k]);
+    for (int i = 0; i < all->count; i++) candidate_cells(&all->list[i], cells[i + 1]);
+    for (int i = 0; i <= all->count; i++)
+        for (int k = 0; k < TABLE_COLUMNS; k++) width[k] = (int)larger(width[k], (ptrdiff_t)strlen(cells[i][k]));
+    for (int i = 0; i <= all->count; i++) {
+        const char *reason = i ? all->list[i - 1].reason : "";
+        bytes_print(&b, "%-*s", width[0], cells[i][0]);
+        for (int k = 1; k < (*reason ? TABLE_COMMON : TABLE_COLUMNS); k++) bytes_print(&b, "  %*s", width[k], cells[i][k]);
+        bytes_print(&b, "%s%s\n", *reason ? "  failed: " : "", reason);
+    }
+    write_stdout(&b);
+    free(b.at);
+    free(cells);
+}
+
+static void json_candidate(bytes *b, const candidate *c, const dataset *d)
+{
+    bytes own = {NULL, 0, 0};
+    bytes_print(&own, "{");
+    json_text(&own, "basis", c->basis->name);
+    json_flag(&own, "natgrad", c->config.natgrad);
+    json_count(&own, "beta", c->config.M);
+    json_count(&own, "gamma", c->config.M_gamma);
+    json_count(&own, "iters", c->steps);
+    json_text(&own, "stopped", *c->reason ? stop_words[STEP_FAILED] : stop_words[c->stopped]);
+    json_number(&own, "seconds", c->seconds);
+    json_number(&own, "ms_per_iter", c->ms);
+    json_number(&own, "elbo", c->elbo);
+    json_number(&own, "elbo_per_row", c->elbo / (double)d->train.n);
+    json_metrics(&own, &c->test);
+    json_number(&own, "noise_variance", c->noise);
+    if (*c->reason) json_text(&own, "error", c->reason);
+    bytes_print(&own, "}");
+    bytes_add(b, own.at, own.used);
+    free(own.at);
+}
+
+static void print_compare_json(const comparison *all)
+{
+    const dataset *d = &all->d;
+    bytes b = {NULL, 0, 0};
+    bytes_print(&b, "{");
+    json_text(&b, "dataset", d->s.dataset);
+    json_count(&b, "n_train", d->train.n);
+    json_count(&b, "n_test", d->test.n);
+    json_count(&b, "d", d->s.D);
+    json_count(&b, "p", d->s.target_count);
+    json_count(&b, "batch", all->list[0].config.batch);
+    json_count(&b, "seed", (int64_t)all->list[0].config.seed);
+    json_count(&b, "threads", all->w.threads.run ? all->w.threads.count : 1);
+    json_text(&b, "kernel", all->o->value[OPT_KERNEL]);
+    json_key(&b, "bases");
+    for (int i = 0; i < all->count; i++) {
+        bytes_print(&b, i ? ", " : "[");
+        json_candidate(&b, &all->list[i], d);
+    }
+    bytes_print(&b, "]");
+    json_finish(&b);
+}
+
+/* ---- the picture ---- */
+
+/*  A value of a curve: 0 test RMSE, 1 test log-likelihood, 2 bound per row. */
+static double curve_value(const evaluation *v, int which, const dataset *d)
+{
+    return which == 0 ? v->test.rmse : which == 1 ? v->test.loglik : v->elbo / (double)d->train.n;
+}
+
+/*  One panel: one of these against steps or seconds, a line for each basis. `room` keeps x and y of all of them. Three powers of
+    ten at most: what comes before the last one decides little, and would take the most room. */
+static plot_scene compare_scene(const comparison *all, int which, int by_seconds, plot_item *items, double *room)
+{
+    static const char *const titles[] = {"Test RMSE", "Test log-likelihood", "Evidence lower bound"}, *const units[] = {
+                                                                                                          "target sd",
+                                                                                                          "nats per row",
+                                                                                                          "nats per row"};
+    double first = HUGE_VAL, last = 0;
+    for (int i = 0; i < all->count; i++) {
+        const candidate *c = &all->list[i];
+        double *x = room, *y = room + c->history_count;
+        plot_item item = {PLOT_LINE, c->label, x, y, NULL, c->history_count, i, i};
+        for (int k = 0; k < c->history_count; k++) {
+            x[k] = by_seconds ? c->history[k].seconds : c->history[k].step;
+            y[k] = curve_value(&c->history[k], which, &all->d);
+            first = fmin(first, x[k]);
+            last = fmax(last, x[k]);
+        }
+        items[i] = item;
+        room = y + c->history_count;
+    }
+    plot_scene scene = {titles[which],
+                        by_seconds ? "seconds of training" : "step",
+                        units[which],
+                        items,
+                        all->count,
+                        fmax(first, last / 1000),
+                        last,
+                        0,
+                        0,
+                        1};
+    return scene;
+}
+
+static void plot_compare(const comparison *all, const char *path)
+{
+    int first = all->d.test.n ? 0 : 2, panels = all->d.test.n ? 4 : 2;
+    ptrdiff_t points = 0;
+    for (int i = 0; i < all->count; i++) points += all->list[i].history_count;
+    double *room = take_doubles(points, 2 * panels);
+    plot_item *items = take((size_t)(panels * all->count), sizeof *items);
+    plot_scene scenes[4];
+    for (int p = 0; p < panels; p++)
+        scenes[p] = compare_scene(all, first + p / 2, p % 2, items + p * all->count, room + p * 2 * points);
+    for (int p = 0; p < panels; p += 2) plot_same_y(&scenes[p], 2);
+    if (plot_grid(path, all->d.s.dataset, scenes, panels, 2)) die(FAILED, "--plot %s: cannot be written", path);
+    free(items);
+    free(room);
+}
+
+/* ---- the command ---- */
+
+static void compare_start(comparison *all, const bytes *notes)
+{
+    const options *o = all->o;
+    if (!o->given[OPT_QUIET]) {
+        print_notes(&all->d, notes);
+        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %s steps each, %d thread(s)\n",
+                all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count, o->value[OPT_ITERS],
+                all->w.threads.run ? all->w.threads.count : 1);
+    }
+    if (!o->value[OPT_TRACE]) return;
+    all->trace = fopen(o->value[OPT_TRACE], "wb");
+    if (!all->trace || fputs(compare_header, all->trace) < 0)
+        die(BAD_INPUT, "--trace %s: cannot be written: %s", o->value[OPT_TRACE], strerror(errno));
+}
+
+static int run_compare(options *o)
+{
+    comparison all;
+    training t;
+    bytes notes = {NULL, 0, 0};
+    memset(&all, 0, sizeof all);
+    all.o = o;
+    option_needed(o, OPT_DATA);
+    all.isa = isa_of(o);
+    training_options(&t, o);
+    merge_whiten(o);
+    candidates_parse(&all);
+    dataset_read(&all.d, o);
+    check_outputs(o, NULL);
+    workers_start(&all.w, o);
+    candidates_check(&all, &notes);
+    compare_start(&all, &notes);
+    catch_signals();
+    int failed = 0;
+    for (int i = 0; i < all.count; i++) {
+        candidate *c = &all.list[i];
+        c->ms = c->elbo = c->noise = NAN;
+        c->test = no_metrics;
+        if (stop_signal) snprintf(c->reason, sizeof c->reason, "not trained: stopped by a signal");
+        else candidate_train(&all, c);
+        if (*c->reason) failed = 1;
+    }
+    if (all.trace && fclose(all.trace)) die(FAILED, "--trace %s: cannot be written", o->value[OPT_TRACE]);
+    if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
+    if (o->given[OPT_JSON]) print_compare_json(&all);
+    else print_compare_text(&all);
+    workers_stop(&all.w);
+    candidates_free(&all);
+    dataset_free(&all.d);
+    free(notes.at);
+    return failed ? FAILED : 0;
 }
 
 /* ----------------------------------------------------------------------------------------------------------------------- */
@@ -2453,17 +3028,21 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         int topic = argc > 2 ? command_by_name(argv[2]) : 0;
-        if (argc > 2 && !topic) die(BAD_INPUT, "unknown command '%s'; there are train, predict, info and help", argv[2]);
+        if (argc > 2 && !topic)
+            die(BAD_INPUT, "unknown command '%s'; there are train, compare, predict, info and help", argv[2]);
         if (topic) print_help(topic);
         else print_usage(stdout);
         return 0;
     }
     int command = command_by_name(word);
-    if (!*word) die(BAD_INPUT, "no command; there are train, predict, info and help");
-    if (!command) die(BAD_INPUT, "unknown command '%s'; there are train, predict, info and help", word);
+    if (!*word) die(BAD_INPUT, "no command; there are train, compare, predict, info and help");
+    if (!command) die(BAD_INPUT, "unknown command '%s'; there are train, compare, predict, info and help", word);
     options o;
     options_parse(&o, command, argc - 2, argv + 2);
-    int code = command == TRAIN ? run_train(&o) : command == PREDICT ? run_predict(&o) : run_info(&o);
+    int code = command == TRAIN     ? run_train(&o)
+               : command == COMPARE ? run_compare(&o)
+               : command == PREDICT ? run_predict(&o)
+                                    : run_info(&o);
     options_free(&o);
     return code;
 }

@@ -1,7 +1,8 @@
 /*  plot.h - line pictures as SVG files, for the demo and the tool. C99, no dependencies, everything static.
 
         plot_lines    one panel of lines               plot_panels   panels of lines side by side
-        plot_scenes   panels that also hold bands, points and marks along the bottom
+        plot_scenes   panels that also hold bands, points and marks along the bottom          plot_grid   the same in rows
+        plot_same_y   gives scenes that stand beside each other one range of y
 
     All return 0 on success and non-zero when the file cannot be written; the file is written to path.tmp and renamed when it is
     complete. Names, titles and labels are UTF-8 and may be NULL; the legend stands above the panels, each name once, so that it
@@ -50,17 +51,19 @@ typedef struct plot_scene {
     const plot_item *items; /* drawn in this order */
     int count;
     double xmin, xmax, ymin, ymax; /* min >= max: from the data */
+    int logx;                      /* x in equal ratios; only where its values are far enough apart */
 } plot_scene;
 
 /*  Sizes in SVG units. Letters are large beside the panels, so that a picture 400 pixels wide can still be read. */
 enum { PLOT__FONT = 17, PLOT__PAD = 12, PLOT__MARK = 16, PLOT__MOST_POINTS = 1500, PLOT__TICKS = 12 };
 
 typedef struct plot__axis {
-    double lo, hi;   /* range of data */
+    double lo, hi;   /* range of data, of its logarithm to base 10 if log */
     double from, to; /* the same in SVG units */
-    double step;     /* between ticks */
+    double step;     /* between ticks, where the axis is not logarithmic */
     double unit;     /* tick labels are in units of this power of ten */
     int decimals;
+    int log;
 } plot__axis;
 
 static const char *plot__colour(int i)
@@ -101,10 +104,10 @@ static double plot__width(const char *s)
     for (; s && *s; s++) {
         unsigned char c = (unsigned char)*s;
         if ((c & 0xC0) == 0x80) continue; /* inside a UTF-8 character */
-        em += strchr("iljt.,:;|!' ()[]fr1", c)  ? 0.36
-              : strchr("mwMW@", c) || c >= 0xE0 ? 0.92
-              : c >= 'A' && c <= 'Z'            ? 0.7
-                                                : 0.58;
+        em += strchr("iljt.,:;|!' ()[]fr1", c)      ? 0.36
+              : strchr("mwMW@=+<>", c) || c >= 0xE0 ? 0.92
+              : c >= 'A' && c <= 'Z'                ? 0.7
+                                                    : 0.62;
     }
     return em * PLOT__FONT;
 }
@@ -126,35 +129,54 @@ static void plot__widen(double *lo, double *hi, double v)
     if (v > *hi) *hi = v;
 }
 
+/*  A value as the axis counts. */
+static double plot__scaled(const plot__axis *a, double v) { return !a->log ? v : v > 0 ? log10(v) : -HUGE_VAL; }
+
+/*  Can point k be drawn? */
+static int plot__drawn(const plot_item *t, int k, const plot__axis *x)
+{
+    return plot__finite(plot__scaled(x, t->x[k])) && plot__finite(t->y[k]) && (t->kind != PLOT_BAND || plot__finite(t->y2[k]));
+}
+
 /*  Range of the y of all lines from x = start on. */
-static void plot__range_from(const plot_scene *s, double start, double *lo, double *hi)
+static void plot__range_from(const plot_scene *s, const plot__axis *x, double start, double *lo, double *hi)
 {
     *lo = HUGE_VAL, *hi = -HUGE_VAL;
     for (int i = 0; i < s->count; i++) {
         const plot_item *t = &s->items[i];
         if (t->kind == PLOT_PLUS || t->kind == PLOT_RUG) continue;
         for (int k = 0; k < t->n; k++) {
-            if (!(t->x[k] >= start)) continue;
+            if (!(plot__scaled(x, t->x[k]) >= start)) continue;
             plot__widen(lo, hi, t->y[k]);
             if (t->kind == PLOT_BAND) plot__widen(lo, hi, t->y2[k]);
         }
     }
 }
 
+static void plot__xrange(const plot_scene *s, plot__axis *x)
+{
+    x->lo = HUGE_VAL, x->hi = -HUGE_VAL;
+    for (int i = 0; i < s->count; i++)
+        for (int k = 0; k < s->items[i].n; k++) plot__widen(&x->lo, &x->hi, plot__scaled(x, s->items[i].x[k]));
+    if (s->xmin < s->xmax) x->lo = plot__scaled(x, s->xmin), x->hi = plot__scaled(x, s->xmax);
+}
+
 static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
 {
     int lines_only = 1;
-    x->lo = HUGE_VAL, x->hi = -HUGE_VAL;
-    for (int i = 0; i < s->count; i++) {
-        if (s->items[i].kind != PLOT_LINE) lines_only = 0;
-        for (int k = 0; k < s->items[i].n; k++) plot__widen(&x->lo, &x->hi, s->items[i].x[k]);
+    x->log = s->logx;
+    plot__xrange(s, x);
+    if (x->log && !(x->hi - x->lo > 1)) { /* a decade or less has too few round numbers for that */
+        x->log = 0;
+        plot__xrange(s, x);
     }
-    if (s->xmin < s->xmax) x->lo = s->xmin, x->hi = s->xmax;
-    plot__range_from(s, x->lo, &y->lo, &y->hi);
+    for (int i = 0; i < s->count; i++)
+        if (s->items[i].kind != PLOT_LINE) lines_only = 0;
+    plot__range_from(s, x, x->lo, &y->lo, &y->hi);
     if (lines_only && y->lo < y->hi) {
         /* curves of a training: the beginning may be anything, what matters is the later part, with some of the way down to it */
         double lo, hi;
-        plot__range_from(s, x->lo + 0.25 * (x->hi - x->lo), &lo, &hi);
+        plot__range_from(s, x, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
         double room = 1.5 * (hi - lo);
         if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
             y->lo = fmax(y->lo, lo - room);
@@ -179,6 +201,18 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
     }
 }
 
+/*  Gives some scenes one range of y, that of all of them together, so that they can be compared at a glance. */
+static inline void plot_same_y(plot_scene *scenes, int count)
+{
+    double lo = HUGE_VAL, hi = -HUGE_VAL;
+    for (int i = 0; i < count; i++) {
+        plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
+        plot__range(&scenes[i], &x, &y);
+        lo = fmin(lo, y.lo), hi = fmax(hi, y.hi);
+    }
+    for (int i = 0; i < count; i++) scenes[i].ymin = lo, scenes[i].ymax = hi;
+}
+
 /*  Ticks at multiples of 1, 2, 2.5 or 5 times a power of ten, `most` intervals at most. */
 static void plot__ticks(plot__axis *a, int most)
 {
@@ -197,14 +231,20 @@ static void plot__ticks(plot__axis *a, int most)
 
 static double plot__at(const plot__axis *a, double v)
 {
-    double p = a->from + (v - a->lo) / (a->hi - a->lo) * (a->to - a->from);
+    double p = a->from + (plot__scaled(a, v) - a->lo) / (a->hi - a->lo) * (a->to - a->from);
     return p < -9999 ? -9999 : p > 9999 ? 9999 : p; /* far outside: keeps its side, and numbers every viewer can read */
 }
 
 static void plot__tick_text(const plot__axis *a, double value, char *text, size_t size)
 {
-    if (fabs(value) < 1e-9 * a->step) value = 0;
+    if (!a->log && fabs(value) < 1e-9 * a->step) value = 0;
     char number[64];
+    if (a->log) {
+        double power = floor(log10(value) + 1e-9);
+        if (power < -3 || power > 4) snprintf(text, size, "%.0fe%.0f", value / pow(10, power), power);
+        else snprintf(text, size, "%.*f", power < 0 ? (int)-power : 0, value);
+        return;
+    }
     snprintf(number, sizeof number, "%.*f", a->decimals, fabs(value) / a->unit);
     snprintf(text, size, "%s%s", value < 0 ? "\xE2\x88\x92" : "", number); /* a minus sign, not a hyphen */
 }
@@ -222,7 +262,7 @@ static void plot__draw_line(FILE *f, const plot_item *t, const plot__axis *x, co
 {
     int stride = t->n > PLOT__MOST_POINTS ? (t->n + PLOT__MOST_POINTS - 1) / PLOT__MOST_POINTS : 1, open = 0;
     for (int k = 0; k < t->n; k = k + stride < t->n || k == t->n - 1 ? k + stride : t->n - 1) {
-        int good = plot__finite(t->x[k]) && plot__finite(t->y[k]);
+        int good = plot__drawn(t, k, x);
         if (good && !open) {
             fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.4\" stroke-linejoin=\"round\"",
                     plot__colour(t->colour));
@@ -240,7 +280,7 @@ static void plot__draw_band(FILE *f, const plot_item *t, const plot__axis *x, co
 {
     for (int k = 0; k < t->n;) {
         int end = k;
-        while (end < t->n && plot__finite(t->x[end]) && plot__finite(t->y[end]) && plot__finite(t->y2[end])) end++;
+        while (end < t->n && plot__drawn(t, end, x)) end++;
         if (end > k) {
             fprintf(f, "<polygon fill=\"%s\" fill-opacity=\"0.2\" points=\"", plot__colour(t->colour));
             for (int i = k; i < end; i++) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y[i]));
@@ -266,14 +306,47 @@ static void plot__draw_mark(FILE *f, const plot_item *t, double cx, double cy)
 
 static int plot__is_mark(const plot_item *t) { return t->kind == PLOT_PLUS || t->kind == PLOT_RUG; }
 
+/*  Where the ticks are: at multiples of the step, or at 1, 1 and 3, or 1, 2 and 5 times powers of ten. Returns how many. */
+static int plot__tick_values(const plot__axis *a, double *value)
+{
+    int n = 0;
+    if (!a->log) {
+        double first = ceil(a->lo / a->step - 1e-9);
+        while (n < PLOT__TICKS && (first + n) * a->step <= a->hi + 1e-9 * a->step) value[n] = (first + n) * a->step, n++;
+        return n;
+    }
+    static const double factors[3][3] = {{1, 0, 0}, {1, 3, 0}, {1, 2, 5}};
+    double span = a->hi - a->lo;
+    int every = (int)ceil(span / 7);
+    const double *factor = factors[span > 3 ? 0 : span > 1.7 ? 1 : 2];
+    for (int power = (int)floor(a->lo); power <= a->hi; power += every)
+        for (int k = 0; k < 3 && factor[k] > 0; k++) {
+            double v = factor[k] * pow(10, power), p = log10(v);
+            if (n < PLOT__TICKS && p >= a->lo - 1e-9 && p <= a->hi + 1e-9) value[n++] = v;
+        }
+    return n;
+}
+
+/*  Short strokes at the whole multiples between powers of ten: what a logarithmic axis is known by. */
+static void plot__draw_minor(FILE *f, const plot__axis *a, double y)
+{
+    for (int power = (int)floor(a->lo); power <= a->hi && a->hi - a->lo < 9; power++)
+        for (int k = 1; k <= 9; k++) {
+            double v = k * pow(10, power), p = log10(v);
+            if (p >= a->lo - 1e-9 && p <= a->hi + 1e-9)
+                fprintf(f, "<path d=\"M%.1f %.1fv%d\" stroke=\"#333333\"/>\n", plot__at(a, v), y, k == 1 ? 6 : 4);
+        }
+}
+
 /*  Grid lines and numbers of one axis; the lines run over [from, to] of the other. Returns the width of the widest number. */
 static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, double from, double to)
 {
-    double first = ceil(a->lo / a->step - 1e-9), widest = 0;
-    for (int k = 0; k < PLOT__TICKS && (first + k) * a->step <= a->hi + 1e-9 * a->step; k++) {
+    double value[PLOT__TICKS], widest = 0;
+    int n = plot__tick_values(a, value);
+    for (int k = 0; k < n; k++) {
         char text[80];
-        double value = (first + k) * a->step, p = plot__at(a, value);
-        plot__tick_text(a, value, text, sizeof text);
+        double p = plot__at(a, value[k]);
+        plot__tick_text(a, value[k], text, sizeof text);
         widest = fmax(widest, plot__width(text));
         fprintf(f, vertical ? "<path d=\"M%.1f %.1fH%.1f\"" : "<path d=\"M%.1f %.1fV%.1f\"", vertical ? from : p,
                 vertical ? p : to, vertical ? to : from);
@@ -287,14 +360,19 @@ static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, doubl
 /*  Everything of one panel, whose frame has the corners (left, top) and (right, bottom). */
 static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top, double right, double bottom)
 {
-    plot__axis x = {0, 0, 0, 0, 0, 0, 0}, y = x;
+    plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
     int strips = 0;
     for (int i = 0; i < s->count; i++) strips += plot__is_mark(&s->items[i]);
     plot__range(s, &x, &y);
     x.from = left, x.to = right, y.from = bottom - strips * PLOT__MARK, y.to = top;
-    plot__ticks(&x, 5);
-    double next = ceil(x.hi / x.step - 1e-9) * x.step; /* the axis of x ends on a tick when one is near */
-    if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
+    if (x.log) {
+        x.unit = 1;
+        x.hi += 0.01 * (x.hi - x.lo);
+    } else {
+        plot__ticks(&x, 5);
+        double next = ceil(x.hi / x.step - 1e-9) * x.step; /* the axis of x ends on a tick when one is near */
+        if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
+    }
     plot__ticks(&y, 6);
 
     plot__draw_ticks(f, &x, 0, top, bottom);
@@ -309,8 +387,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         if (t->kind == PLOT_LINE) plot__draw_line(f, t, &x, &y);
         if (t->kind == PLOT_BAND) plot__draw_band(f, t, &x, &y);
         for (int k = 0; t->kind == PLOT_POINTS && k < t->n; k++)
-            if (plot__finite(t->x[k]) && plot__finite(t->y[k]))
-                plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
+            if (plot__drawn(t, k, &x)) plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
         if (!plot__is_mark(t)) continue;
         double cy = bottom - (strips - ++strip + 0.5) * PLOT__MARK;
         for (int k = 0; k < t->n; k++)
@@ -319,6 +396,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
     fputs("</g>\n", f);
     fprintf(f, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" stroke-width=\"1.4\"/>\n", left, top, bottom,
             right);
+    if (x.log) plot__draw_minor(f, &x, bottom);
 
     char text[256];
     plot__label(f, 0.5 * (left + right), top - 9, "middle", " font-weight=\"bold\"", s->title);
@@ -377,17 +455,18 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
     return rows;
 }
 
-static void plot__write(FILE *f, const char *title, const plot_scene *scenes, int count)
+static void plot__write(FILE *f, const char *title, const plot_scene *scenes, int count, int columns)
 {
     const double panel_w = count > 1 ? 410 : 560, panel_h = count > 1 ? 330 : 350, axis_left = 5.4 * PLOT__FONT;
-    double width = count * panel_w, top = PLOT__PAD;
-    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0);
+    double width = columns * panel_w, top = PLOT__PAD;
+    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0), lines = (count + columns - 1) / columns;
     for (int p = 0; p < count; p++) titles += scenes[p].title && *scenes[p].title;
     double title_y = top + PLOT__FONT;
     if (title && *title) top += 1.7 * PLOT__FONT;
     double legend_y = top + PLOT__FONT;
-    top += rows * 1.5 * PLOT__FONT + (titles ? 1.7 * PLOT__FONT : 0.5 * PLOT__FONT);
-    double bottom = top + panel_h - 4 * PLOT__FONT, height = bottom + 3.3 * PLOT__FONT;
+    double above = titles ? 1.7 * PLOT__FONT : 0.5 * PLOT__FONT, inside = panel_h - 4 * PLOT__FONT, below = 3.3 * PLOT__FONT;
+    top += rows * 1.5 * PLOT__FONT + above;
+    double height = top - above + lines * (above + inside + below);
     fprintf(
         f,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\" "
@@ -398,14 +477,17 @@ static void plot__write(FILE *f, const char *title, const plot_scene *scenes, in
     fprintf(f, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
     plot__label(f, 0.5 * width, title_y, "middle", " font-weight=\"bold\"", title);
     plot__legend(f, scenes, count, width, legend_y);
-    for (int p = 0; p < count; p++)
-        plot__draw_scene(f, &scenes[p], p, p * panel_w + axis_left, top, (p + 1) * panel_w - 2.2 * PLOT__PAD, bottom);
+    for (int p = 0; p < count; p++) {
+        int line = p / columns;
+        double left = p % columns * panel_w, y = top + line * (above + inside + below);
+        plot__draw_scene(f, &scenes[p], p, left + axis_left, y, left + panel_w - 2.2 * PLOT__PAD, y + inside);
+    }
     fputs("</svg>\n", f);
 }
 
-static inline int plot_scenes(const char *path, const char *title, const plot_scene *scenes, int count)
+static inline int plot_grid(const char *path, const char *title, const plot_scene *scenes, int count, int columns)
 {
-    if (!path || !scenes || count < 1) return 1;
+    if (!path || !scenes || count < 1 || columns < 1) return 1;
     size_t length = strlen(path);
     char *draft = (char *)malloc(length + 5);
     if (!draft) return 1;
@@ -414,7 +496,7 @@ static inline int plot_scenes(const char *path, const char *title, const plot_sc
     FILE *f = fopen(draft, "w");
     int failed = !f;
     if (f) {
-        plot__write(f, title, scenes, count);
+        plot__write(f, title, scenes, count, columns);
         failed = ferror(f) != 0;
         if (fclose(f)) failed = 1;
         if (!failed && rename(draft, path)) {
@@ -425,6 +507,11 @@ static inline int plot_scenes(const char *path, const char *title, const plot_sc
     }
     free(draft);
     return failed;
+}
+
+static inline int plot_scenes(const char *path, const char *title, const plot_scene *scenes, int count)
+{
+    return plot_grid(path, title, scenes, count, count);
 }
 
 static inline int plot_panels(const char *path, const char *title, const plot_panel *panels, int count)

@@ -153,6 +153,75 @@ check "many options at once" test "$(value t.json basis) $(value t.json beta) $(
 train --data plain.csv --natgrad-warmup 10:1e-4:linear --update natgrad-first --freeze 'Z_beta,kernel.*' --model t.odvgp --json >t.json
 check "warm-up, order of updates, frozen parameters" test "$(value t.json iters)" = 30
 
+# ---- schedules ----
+natgrad=natgrad:loglinear:1e-4:0.1:20
+train --data plain.csv --natgrad-step 0.1 --natgrad-warmup 20:1e-4 --model t.odvgp --json >t.json
+train --data plain.csv --schedule $natgrad --model t2.odvgp --json >t2.json
+check "schedule: the natural step as by --natgrad-warmup" test "$(value t.json elbo)" = "$(value t2.json elbo)"
+fit --data plain.csv --schedule $natgrad --schedule lr:linear:0.1:0.01:25 --model one.odvgp
+fit --data plain.csv --schedule $natgrad --schedule lr:linear:0.1:0.01:25 --iters 12 --model part.odvgp
+fit --data plain.csv --resume part.odvgp --model whole.odvgp
+check "schedule: two of them, resumed in the middle, the same bits" cmp one.odvgp whole.odvgp
+train --data plain.csv --schedule lr:loglinear:0.01:0.001:10 --iters 0 --model t.odvgp --json >t.json
+check "schedule: no step yet" test "$(value t.json iters)" = 0
+
+# ---- comparing ----
+compare() { "$tool" compare --iters 30 --quiet --threads 1 --beta 12 --gamma 20 "$@"; }
+four=coupled:natgrad=off,coupled,orth:natgrad=off,orth:gamma=24
+compare --data named.csv --test-mask mask.csv:1 --bases $four --trace compare.csv --plot compare.svg >table.txt 2>err.txt
+check "compare: exit code 0" test $? -eq 0
+check "compare: quiet is quiet" test ! -s err.txt
+check "compare: the table's columns" test "$(head -n 1 table.txt | tr -s ' ')" = "basis natgrad beta gamma iters ms/iter elbo rmse mae loglik"
+check "compare: a row for each, aligned" awk 'NF != 10 || (NR > 1 && length($0) != width) { exit 1 } { width = length($0) }
+    END { exit NR != 5 }' table.txt
+check "compare: sizes and natural steps" test "$(awk 'NR > 1 { printf "%s %s %s %s;", $1, $2, $3, $4 }' table.txt)" = \
+    "coupled off 12 0;coupled on 12 0;orth off 12 20;orth on 12 24;"
+check "compare: trace" test "$(head -n 1 compare.csv)" = \
+    "basis,natgrad,beta,gamma,step,seconds,elbo,test_rmse,test_mae,test_loglik,noise_variance"
+check "compare: the same steps for all, seconds that grow, the end as in the table" awk -F '[, ]+' '
+    FNR == NR { if (NR > 1) end[NR - 1] = $8; next }
+    FNR == 1 { next }
+    { key = $1 $2; if (key != last) { if (k) same[k] = steps; k++; steps = ""; before = 0 } last = key; steps = steps " " $5 }
+    NF != 11 || $6 < before { bad = 1 }
+    { before = $6 }
+    $5 == 30 && ($8 - end[k] > 1e-5 || end[k] - $8 > 1e-5) { bad = 1 }
+    END { same[k] = steps; for (i = 1; i <= 4; i++) if (same[i] != same[1] || same[i] !~ /^ 1 2 3 .* 30$/) bad = 1; exit bad || k != 4 }
+    ' table.txt compare.csv
+check "compare: a picture" test "$(tail -n 1 compare.svg)" = "</svg>"
+check "compare: four panels of four lines" test "$(grep -c '<polyline' compare.svg)" -eq 16
+check "compare: all in the legend" test "$(grep -c -e '>coupled<' -e '>coupled:natgrad=off<' -e '>orth:natgrad=off<' -e '>orth:gamma=24<' compare.svg)" -eq 4
+compare --data named.csv --test-mask mask.csv:1 --bases orth:gamma=24,coupled --json >compare.json
+check "compare: one JSON object in one line" test "$(wc -l <compare.json) $(head -c 1 compare.json) $(tail -c 3 compare.json)" = "1 { ]}"
+check "compare: as many braces and brackets closed as opened, and quotes" awk '{ if (gsub(/{/, "") != 3 || gsub(/}/, "") != 3 ||
+    gsub(/\[/, "") != 1 || gsub(/\]/, "") != 1 || gsub(/"/, "") % 2 || /nan|inf/) exit 1 }' compare.json
+if command -v python3 >/dev/null 2>&1; then check "compare: the JSON parses" python3 -m json.tool compare.json; fi
+for key in dataset n_train n_test d batch seed threads kernel bases basis natgrad beta gamma iters stopped seconds ms_per_iter elbo rmse mae loglik; do
+    check "compare: JSON has $key" test -n "$(value compare.json $key)"
+done
+check "compare: the order of the list does not matter" test "$(value compare.json elbo | cut -c1-6)" = "$(awk 'NR == 3 { print substr($7, 1, 6) }' table.txt)"
+train --data named.csv --test-mask mask.csv:1 --basis coupled --beta 12 --json --model t.odvgp >t.json
+check "compare: what train finds" test "$(value compare.json elbo) $(value compare.json rmse)" = "$(value t.json elbo) $(value t.json rmse)"
+compare --data named.csv --iters 0 --bases coupled,orth --plot compare.svg >table.txt
+check "compare: both start from the same points and hyperparameters" test "$(awk 'NR > 1 { print $7 }' table.txt | uniq | wc -l)" -eq 1
+check "compare: no test part, no step" test "$(awk 'NR == 2 { print $6, $8, $9, $10 }' table.txt) $(tail -n 1 compare.svg)" = "- - - - </svg>"
+compare --data two.csv --target 2-3 --test-fraction 0.2 --bases orth --schedule lr:linear:0.1:0.01:30 >table.txt
+check "compare: one basis, two targets, a schedule" test "$(wc -l <table.txt)" -eq 2
+compare --data named.csv --test-fraction 0.2 --bases coupled,orth,hybrid,decoupled,solve,diagonal,solve:natgrad=off,diagonal:natgrad=off >table.txt
+check "compare: every basis" test "$? $(awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt)" = \
+    "0 coupled on 0,orth on 20,hybrid on 20,decoupled off 20,solve on 20,diagonal on 0,solve off 20,diagonal off 0,"
+for basis in hybrid decoupled solve diagonal; do
+    fit --data plain.csv --basis $basis --model t.odvgp
+    check "train and info: $basis" sh -c '"$1" info --model t.odvgp | grep -q "$2, beta"' sh "$tool" $basis
+done
+compare --data named.csv --iters 100000000 --minutes 0.001 >table.txt
+check "compare: --minutes, the default list" test "$(wc -l <table.txt) $(cut -c1-7 table.txt | tr -d '\n')" = "3 basis  coupledorth   "
+compare --data named.csv --noise 1e-300 --plot compare.svg --trace compare.csv >table.txt 2>err.txt
+check "compare: a basis that fails is exit code 1" test $? -eq 1
+check "compare: each that failed has its reason" test "$(grep -c 'failed: step 1: ' table.txt) $(wc -l <table.txt) $(wc -l <err.txt)" = "2 3 2"
+check "compare: a picture without curves" test "$(tail -n 1 compare.svg)" = "</svg>"
+compare --data named.csv --noise 1e-300 --json >compare.json 2>err.txt
+check "compare: the reason in JSON" test "$(value compare.json stopped) $(value compare.json elbo) $(value compare.json error | cut -c1-6)" = "error null step 1"
+
 # ---- only awkward ----
 awk 'BEGIN { OFS = "," } { print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5, "" }' plain.csv | sed 's/,$//' >scales.csv
 train --data scales.csv --iters 200 --model t.odvgp --json --test-fraction 0.1 >t.json
@@ -184,6 +253,15 @@ wait $pid
 check "Ctrl-C: exit code 0" test $? -eq 0
 check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
+"$tool" compare --data named.csv --bases coupled,orth --iters 100000000 >int.txt 2>int.err &
+pid=$!
+tries=0
+while [ $tries -lt 100 ] && ! grep -q 'coupled: beta' int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+sleep 0.3
+kill -INT $pid
+wait $pid
+check "compare, Ctrl-C: exit code 1, for not all were trained" test $? -eq 1
+check "compare, Ctrl-C: a row of what there is, the reason for the rest" test "$(grep -c '^coupled .*[0-9]' int.txt) $(grep -c 'orth .*not trained' int.txt)" = "1 1"
 train --data named.csv --model t.odvgp --iters 100000000 --minutes 0.005 --json >t.json
 check "--minutes" test "$(value t.json stopped)" = minutes
 train --data plain.csv --model t.odvgp --iters 5000 --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
@@ -237,8 +315,33 @@ check "refused: stray word" refuses "unexpected argument 'named.csv'" train name
 check "refused: no data" refuses "--data is needed" train $m
 check "refused: not a number" refuses "--lr fast: must be a number" train --data named.csv --lr fast $m
 check "refused: negative" refuses "--iters -5: must be a whole number" train --data named.csv --iters -5 $m
-check "refused: not a choice" refuses "--basis ortho: must be one of coupled|orth" train --data named.csv --basis ortho $m
-check "refused: not in this version" refuses "--basis solve: not in this version" train --data named.csv --basis solve $m
+check "refused: not a choice" refuses "--basis ortho: there is no such basis; there are coupled, orth" train --data named.csv --basis ortho $m
+check "refused: schedule of nothing" refuses "--schedule beta:linear:1:2:3: must begin with lr: or natgrad:" train --data named.csv --schedule beta:linear:1:2:3 $m
+for bad in lr:cubic:1:2:3 lr:linear lr:linear:1:2 lr:linear:1:2:0 lr:linear:1:2:3:4 lr:linear:1:x:3 lr: natgrad:linear::1:3; do
+    check "refused: schedule $bad" refuses "--schedule $bad: must be lr or natgrad:linear|loglinear:START:END:STEPS" train --data named.csv --schedule $bad $m
+done
+check "refused: schedule from 0 in ratios" refuses "START and END must be above 0" train --data named.csv --schedule lr:loglinear:0:1:3 $m
+check "refused: schedule above 1" refuses "(START may be 0), at most 1" train --data named.csv --schedule natgrad:linear:0:1.5:3 $m
+check "refused: schedule twice" refuses "--schedule lr: is given twice" train --data named.csv --schedule lr:linear:0:1:3 --schedule lr:linear:0:1:3 $m
+check "refused: schedule and constant" refuses "--schedule lr and --lr exclude each other" train --data nope.csv --schedule lr:linear:0:1:3 --lr 0.1 $m
+check "refused: schedule and warm-up" refuses "--schedule natgrad and --natgrad-warmup exclude" compare --data named.csv --schedule natgrad:linear:0:1:3 --natgrad-warmup 5:0.1
+c="compare --data named.csv --bases"
+check "refused: unknown basis" refuses "--bases solv: there is no such basis; there are coupled, orth" $c coupled,solv
+check "refused: no bases" refuses "--bases '': a name is missing" $c ""
+check "refused: natural step of one that has none" refuses "--natgrad on: the basis decoupled has no natural step" $c decoupled:natgrad=on
+check "refused: the same of train" refuses "--natgrad on: the basis decoupled" train --data named.csv --basis decoupled --natgrad on $m
+check "refused: parameters that a basis does not have" refuses "--basis solve: param: " $c coupled,solve --param a_beta
+check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
+check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
+check "refused: the same in other words" refuses "--bases: orth and orth:gamma=9:natgrad=on are the same" $c orth,orth:gamma=9:natgrad=on --gamma 9
+check "refused: unknown suffix" refuses "--bases orth:lr=1: 'lr=1' must be natgrad=on|off, beta=M or gamma=M" $c orth:lr=1
+check "refused: suffix without value" refuses "'natgrad' must be natgrad=on|off" $c orth:natgrad
+check "refused: not a choice of a suffix" refuses "--natgrad maybe: must be one of on|off" $c orth:natgrad=maybe
+check "refused: gamma of coupled" refuses "--bases coupled:gamma=3: the basis coupled has no gamma points" $c coupled:gamma=3
+check "refused: beta of one above the rows" refuses "--beta 201: there are only 200 distinct" $c coupled,orth:beta=201 --trace bad.csv
+check "refused: plot that cannot be written" refuses "--plot no/x.svg: cannot be written" $c coupled --plot no/x.svg
+check "refused: trace over the data" refuses "--trace named.csv: is the data file" $c coupled --trace named.csv
+check "refused: compare saves no model" refuses "--model is not an option of this command" $c coupled --model x.odvgp
 check "refused: likelihood" refuses "--likelihood bernoulli: not in this version" train --data named.csv --likelihood bernoulli $m
 check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rbf +' $m
 check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" train --data named.csv --beta 201 $m
@@ -281,6 +384,7 @@ check "refused: resume with another setting" refuses "--lr 0.5: the model was ma
 
 # ---- the rest ----
 check "help" sh -c '"$1" help train | grep -q -e --natgrad-warmup' sh "$tool"
+check "help lists the bases" sh -c '"$1" help compare | grep -q "^  coupled  "' sh "$tool"
 check "version" sh -c '"$1" --version | grep -q "^odvgp [0-9]"' sh "$tool"
 check "no temporary file is left at the end" test -z "$(ls ./*.tmp 2>/dev/null)"
 
