@@ -4808,7 +4808,8 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
             for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
     odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
     odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
-    w.b_part = a.b_part = part;
+    w.b_part = part ? ODVGP__UPPER : 0; /* of the transposed d */
+    a.b_part = part;
     if (W->needs_grad) odvgp__mm_run(&t->blas, &w);
     if (A->needs_grad) odvgp__mm_run(&t->blas, &a);
 }
