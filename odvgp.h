@@ -4564,7 +4564,7 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
     odvgp_real sum = 0;
-    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i];
+    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols]; /* of a stack: of all its squares */
     return sum / (odvgp_real)K->rows;
 }
 
