@@ -4815,7 +4815,8 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked, for a whole symmetric K and the lower triangles B_p stacked in B, or
-       (DIAGONAL) B_p = diag(g_p)^1/2 with g in the rows of B. aux: K B_p of the last p.
+       (DIAGONAL) B_p = diag(g_p)^1/2 with g in the rows of B. aux: K B_p of the last p, and one more square: a node of the
+       head may be run back more than once, so what is not made anew there stays.
        With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both halves --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
@@ -4882,15 +4883,16 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
             continue;
         }
         const odvgp_real *b = B->v + p * M * B->ld;
-        if (p < last) odvgp__inner_product(t, nd, p);
+        if (last > 0) odvgp__inner_product(t, nd, p);
         odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
         g.c_part = ODVGP__LOWER;
         if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
         if (!K->needs_grad) continue;
-        g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, nd->aux, M);
+        odvgp_real *BS = nd->aux + M * M;
+        g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
         g.a_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
-        odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, nd->aux, M, b, B->ld, 1, K->d, K->ld);
+        odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
     }
 }
 
@@ -5205,7 +5207,7 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp_real *R = nd->aux, *RR = R + M * M;
     for (ptrdiff_t p = last; p >= 0; p--) {
         odvgp_real *d = H->d + p * M * H->ld;
-        if (p < last) {
+        if (last > 0) {
             for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
             odvgp_trtri(&t->blas, M, R, M);
         }
@@ -5339,7 +5341,7 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
     if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
-    if (op == ODVGP__INNER) nd->aux = odvgp__take(a, cols, cols);
+    if (op == ODVGP__INNER) nd->aux = odvgp__take(a, 2 * cols, cols);
     if (op == ODVGP__INVERSE_VAR) nd->aux = odvgp__take(a, 2 * t->node[in3].rows, cols);
     if (op == ODVGP__KL_INVERSE) nd->aux = odvgp__take(a, 2 * t->node[in0].cols, t->node[in0].cols);
     if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = ODVGP__JITTER_BETA;
