@@ -6800,12 +6800,12 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
     p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
     p->P = (uint32_t)m->cfg.P;
-    int blocks = odvgp__uses_v(&m->cfg);
+    int blocks = odvgp__uses_v(&m->cfg), own = m->a >= 0 && m->Z_gamma >= 0; /* coefficients at gamma */
     p->M = p->M_root = (uint32_t)(m->cfg.M + (blocks ? m->cfg.M_gamma : 0));
-    p->M_gamma = (uint32_t)(blocks ? 0 : m->cfg.M_gamma);
+    p->M_gamma = (uint32_t)(own ? m->cfg.M_gamma : 0);
     p->cov_part = m->cfg.cov_part == ODVGP_COV_BLOCKS ? ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
     if (blocks) p->M_root = (uint32_t)m->cfg.M;
-    p->no_alpha = m->weights < 0 && m->Z_gamma >= 0;
+    p->no_alpha = m->weights < 0 && own;
     p->mean_function = (uint32_t)m->cfg.mean_function;
     p->likelihood = (uint32_t)m->cfg.likelihood;
     p->kernel = m->kernel;
