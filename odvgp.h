@@ -4611,7 +4611,7 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
     odvgp_real sum = 0;
-    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i];
+    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols]; /* of a stack: of all its squares */
     return sum / (odvgp_real)K->rows;
 }
 
@@ -4855,13 +4855,15 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
             for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
     odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
     odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
-    w.b_part = a.b_part = part;
+    w.b_part = part ? ODVGP__UPPER : 0; /* of the transposed d */
+    a.b_part = part;
     if (W->needs_grad) odvgp__mm_run(&t->blas, &w);
     if (A->needs_grad) odvgp__mm_run(&t->blas, &a);
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked, for a whole symmetric K and the lower triangles B_p stacked in B, or
-       (DIAGONAL) B_p = diag(g_p)^1/2 with g in the rows of B. aux: K B_p of the last p.
+       (DIAGONAL) B_p = diag(g_p)^1/2 with g in the rows of B. aux: K B_p of the last p, and one more square: a node of the
+       head may be run back more than once, so what is not made anew there stays.
        With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both halves --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
@@ -4928,15 +4930,16 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
             continue;
         }
         const odvgp_real *b = B->v + p * M * B->ld;
-        if (p < last) odvgp__inner_product(t, nd, p);
+        if (last > 0) odvgp__inner_product(t, nd, p);
         odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
         g.c_part = ODVGP__LOWER;
         if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
         if (!K->needs_grad) continue;
-        g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, nd->aux, M);
+        odvgp_real *BS = nd->aux + M * M;
+        g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
         g.a_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
-        odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, nd->aux, M, b, B->ld, 1, K->d, K->ld);
+        odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
     }
 }
 
@@ -5251,7 +5254,7 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp_real *R = nd->aux, *RR = R + M * M;
     for (ptrdiff_t p = last; p >= 0; p--) {
         odvgp_real *d = H->d + p * M * H->ld;
-        if (p < last) {
+        if (last > 0) {
             for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
             odvgp_trtri(&t->blas, M, R, M);
         }
@@ -5669,7 +5672,7 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
         ptrdiff_t P = op == ODVGP__EVIDENCE ? t->node[in1].rows : odvgp__moments_of(t, &t->node[in0], NULL).P;
         nd->aux = odvgp__take(a, 2 * F + P, F);
     }
-    if (op == ODVGP__INNER) nd->aux = odvgp__take(a, cols, cols);
+    if (op == ODVGP__INNER) nd->aux = odvgp__take(a, 2 * cols, cols);
     if (op == ODVGP__INVERSE_VAR) nd->aux = odvgp__take(a, 2 * t->node[in3].rows, cols);
     if (op == ODVGP__KL_INVERSE) nd->aux = odvgp__take(a, 2 * t->node[in0].cols, t->node[in0].cols);
     if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = ODVGP__JITTER_BETA;
@@ -5760,6 +5763,13 @@ static void odvgp__tape_mark(odvgp__tape *t)
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
 
+/*  Tile nodes whose values outlive their reverse run, and add to no sum: with fixed inducing inputs and one tile of the same rows
+    (full batch) they need not be made again. */
+static int odvgp__op_lasts(odvgp__op op)
+{
+    return op == ODVGP__KERNEL || op == ODVGP__KERNEL_DIAG || op == ODVGP__SOLVE || op == ODVGP__MINUS_PRODUCT;
+}
+
 static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
@@ -5771,7 +5781,7 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
         odvgp__resize(t, nd);
         for (int k = 0; k < ODVGP__MAX_IN; k++)
             if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
-        if (segment == ODVGP__HEAD && nd->stamp > youngest) continue;
+        if (nd->stamp > youngest && (segment == ODVGP__HEAD || odvgp__op_lasts(nd->op))) continue;
         ODVGP__PROBE(i, 0);
         odvgp_status s = odvgp__ops[nd->op].forward(t, nd);
         ODVGP__PROBE(-1, 0);
@@ -6914,25 +6924,31 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
     return r->permuted ? odvgp__permute(m->cfg.seed, ODVGP__STREAM_BATCH, r->epoch, m->cfg.N, r->first + i) : r->first + i;
 }
 
-/*  Rows [at, at + n) into the tile; Y is turned. */
+/*  Rows [at, at + n) into the tile; Y is turned. X counts as new only where it is. */
 static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
     odvgp__node *X = &m->tape.node[m->X], *Y = &m->tape.node[m->Y];
     ptrdiff_t D = m->cfg.D, P = m->cfg.P;
+    int changed = m->tape.rows != n;
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t row = odvgp__row_at(m, rows, at + i);
         const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * P;
         if (!odvgp__finite(x, D)) {
             ptrdiff_t d = odvgp__first_nonfinite(x, D);
+            X->stamp = ++m->tape.clock; /* some rows are the new ones */
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
-        if (!odvgp__finite(y, P))
+        if (!odvgp__finite(y, P)) {
+            X->stamp = ++m->tape.clock;
             return odvgp__fail(info, ODVGP_E_NAN, "Y", row, (double)y[odvgp__first_nonfinite(y, P)], "a row is not finite");
-        odvgp__copy(X->v + i * D, x, D);
+        }
+        if (!changed) changed = memcmp(X->v + i * D, x, (size_t)D * sizeof *x) != 0;
+        if (changed) odvgp__copy(X->v + i * D, x, D);
         for (ptrdiff_t p = 0; p < P; p++) Y->v[p * Y->ld + i] = y[p];
     }
     m->tape.rows = n;
-    X->stamp = Y->stamp = ++m->tape.clock;
+    if (changed) X->stamp = ++m->tape.clock;
+    Y->stamp = ++m->tape.clock;
     return ODVGP_OK;
 }
 
@@ -7262,12 +7278,12 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
     p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
     p->P = (uint32_t)m->cfg.P;
-    int blocks = odvgp__uses_v(&m->cfg);
+    int blocks = odvgp__uses_v(&m->cfg), own = m->a >= 0 && m->Z_gamma >= 0; /* coefficients at gamma */
     p->M = p->M_root = (uint32_t)(m->cfg.M + (blocks ? m->cfg.M_gamma : 0));
-    p->M_gamma = (uint32_t)(blocks ? 0 : m->cfg.M_gamma);
+    p->M_gamma = (uint32_t)(own ? m->cfg.M_gamma : 0);
     p->cov_part = m->cfg.cov_part == ODVGP_COV_BLOCKS ? ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
     if (blocks) p->M_root = (uint32_t)m->cfg.M;
-    p->no_alpha = m->weights < 0 && m->Z_gamma >= 0;
+    p->no_alpha = m->weights < 0 && own;
     p->mean_function = (uint32_t)m->cfg.mean_function;
     p->likelihood = (uint32_t)m->cfg.likelihood;
     p->kernel = m->kernel;
@@ -8426,6 +8442,7 @@ static void odvgp__renew_scales(odvgp_model *m)
             m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
     }
     m->state.scales_age = 0;
+    t->node[m->X].stamp = ++t->clock; /* A is no longer that of the tile */
 }
 
 static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)

@@ -15,8 +15,9 @@ static void use_step(double in_double, double in_float, double allowed_in_double
     tolerance = BY_PRECISION(allowed_in_double, allowed_in_float);
 }
 
-/*  Values: of either sign; above 0; lower triangle; a stack of these; symmetric by its lower triangle; small; no two alike in any column. */
-enum { ANY, POSITIVE, FACTOR, FACTORS, DEFINITE, SMALL, APART };
+/*  Values: of either sign; above 0; lower triangle; a stack of these; the same with diagonals above 0; positive definite by its lower
+    triangle, or a stack of these; symmetric with both halves; small; no two alike in any column; above 1 but for each third column, below 0. */
+enum { ANY, POSITIVE, FACTOR, FACTORS, ROOTS, DEFINITE, SYMMETRIC, SMALL, APART, SOME_BELOW };
 static ptrdiff_t apart_of, apart_next; /* rows that share the grid of APART, rows placed */
 
 typedef struct input {
@@ -33,7 +34,8 @@ typedef struct bench {
     void *blas_block, *block;
     odvgp_real *own_v[ODVGP__MAX_IN], *own_d[ODVGP__MAX_IN];
     int node[ODVGP__MAX_IN], out, n;
-    int lower_out; /* only the lower triangle of the output is a result */
+    int lower_out; /* only the lower triangle of the output is a result, or of each square stacked in it */
+    int bare;      /* CHOL: no jitter belongs to it */
     double *W;
 } bench;
 
@@ -44,8 +46,8 @@ static const odvgp_threads no_threads = {NULL, NULL, 0};
 #define MARK ((odvgp_real)777.25)
 
 static int above(const input *in, ptrdiff_t i, ptrdiff_t j) {
-    if (in->values == FACTOR || in->values == DEFINITE) return j > i;
-    return in->values == FACTORS && j > i % in->cols;
+    if (in->values == FACTOR || in->values == SYMMETRIC) return j > i;
+    return (in->values == FACTORS || in->values == ROOTS || in->values == DEFINITE) && j > i % in->cols;
 }
 static odvgp_real *at(const odvgp__node *nd, ptrdiff_t i, ptrdiff_t j) { return nd->v + i * nd->ld + j; }
 
@@ -102,11 +104,17 @@ static void add_input(const input *in, int k) {
                 apart_next += c + 1 == in->cols;
             }
             if (in->values == POSITIVE) *x = (odvgp_real)test_between(0.6, 1.7);
-            if (in->values == FACTOR || in->values == FACTORS) {
-                P = r % in->cols;
+            P = r % in->cols;
+            if (in->values == FACTOR || in->values == FACTORS)
                 *x = c > P ? 0 : c < P ? *x / (odvgp_real)(0.7 + 0.3 * (double)in->cols) : (odvgp_real)((test_below(2) ? 1 : -1) * test_between(0.8, 1.5));
+            if (in->values == ROOTS) *x = c > P ? 0 : c < P ? *x / (odvgp_real)(0.7 + 0.3 * (double)in->cols) : (odvgp_real)test_between(0.8, 1.5);
+            if (in->values == DEFINITE) *x = c > P ? (odvgp_real)NAN : c < P ? *x / 2 : (odvgp_real)((double)in->cols / 2 + test_between(0.5, 1));
+            if (in->values == SYMMETRIC) {
+                if (c == r) *x = (odvgp_real)test_between(1, 2);
+                if (c < r) *x /= (odvgp_real)in->cols, *at(nd, c, r) = *x;
+                if (c > r) *x = 0; /* until its mirror image is made */
             }
-            if (in->values == DEFINITE) *x = c > r ? (odvgp_real)NAN : c < r ? *x / 2 : (odvgp_real)((double)in->cols / 2 + test_between(0.5, 1));
+            if (in->values == SOME_BELOW) *x = (odvgp_real)(c % 3 == 1 ? test_between(-2, -1) : test_between(1.2, 2));
         }
 }
 static double result(void) { /* sum W out */
@@ -116,11 +124,11 @@ static double result(void) { /* sum W out */
     CHECK_STATUS(odvgp__ops[nd->op].forward(&b.t, nd), ODVGP_OK);
     for (i = 0; i < nd->rows; i++)
         for (j = 0; j < nd->cols; j++)
-            if (!b.lower_out || j <= i) sum += (wide)b.W[i * nd->cols + j] * (wide)*at(nd, i, j);
+            if (!b.lower_out || j <= i % nd->cols) sum += (wide)b.W[i * nd->cols + j] * (wide)*at(nd, i, j);
     return (double)sum;
 }
-/*  Derivative of the result along `direction` of an input (NULL: along entry `entry` alone). */
-static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t entry, ptrdiff_t count, odvgp_real h) {
+/*  Derivative of the result along `direction` of an input (NULL: along entry `entry` alone, and its mirror image, if that is another). */
+static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t entry, ptrdiff_t mirror, ptrdiff_t count, odvgp_real h) {
     static const double weight[4] = {-1.0 / 12, 8.0 / 12, -8.0 / 12, 1.0 / 12};
     static const double place[4] = {2, 1, -1, -2};
     odvgp_real *keep = NEW(odvgp_real, count);
@@ -133,7 +141,7 @@ static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t
         if (direction)
             for (i = 0; i < count; i++) in->v[i] = (odvgp_real)((double)keep[i] + step * (double)direction[i]);
         else {
-            in->v[entry] = (odvgp_real)((double)keep[entry] + step);
+            in->v[mirror] = in->v[entry] = (odvgp_real)((double)keep[entry] + step);
             step = (double)in->v[entry] - (double)keep[entry]; /* what rounding made of it */
         }
         sum += (wide)(weight[k] * place[k]) * (wide)result() / (wide)step;
@@ -154,7 +162,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     covered[op] = 1;
     b.n = n;
     for (k = 0; k < n; k++) add_input(&in[k], k);
-    ld = op == ODVGP__CHOL || op == ODVGP__KL_COV || op == ODVGP__DOT || op == ODVGP__EXPECT ? cols : cols + 2; /* a tile that is not full */
+    ld = op == ODVGP__CHOL || op == ODVGP__KL_COV || op == ODVGP__KL_INVERSE || op == ODVGP__DOT || op == ODVGP__EXPECT ? cols : cols + 2; /* a tile that is not full */
     for (pass = 0; pass < 2; pass++) { /* measure, carve */
         int nodes = b.t.n;
         odvgp__arena_init(&a, pass ? b.block : NULL, pass ? bytes : 0);
@@ -163,6 +171,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
         nd->flags = flags;
         nd->coef[0] = (odvgp_real)coef0;
         nd->coef[1] = (odvgp_real)coef1;
+        if (b.bare) nd->jitter = -1;
         b.t.scratch = a;
         if (!pass) {
             odvgp__tape_scratch(&a, &b.t);
@@ -179,8 +188,8 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     result();
     for (i = 0; i < rows; i++)
         for (j = 0; j < cols; j++) {
-            if (!b.lower_out || j <= i) size += fabs(b.W[i * cols + j] * (double)*at(nd, i, j));
-            nd->d[i * nd->ld + j] = b.lower_out && j > i ? 0 : (odvgp_real)b.W[i * cols + j];
+            if (!b.lower_out || j <= i % cols) size += fabs(b.W[i * cols + j] * (double)*at(nd, i, j));
+            nd->d[i * nd->ld + j] = b.lower_out && j > i % cols ? 0 : (odvgp_real)b.W[i * cols + j];
         }
     for (k = 0; k < n; k++)
         if (in[k].same_as < 0)
@@ -194,7 +203,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
         if (in[k].same_as >= 0) continue;
         for (i = 0; i < in[k].rows; i++)
             for (j = 0; j < x->ld; j++) {
-                int idle = j >= in[k].cols || above(&in[k], i, j) || in[k].fixed;
+                int idle = j >= in[k].cols || (above(&in[k], i, j) && in[k].values != SYMMETRIC) || in[k].fixed;
                 double g = (double)x->d[i * x->ld + j] - (double)base;
                 if (idle && !(op == ODVGP__KL_COV || op == ODVGP__EXPECT))
                     CHECK_SAY(g == 0, "%s %s: adjoint of input %d is written at [%ld,%ld], which is no variable", odvgp__ops[op].name, words, k, (long)i, (long)j);
@@ -207,10 +216,12 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
         if (count <= 400) {
             for (i = 0; i < in[k].rows; i++)
                 for (j = 0; j < in[k].cols; j++) {
+                    ptrdiff_t entry = i * x->ld + j, mirror = in[k].values == SYMMETRIC ? j * x->ld + i : entry;
                     double want, got;
                     if (above(&in[k], i, j)) continue;
-                    want = difference(x, NULL, i * x->ld + j, count, (odvgp_real)step_size);
-                    got = (double)x->d[i * x->ld + j] - (double)base;
+                    want = difference(x, NULL, entry, mirror, count, (odvgp_real)step_size);
+                    got = (double)x->d[entry] - (double)base;
+                    if (mirror != entry) got += (double)x->d[mirror] - (double)base;
                     if (worst == worst && !(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
                 }
         } else { /* three directions */
@@ -221,10 +232,14 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
                 for (i = 0; i < count; i++) {
                     ptrdiff_t row = i / x->ld, col = i % x->ld;
                     direction[i] = col >= in[k].cols || above(&in[k], row, col) ? 0 : (odvgp_real)test_between(-1, 1);
+                }
+                for (i = 0; i < count; i++) {
+                    ptrdiff_t row = i / x->ld, col = i % x->ld;
+                    if (in[k].values == SYMMETRIC && col < in[k].cols && col > row) direction[i] = direction[col * x->ld + row];
                     got += (double)direction[i] * ((double)x->d[i] - (double)base);
                     length += fabs((double)direction[i] * ((double)x->d[i] - (double)base));
                 }
-                want = difference(x, direction, 0, count, (odvgp_real)step_size);
+                want = difference(x, direction, 0, 0, count, (odvgp_real)step_size);
                 if (length > most) most = length;
                 if (worst == worst && !(fabs(got - want) <= worst)) worst = fabs(got - want), got_worst = got, want_worst = want;
             }
@@ -247,7 +262,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
             if (op == ODVGP__EXPECT) continue; /* both moments' adjoints are made together */
             result();
             for (i = 0; i < rows; i++)
-                for (j = 0; j < cols; j++) nd->d[i * nd->ld + j] = b.lower_out && j > i ? 0 : (odvgp_real)b.W[i * cols + j];
+                for (j = 0; j < cols; j++) nd->d[i * nd->ld + j] = b.lower_out && j > i % cols ? 0 : (odvgp_real)b.W[i * cols + j];
             odvgp__ops[op].reverse(&b.t, nd);
             for (k = 0; k < n; k++) {
                 odvgp__node *x = &b.t.node[b.node[k]];
@@ -577,6 +592,66 @@ TEST(cholesky) {
             CHECK_INT(b.t.events.jitter_raised, 0);
         }
 }
+TEST(cholesky_of_stacked_squares) {
+    static const ptrdiff_t sizes[] = {1, 2, 5, 12};
+    int s;
+    ptrdiff_t P;
+    test_seed = 118;
+    for (s = 0; s < 4; s++)
+        for (P = 1; P <= 3; P++) {
+            input in[] = {PADDED(P * sizes[s], sizes[s], DEFINITE)};
+            start(NULL, 0);
+            b.lower_out = b.bare = 1;
+            b.t.jitter_absolute = b.t.jitter_relative = 1; /* is none of its business */
+            CHECK_OP(ODVGP__CHOL, in, P * sizes[s], sizes[s], 0, 1, 1, "stacked");
+        }
+}
+/*  Where the jitter is relative to the diagonal of another matrix. */
+TEST(cholesky_with_the_jitter_of_a_prior) {
+    static const ptrdiff_t sizes[] = {1, 2, 5, 12};
+    int s;
+    test_seed = 119;
+    for (s = 0; s < 4; s++) {
+        input in[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(sizes[s], sizes[s], DEFINITE)};
+        start(NULL, 0);
+        b.lower_out = 1;
+        b.t.jitter_absolute = (odvgp_real)1e-3;
+        b.t.jitter_relative = (odvgp_real)0.3;
+        CHECK_OP(ODVGP__CHOL, in, sizes[s], sizes[s], 0, 1, 1, "with a prior");
+    }
+}
+TEST(jittered) {
+    ptrdiff_t n;
+    int relative, i;
+    test_seed = 120;
+    for (n = 1; n < 30; n += 9)
+        for (relative = 0; relative < 2; relative++) {
+            input in[] = {PADDED(n, n, SYMMETRIC)};
+            start(NULL, 0);
+            b.t.jitter_absolute = (odvgp_real)1e-3;
+            b.t.jitter_relative = (odvgp_real)(relative ? 0.3 : 0);
+            b.t.jitter[ODVGP__JITTER_BETA].raised = (odvgp_real)0.125;
+            CHECK_OP(ODVGP__JITTERED, in, n, n, 0, 1, 1, relative ? "relative" : "absolute");
+        }
+    {   /* the value: what is raised counts, and the diagonal alone gets it */
+        odvgp_real K[9] = {2, 1, 3, 1, 4, 5, 3, 5, 6}, v[9], d[9];
+        odvgp__node *nd;
+        odvgp__arena none;
+        start(NULL, 0);
+        odvgp__arena_init(&none, NULL, 0);
+        odvgp__node_add(&b.t, &none, ODVGP__PARAM, ODVGP__HEAD, 3, 3, 0, -1, -1, -1, -1);
+        i = odvgp__node_add(&b.t, &none, ODVGP__JITTERED, ODVGP__HEAD, 3, 3, 0, 0, -1, -1, -1);
+        b.t.node[0].v = K;
+        nd = &b.t.node[i];
+        nd->v = v, nd->d = d;
+        b.t.jitter_absolute = (odvgp_real)0.5;
+        b.t.jitter_relative = (odvgp_real)0.25;
+        b.t.jitter[ODVGP__JITTER_BETA].raised = (odvgp_real)0.125;
+        CHECK_STATUS(odvgp__ops[ODVGP__JITTERED].forward(&b.t, nd), ODVGP_OK);
+        for (i = 0; i < 9; i++) CHECK(v[i] == K[i] + (odvgp_real)(i % 4 ? 0 : 0.5 + 0.25 * 4 + 0.125));
+        stop();
+    }
+}
 TEST(triangular_solve) {
     static const ptrdiff_t sizes[] = {1, 3, 7, 29, 61};
     int s, copies;
@@ -666,6 +741,86 @@ TEST(product) {
         CHECK_OP(ODVGP__PRODUCT, in, 3, s, ODVGP__F_LOWER, 1, 1, "A L");
     }
 }
+TEST(minus_product) {
+    static const struct { ptrdiff_t m, n, r; } sizes[] = {{1, 1, 1}, {3, 5, 4}, {2, 9, 30}, {12, 7, 3}, {30, 40, 17}};
+    int s;
+    test_seed = 121;
+    for (s = 0; s < 5; s++) {
+        ptrdiff_t m = sizes[s].m, n = sizes[s].n, r = sizes[s].r;
+        input plain[] = {PADDED(m, n, ANY), PADDED(r, m, ANY), PADDED(r, n, ANY)};
+        input lower[] = {PADDED(m, m, DEFINITE), PADDED(r, m, ANY), SAME(1)};
+        start(NULL, 0);
+        CHECK_OP(ODVGP__MINUS_PRODUCT, plain, m, n, 0, 1, 1, "K - W^T A");
+        start(NULL, 0);
+        b.lower_out = 1;
+        CHECK_OP(ODVGP__MINUS_PRODUCT, lower, m, m, ODVGP__F_LOWER, 1, 1, "lower, K - W^T W");
+    }
+}
+/*  In place: against the same thing with memory of its own. */
+TEST(minus_product_in_place) {
+    enum { M = 6, N = 7, R = 5 };
+    odvgp_real K[2][M * N], dK[2][M * N], Y[M * N], dY[M * N], dW[2][R * M], dA[2][R * N];
+    odvgp__node *nd;
+    odvgp__arena none;
+    int i, k, where;
+    test_seed = 122;
+    start(NULL, 0);
+    {
+        input W = IN(R, M, ANY), A = IN(R, N, ANY);
+        add_input(&W, 0);
+        add_input(&A, 1);
+    }
+    b.n = 2;
+    odvgp__arena_init(&none, NULL, 0);
+    k = odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__HEAD, M, N, 0, -1, -1, -1, -1);
+    for (i = 0; i < M * N; i++) {
+        K[0][i] = K[1][i] = (odvgp_real)test_between(-1, 1);
+        dK[0][i] = dY[i] = (odvgp_real)test_between(-1, 1);
+        dK[1][i] = 0;
+    }
+    for (where = 0; where < 2; where++) {
+        odvgp_real *own[2];
+        int s;
+        b.t.node[k].v = K[where];
+        b.t.node[k].d = dK[where];
+        b.t.node[k].needs_grad = 1;
+        for (i = 0; i < R * M; i++) dW[where][i] = 0;
+        for (i = 0; i < R * N; i++) dA[where][i] = 0;
+        own[0] = b.t.node[b.node[0]].d, own[1] = b.t.node[b.node[1]].d;
+        b.t.node[b.node[0]].d = dW[where];
+        b.t.node[b.node[1]].d = dA[where];
+        s = where ? odvgp__node_add(&b.t, &none, ODVGP__MINUS_PRODUCT, ODVGP__HEAD, M, N, 0, k, b.node[0], b.node[1], -1)
+                  : odvgp__node_minus_in_place(&b.t, k, b.node[0], b.node[1]);
+        nd = &b.t.node[s];
+        if (where) nd->v = Y, nd->d = dY;
+        else CHECK(nd->v == K[0] && nd->d == dK[0]);
+        nd->needs_grad = 1;
+        CHECK_STATUS(odvgp__ops[ODVGP__MINUS_PRODUCT].forward(&b.t, nd), ODVGP_OK);
+        odvgp__ops[ODVGP__MINUS_PRODUCT].reverse(&b.t, nd);
+        b.t.node[b.node[0]].d = own[0], b.t.node[b.node[1]].d = own[1];
+    }
+    CHECK_BITS(K[0], Y, sizeof Y);
+    CHECK_BITS(dK[0], dK[1], sizeof dY);
+    CHECK_BITS(dW[0], dW[1], sizeof dW[0]);
+    CHECK_BITS(dA[0], dA[1], sizeof dA[0]);
+    stop();
+}
+TEST(inner) {
+    static const struct { ptrdiff_t M, P; } sizes[] = {{1, 1}, {4, 1}, {1, 2}, {5, 2}, {9, 3}, {30, 2}};
+    int s;
+    test_seed = 123;
+    for (s = 0; s < 6; s++) {
+        ptrdiff_t M = sizes[s].M, P = sizes[s].P;
+        input triangles[] = {PADDED(M, M, SYMMETRIC), IN(P * M, M, FACTORS)};
+        input diagonal[] = {PADDED(M, M, SYMMETRIC), PADDED(P, M, POSITIVE)};
+        start(NULL, 0);
+        b.lower_out = 1;
+        CHECK_OP(ODVGP__INNER, triangles, P * M, M, 0, 1, 1, "of triangles");
+        start(NULL, 0);
+        b.lower_out = 1;
+        CHECK_OP(ODVGP__INNER, diagonal, P * M, M, ODVGP__F_DIAGONAL, 1, 1, "of diagonals");
+    }
+}
 TEST(sum) {
     input two[] = {PADDED(3, 5, ANY), PADDED(3, 5, ANY)};
     input spread[] = {PADDED(3, 5, ANY), PADDED(1, 5, ANY), PADDED(3, 1, ANY), PADDED(1, 1, ANY)};
@@ -688,6 +843,14 @@ TEST(residual_variance) {
         input in[] = {IN(1, 6, POSITIVE), PADDED(M, 6, SMALL)}; /* |A|^2 stays below k */
         start(NULL, 0);
         CHECK_OP(ODVGP__RESIDUAL, in, 1, 6, 0, 1, 1, "");
+    }
+    for (M = 1; M < 20; M += 6) {
+        input two[] = {IN(1, 7, POSITIVE), PADDED(M, 7, SMALL), PADDED(M + 3, 7, SMALL)};
+        input clamped[] = {IN(1, 7, SOME_BELOW), PADDED(M, 7, SMALL), PADDED(M + 3, 7, SMALL)};
+        start(NULL, 0);
+        CHECK_OP(ODVGP__RESIDUAL, two, 1, 7, 0, 1, 1, "with two matrices");
+        start(NULL, 0);
+        CHECK_OP(ODVGP__RESIDUAL, clamped, 1, 7, 0, 1, 1, "with two matrices, clamped here and there");
     }
     {   /* clamped to 0: nothing flows back, and it is counted */
         odvgp_real k[3] = {1, 1, 1}, A[3] = {(odvgp_real)0.5, 2, 1}, v[3], d[3] = {1, 1, 1}, aux[3], dk[3] = {0, 0, 0}, dA[3] = {0, 0, 0};
@@ -728,6 +891,22 @@ TEST(squares_of_triangles) {
         CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "");
     }
 }
+TEST(variance_of_the_inverse_parametrisation) {
+    static const struct { ptrdiff_t M, P, n; } sizes[] = {{1, 1, 1}, {1, 2, 5}, {4, 1, 5}, {5, 2, 7}, {20, 3, 9}};
+    int s, clamped;
+    test_seed = 124;
+    for (s = 0; s < 5; s++)
+        for (clamped = 0; clamped < 2; clamped++) {
+            ptrdiff_t M = sizes[s].M, P = sizes[s].P, n = sizes[s].n;
+            int k = clamped && n > 1 ? SOME_BELOW : POSITIVE;
+            input triangles[] = {IN(1, n, k), IN(P * M, M, ROOTS), IN(P * M, M, FACTORS), PADDED(M, n, SMALL)};
+            input diagonal[] = {IN(1, n, k), IN(P * M, M, ROOTS), PADDED(P, M, POSITIVE), PADDED(M, n, SMALL)};
+            start(NULL, 0);
+            CHECK_OP(ODVGP__INVERSE_VAR, triangles, P, n, 0, 1, 1, k == SOME_BELOW ? "of triangles, clamped" : "of triangles");
+            start(NULL, 0);
+            CHECK_OP(ODVGP__INVERSE_VAR, diagonal, P, n, ODVGP__F_DIAGONAL, 1, 1, k == SOME_BELOW ? "of diagonals, clamped" : "of diagonals");
+        }
+}
 TEST(divide) {
     input in[] = {PADDED(3, 5, ANY), PADDED(1, 5, POSITIVE)};
     test_seed = 112;
@@ -767,6 +946,16 @@ TEST(kl_of_a_covariance) {
         input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, FACTORS)};
         start(NULL, 0);
         CHECK_OP(ODVGP__KL_COV, in, 1, 1, 0, 1, 1, "");
+    }
+}
+TEST(kl_of_the_inverse_parametrisation) {
+    static const struct { ptrdiff_t M, P; } sizes[] = {{1, 1}, {1, 2}, {4, 1}, {5, 2}, {12, 3}};
+    int s;
+    test_seed = 125;
+    for (s = 0; s < 5; s++) {
+        input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, ROOTS)};
+        start(NULL, 0);
+        CHECK_OP(ODVGP__KL_INVERSE, in, 1, 1, 0, 1, 1, "");
     }
 }
 TEST(expected_log_likelihood) {
@@ -886,16 +1075,24 @@ int main(int argc, char **argv) {
     RUN(kernel_times_vector);
     RUN(large_kernel_matrices);
     RUN(cholesky);
+    RUN(cholesky_of_stacked_squares);
+    RUN(cholesky_with_the_jitter_of_a_prior);
+    RUN(jittered);
     RUN(triangular_solve);
     RUN(triangular_solve_in_place);
     RUN(product);
+    RUN(minus_product);
+    RUN(minus_product_in_place);
+    RUN(inner);
     RUN(sum);
     RUN(residual_variance);
     RUN(squares_of_triangles);
+    RUN(variance_of_the_inverse_parametrisation);
     RUN(divide);
     RUN(gather);
     RUN(dot);
     RUN(kl_of_a_covariance);
+    RUN(kl_of_the_inverse_parametrisation);
     RUN(expected_log_likelihood);
     RUN(natural_statistics);
     RUN(coincident_points);
