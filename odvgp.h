@@ -69,7 +69,7 @@ CONTENTS                                                        (search for the 
       >>natgrad         natural gradient steps from two vectors
       >>optimum         the best q for a Gaussian likelihood, in one pass over the data
       >>adam            Adam, schedules, the training step and its safeguards
-      >>init            k-means, subsets, hyperparameters from the data
+      >>init            inducing points and hyperparameters from the data; scales of columns
       >>io              model files
       >>easy            the allocating layer
     >>licence
@@ -114,8 +114,8 @@ CONTENTS                                                        (search for the 
   Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
     the variance and the mean, more gamma the mean alone, at a cost that is only linear.
   Units. The library takes X and Y as they are and scales nothing: standardise your columns, and give the scales to odvgp_freeze
-    if predictions shall undo them, as the command-line tool does. Hyperparameters that the kernel expression does not give are
-    taken from the data by odvgp_init_data (median distance, variance of the targets).
+    if predictions shall undo them (odvgp_column_scales, odvgp_standardise), as the command-line tool does. Hyperparameters that
+    the kernel expression does not give are taken from the data by odvgp_init_data (median distance, variance of the targets).
   Memory. odvgp_model_size says how many bytes training needs; it does not grow with N. odvgp_predictor_size says the same for
     serving. Stack use is below 64 KiB in every call, below 24 KiB in odvgp_predict.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
@@ -142,6 +142,11 @@ CONTENTS                                                        (search for the 
     [VFE]     Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes, AISTATS 2009
     [CHOL]    Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
     [ADAM]    Kingma, Ba: Adam, ICLR 2015
+    [GREEDY]  Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in Gaussian Processes Regression, JMLR
+              2020
+    [FARTHEST] Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical Computer Science 1985
+    [ULAPANE] Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared Exponential Kernel-based Gaussian
+              Process Regression, ICIEA 2020
     [PHILOX]  Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of counters;
               the mixer here is smaller)
 
@@ -296,6 +301,36 @@ typedef enum odvgp_mean_function { ODVGP_MEANFN_ZERO, ODVGP_MEANFN_CONSTANT, ODV
 typedef enum odvgp_likelihood { ODVGP_GAUSSIAN } odvgp_likelihood;
 typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST } odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
+
+/*  Where odvgp_init_data puts Z_beta. Distances are in the units of X, over all columns.
+        KMEANS    k-means++ seeds and Lloyd's iterations, on max(50 M, 4096) rows; O(rows M D)                (default)
+        RANDOM    random rows
+        GREEDY    one row after the other, always the one whose variance given those before is largest under the kernel at its
+                  start: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M (M + D)), and rows (M + 2 D) numbers of
+                  memory. Where the rows taken explain all others to rounding, random rows follow
+        FARTHEST  one row after the other, the first at random, then always the one farthest from its nearest one [FARTHEST];
+                  on the rows of KMEANS; O(rows M D)
+    Rows are a random sample, all of them when there are no more than that. But for KMEANS, whose centres are means, inducing
+    points are rows of the data; of equals the sample's first is taken, and repeated rows are used once while there are others. */
+typedef enum odvgp_init_beta { ODVGP_INIT_KMEANS, ODVGP_INIT_RANDOM, ODVGP_INIT_GREEDY, ODVGP_INIT_FARTHEST } odvgp_init_beta;
+
+/*  Where it puts Z_gamma: on rows of the data that are not in Z_beta and differ, while there are such.
+        RANDOM    random rows                                                                                 (default)
+        RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start, from
+                  a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory */
+typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp_init_gamma;
+
+/*  Lengthscales and variances that the kernel expression does not give, each leaf of the expression from its own columns.
+        MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single leaf, else from 0.1 for the first to
+                  1 for the last; the variance of the targets. O(512 D + N P)                                 (default)
+        ULAPANE   lengthscale: the mean over columns of the mean gap between neighbours in the sorted column; variance: the square
+                  of the mean step of the targets in the same orders, averaged over outputs; gaps and steps of 0 do not count
+                  [ULAPANE]. On the sample of KMEANS, so gaps are those of max(50 M, 4096) rows at most. Lengthscales of several
+                  leaves: times 1 for the first to 10 for the last, so that equal leaves do not stay equal.
+                  O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
+    In units of X, and of Y squared. A value that the data do not tell (constant columns or targets) is 1. */
+typedef enum odvgp_init_hyper { ODVGP_HYPER_MEDIAN, ODVGP_HYPER_ULAPANE } odvgp_init_hyper;
+
 typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
 typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
 typedef enum odvgp_isa {
@@ -347,6 +382,8 @@ typedef struct odvgp_allocator {
 #define odvgp_model_config      odvgpf_model_config
 #define odvgp_init_data         odvgpf_init_data
 #define odvgp_init_q            odvgpf_init_q
+#define odvgp_column_scales     odvgpf_column_scales
+#define odvgp_standardise       odvgpf_standardise
 #define odvgp_step              odvgpf_step
 #define odvgp_step_batch        odvgpf_step_batch
 #define odvgp_elbo              odvgpf_elbo
@@ -471,6 +508,10 @@ typedef struct odvgp_config {
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
     odvgp_positive positive; /* how Adam sees positive numbers: EXP e^t, steps are relative (default); SOFTPLUS log(1 + e^t) */
     odvgp_q_init q_init;     /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
+    /* where odvgp_init_data puts inducing points, and how it finds hyperparameters; all are 0 by default */
+    odvgp_init_beta init_beta;
+    odvgp_init_gamma init_gamma;
+    odvgp_init_hyper init_hyper;
     /* numerics */
     odvgp_real jitter;     /* absolute, >= 0. Default 0 */
     odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
@@ -579,14 +620,14 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 /*  The config as the model uses it: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
-/*  Start from the data: Z_beta by k-means++ and Lloyd's iterations (mini-batches of rows when N is large), Z_gamma a random
-    subset of distinct rows, hyperparameters that were not given by the median distance of rows and the variance of the
-    targets, q at its start. Repeated rows are used once while there are others.
+/*  Start from the data: hyperparameters that were not given as config.init_hyper says, Z_beta as init_beta, Z_gamma as
+    init_gamma, noise a tenth of the targets' variance, q at its start. With all three at their defaults k-means++ and Lloyd's
+    iterations (mini-batches of rows when N is large), random rows, median distances.
     A model that was trained starts anew, with empty moments of Adam and whole step sizes. The count of steps goes on, and with
     it schedules and the order of rows. On an error the model is as it was.
         X [N,D], Y [N,P]   N from the config
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
-    Cost  O(min(N, 50 M) M D) */
+    Cost  O(N D) and what the three options say: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
 /*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
@@ -595,6 +636,19 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, 
     Returns  OK | E_ARG, and where q_sqrt is made of the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD (Kb, even at
     jitter_max) | E_NAN (Kb is not finite); the model is as it was then */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
+
+/*  Mean and population standard deviation (divided by n) of each column, as odvgp_scales wants them. A column that is constant
+    but for rounding has scale 1, and one with equal numbers only has them as its mean, so that it becomes exactly 0.
+        X [n,D]   mean, scale [D] out, no aliases
+    Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)           Cost  O(n D) */
+ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, odvgp_real *mean, odvgp_real *scale,
+                                           odvgp_info *info);
+
+/*  out = (X - mean) / scale by columns; out may be X. NaN and infinity go through, and differences too large for the type
+    become infinite.
+    Returns  OK | E_ARG (NULL, n below 0, D below 1, a mean that is not finite, a scale that is not above 0 and finite) */
+ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, const odvgp_real *mean,
+                                         const odvgp_real *scale, odvgp_real *out);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
     Natural step on q(u) on beta and Adam on the other trainable slots. Allocates nothing.
@@ -6017,6 +6071,9 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
                 {"mean_function", c->mean_function >= ODVGP_MEANFN_ZERO && c->mean_function <= ODVGP_MEANFN_LINEAR},
                 {"positive", c->positive == ODVGP_SOFTPLUS || c->positive == ODVGP_EXP},
                 {"q_init", c->q_init == ODVGP_Q_PRIOR || c->q_init == ODVGP_Q_IDENTITY},
+                {"init_beta", c->init_beta >= ODVGP_INIT_KMEANS && c->init_beta <= ODVGP_INIT_FARTHEST},
+                {"init_gamma", c->init_gamma == ODVGP_GAMMA_RANDOM || c->init_gamma == ODVGP_GAMMA_RESIDUAL},
+                {"init_hyper", c->init_hyper == ODVGP_HYPER_MEDIAN || c->init_hyper == ODVGP_HYPER_ULAPANE},
                 {"update", c->update >= ODVGP_JOINT && c->update <= ODVGP_ADAM_FIRST},
                 {"natgrad", c->natgrad == 0 || c->natgrad == 1},
                 {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
@@ -6569,25 +6626,46 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->node[m->expect].purpose = ODVGP__FOR_BOUND;
 }
 
-/*  The points that initialisation looks at: all rows, or a sample. */
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+/*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
+static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
-    if (c->M > c->N / 50) return c->N; /* else 50 M is at most N, and no product too large for the type */
-    return ODVGP__MIN(c->N, ODVGP__MAX(50 * c->M, (ptrdiff_t)4096));
+    if (points > N / times) return N; /* else their product is at most N, and not too large for the type */
+    return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
+}
+
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 50); }
+
+/*  Fewer for GREEDY, which keeps M numbers of each. */
+static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 4); }
+
+static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
+{
+    ptrdiff_t gamma = odvgp__sample_rows(c->N, c->M_gamma, 4), beta = odvgp__init_rows(c);
+    return ODVGP__MAX(gamma, beta);
 }
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
-    odvgp_real *distance, *centre, *centre_t, *median; /* centre_t [D, padded M]: centres by columns */
-    ptrdiff_t *row, *nearest, *count, *table;          /* row: the sample; nearest: its centres; count: rows of a centre */
+    odvgp_real *distance, *centre, *centre_t, *median; /* distance: of a row to its nearest centre, or its residual variance;
+                                                          centre_t [D, padded M]: centres by columns */
+    ptrdiff_t *row, *nearest, *count;                  /* row: the sample; nearest: its centres; count: rows of a centre */
+    const odvgp_real **table;                          /* a hash table of the rows taken */
     ptrdiff_t table_size;
+    odvgp_real *sample, *factor; /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
+    odvgp_real *Lb, *X, *A;      /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
+    odvgp_real *gaps;            /* ULAPANE: d_x and d_y of each output, by columns [D,1+P] */
+    double target_variance;
+    odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
 
-static void odvgp__init_scratch(odvgp__arena *a, const odvgp_config *c, odvgp__init_work *w)
+static void odvgp__init_scratch(odvgp__arena *a, const odvgp_model *m, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(c);
+    const odvgp_config *c = &m->cfg;
+    int greedy = c->init_beta == ODVGP_INIT_GREEDY, residual = c->init_gamma == ODVGP_GAMMA_RESIDUAL && c->M_gamma > 0;
+    ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
+    memset(w, 0, sizeof *w);
     w->table_size = 64;
-    while (w->table_size < 2 * ODVGP__MAX(c->M_gamma, c->M)) w->table_size *= 2;
+    while (w->table_size < 2 * (c->M_gamma + c->M)) w->table_size *= 2;
     w->distance = odvgp__take(a, rows, 1);
     w->centre = odvgp__take(a, c->M, c->D);
     w->centre_t = odvgp__take(a, c->D, odvgp__padded(c->M));
@@ -6595,7 +6673,22 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp_config *c, odvgp__i
     w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M, sizeof(ptrdiff_t));
-    w->table = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)w->table_size, sizeof(ptrdiff_t));
+    w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
+    if (c->init_hyper == ODVGP_HYPER_ULAPANE) w->gaps = odvgp__take(a, c->D, 1 + c->P);
+    if (greedy) {
+        w->sample = odvgp__take(a, sample, c->D);
+        w->factor = odvgp__take(a, sample, c->M);
+    }
+    if (residual) {
+        w->Lb = odvgp__take(a, c->M, c->M);
+        w->X = odvgp__take(a, c->tile, c->D);
+        w->A = odvgp__take(a, c->tile, c->M);
+    }
+    w->rest = *a;
+    if (greedy || residual) { /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
+        odvgp__kjob job;
+        odvgp__kernel_scratch(a, &m->kernel, ODVGP__MAX(c->M, c->tile), greedy ? ODVGP__MAX(sample, c->M) : c->M, 0, 0, &job);
+    }
 }
 
 /*  What natural steps need: (P, j) of the Gaussian blocks; work for the largest, or for O(M)'s step. */
@@ -6651,7 +6744,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     odvgp__tape_scratch(a, &m->tape);
     size_t most = a->used;
     a->used = used;
-    odvgp__init_scratch(a, c, &init);
+    odvgp__init_scratch(a, m, &init);
     a->used = ODVGP__MAX(most, a->used);
 }
 
@@ -8581,14 +8674,17 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>init   k-means, subsets, hyperparameters from the data                                                              */
-/*      beta: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with probability proportional   */
-/*      to the squared distance to the seeds so far, so that repeated rows are drawn once; then 10 of Lloyd's iterations  */
-/*      at most on these rows; and, where there are more rows, mini-batches of those that the sample left out.            */
-/*      gamma: random rows, distinct ones while there are any. Cost O(sample M D).                                        */
+/*  >>init   inducing points and hyperparameters from the data; scales of columns                                         */
+/*      beta: methods that choose points one after the other or all at once, and say how many they could tell apart;      */
+/*      random rows fill up. KMEANS: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with     */
+/*      probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once; then  */
+/*      10 of Lloyd's iterations at most on these rows; and, where there are more rows, mini-batches of those that the    */
+/*      sample left out. GREEDY: column k of the pivoted Cholesky of the sample's kernel matrix is                        */
+/*      l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY] */
+/*      gamma: random rows that are not in beta, or those of the largest residual variance.                               */
 /*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several       */
 /*      leaves (0.1 sqrt(D) and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a    */
-/*      single one.                                                                                                       */
+/*      single one; or [ULAPANE].                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
@@ -8597,9 +8693,89 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
     return sum;
 }
 
+/*  The sample: the first rows of a random permutation of all. */
+static void odvgp__draw_sample(const odvgp_model *m, ptrdiff_t rows, odvgp__init_work *w)
+{
+    for (ptrdiff_t i = 0; i < rows; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
+}
+
+/*  to [rows,D]: the rows of the sample from `from` on. */
+static void odvgp__gather(const odvgp_model *m, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows, const odvgp__init_work *w,
+                          odvgp_real *to)
+{
+    ptrdiff_t D = m->cfg.D;
+    for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
+}
+
+/*  The first of the largest numbers. */
+static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
+{
+    ptrdiff_t best = 0;
+    for (ptrdiff_t i = 1; i < n; i++)
+        if (x[i] > x[best]) best = i;
+    return best;
+}
+
+/* --- the set of rows taken: a hash table by their values --- */
+
+static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
+{
+    uint64_t h = 0;
+    for (ptrdiff_t d = 0; d < D; d++) {
+        odvgp_real v = x[d] + 0; /* -0 becomes 0 */
+        uint64_t bits = 0;
+        memcpy(&bits, &v, sizeof v);
+        h = odvgp__mix(h ^ bits);
+    }
+    return h;
+}
+
+/*  Where an equal row stands in the table, or, NULL so far, where x would. */
+static const odvgp_real **odvgp__row_place(const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
+{
+    ptrdiff_t at = (ptrdiff_t)(odvgp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
+    while (w->table[at] && odvgp__row_distance(w->table[at], x, D) != 0) at = (at + 1) & (w->table_size - 1);
+    return &w->table[at];
+}
+
+/*  The set becomes the rows of Z [n,D]. */
+static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
+{
+    for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = NULL;
+    for (ptrdiff_t k = 0; k < n; k++) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
+}
+
+/*  x becomes row z of the inducing points, if it is not in the set. */
+static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
+{
+    const odvgp_real **place = odvgp__row_place(w, x, D);
+    if (*place) return 0;
+    odvgp__copy(z, x, D);
+    *place = z;
+    return 1;
+}
+
+/*  Random rows behind the `taken` ones that Z has: as long as there are such, rows that are neither among these nor in `other`
+    [others,D]; then rows that are not among these; then any. */
+static void odvgp__fill_rows(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
+                             const odvgp_real *other, ptrdiff_t others, odvgp__init_work *w)
+{
+    ptrdiff_t D = m->cfg.D, N = m->cfg.N;
+    for (int alone = others == 0; alone < 2 && taken < count; alone++) {
+        odvgp__set_rows(w, Z, taken, D);
+        for (ptrdiff_t k = 0; k < others && !alone; k++) *odvgp__row_place(w, other + k * D, D) = other + k * D;
+        for (ptrdiff_t i = 0; i < N && taken < count; i++)
+            taken += odvgp__take_row(w, X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i) * D, Z + taken * D, D);
+    }
+    for (ptrdiff_t i = 0; taken < count; i++, taken++)
+        odvgp__copy(Z + taken * D, X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i % N) * D, D);
+}
+
+/* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
+
 /*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
-static double odvgp__kmeans_lower(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k,
-                                  odvgp__init_work *w)
+static double odvgp__nearest_lower(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k,
+                                   odvgp__init_work *w)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -8702,49 +8878,216 @@ static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptr
     }
 }
 
-static void odvgp__kmeans(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, next = 0;
-    for (ptrdiff_t i = 0; i < rows; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
+    odvgp__draw_sample(m, rows, w);
     for (ptrdiff_t k = 0; k < m->cfg.M; k++) {
         odvgp__copy(Z + k * D, X + w->row[next] * D, D);
-        double sum = odvgp__kmeans_lower(m, X, rows, Z, k, w);
+        double sum = odvgp__nearest_lower(m, X, rows, Z, k, w);
         next = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
     }
     for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(m, X, rows, Z, w);
     if (rows < m->cfg.N) odvgp__kmeans_batches(m, X, rows, Z, w);
+    return m->cfg.M;
 }
 
-static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
+static ptrdiff_t odvgp__farthest(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    uint64_t h = 0;
-    for (ptrdiff_t d = 0; d < D; d++) {
-        odvgp_real v = x[d] + 0; /* -0 becomes 0 */
-        uint64_t bits = 0;
-        memcpy(&bits, &v, sizeof v);
-        h = odvgp__mix(h ^ bits);
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, next = 0, k = 0;
+    odvgp__draw_sample(m, rows, w);
+    while (k < m->cfg.M && (k == 0 || w->distance[next] > 0)) {
+        odvgp__copy(Z + k * D, X + w->row[next] * D, D);
+        odvgp__nearest_lower(m, X, rows, Z, k++, w);
+        next = odvgp__largest(w->distance, rows);
     }
-    return h;
+    return k;
 }
 
-/*  Random rows, each different from those taken before, until no rows are left; then any rows. A hash table of the rows
-    taken. */
-static void odvgp__distinct_rows(odvgp_model *m, const odvgp_real *X, odvgp_real *Z, ptrdiff_t count, odvgp__init_work *w)
+/*  Nothing is chosen: all are filled up with random rows. */
+static ptrdiff_t odvgp__random_rows(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t D = m->cfg.D, taken = 0;
-    for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = -1;
-    for (int again = 0; again < 2; again++)
-        for (ptrdiff_t i = 0; i < m->cfg.N && taken < count; i++) {
-            const odvgp_real *x = X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, m->cfg.N, i) * D;
-            ptrdiff_t at = (ptrdiff_t)(odvgp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-            while (!again && w->table[at] >= 0 && odvgp__row_distance(Z + w->table[at] * D, x, D) != 0)
-                at = (at + 1) & (w->table_size - 1);
-            if (!again && w->table[at] >= 0) continue;
-            if (!again) w->table[at] = taken;
-            odvgp__copy(Z + taken++ * D, x, D);
-        }
-    for (ptrdiff_t k = taken; k < count; k++) odvgp__copy(Z + k * D, Z + (k - taken) * D, D);
+    (void)m, (void)X, (void)Z, (void)w;
+    return 0;
 }
+
+/* --- GREEDY and RESIDUAL: variances given the points so far --- */
+
+static const odvgp_real *odvgp__hyp(const odvgp_model *m) { return m->tape.node[m->hyp].v; }
+
+/*  Variances below this are rounding. */
+static odvgp_real odvgp__no_variance(const odvgp_model *m, odvgp_real prior)
+{
+    return (odvgp_real)m->cfg.M * ODVGP__EPS * prior;
+}
+
+/*  The next column of the factor: pivot is a row of the sample. */
+typedef struct odvgp__pivot_job {
+    odvgp__kjob kernel; /* one row, the pivot, against the sample */
+    const odvgp__init_work *w;
+    ptrdiff_t column, M;
+    const odvgp_real *pivot; /* its row of the factor, of which the columns so far are read */
+    odvgp_real root;         /* of its variance */
+} odvgp__pivot_job;
+
+/*  64 rows at a time: their kernel values, entries of the column and what is left of their variances. */
+static void odvgp__pivot_task(void *arg, int t)
+{
+    const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
+    const odvgp__isa *isa = odvgp__row(job->kernel.blas);
+    ptrdiff_t from, to, k = job->column;
+    odvgp__kchunk chunk;
+    odvgp_real *K = chunk.value[job->kernel.k->nnode - 1];
+    odvgp__share(job->kernel.m, ODVGP__CHUNK, job->kernel.tasks, t, &from, &to);
+    for (ptrdiff_t j = from; j < to; j += ODVGP__CHUNK) {
+        odvgp__chunk_forward(&job->kernel, &chunk, 0, j, K, NULL);
+        for (ptrdiff_t i = j; i < ODVGP__MIN(to, j + ODVGP__CHUNK); i++) {
+            odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
+            l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->root;
+            *v -= l[k] * l[k];
+            if (!(*v > 0)) *v = 0;
+        }
+    }
+}
+
+static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
+{
+    odvgp__kjob *kernel = &job->kernel;
+    for (uint32_t g = 0; g < kernel->k->ngroup; g++)
+        odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g], odvgp__group_dims(kernel->k, g), 1);
+    job->pivot = job->w->factor + row * job->M;
+    job->root = ODVGP__SQRT(job->w->distance[row]);
+    odvgp__run(&kernel->blas->threads, kernel->tasks, odvgp__pivot_task, job);
+    job->column++;
+}
+
+static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+{
+    ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = m->cfg.D;
+    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), value);
+    odvgp__arena scratch = w->rest;
+    odvgp__pivot_job job;
+    memset(&job, 0, sizeof job);
+    job.kernel = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), NULL, 1, w->sample, rows);
+    job.w = w;
+    job.M = m->cfg.M;
+    odvgp__kernel_scratch(&scratch, &m->kernel, 1, rows, 0, 0, &job.kernel);
+    ODVGP_ASSERT(!scratch.bad);
+    odvgp__draw_sample(m, rows, w);
+    odvgp__gather(m, X, 0, rows, w, w->sample);
+    odvgp__kernel_prepare(&job.kernel);
+    job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
+    odvgp__set_rows(w, Z, 0, D);
+    for (ptrdiff_t i = 0; i < rows; i++) w->distance[i] = prior;
+    for (;;) { /* each turn sets one variance to 0 */
+        ptrdiff_t next = odvgp__largest(w->distance, rows);
+        const odvgp_real *x = w->sample + next * D;
+        if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(m, prior))) return job.column;
+        if (odvgp__take_row(w, x, Z + job.column * D, D)) odvgp__pivot(&job, x, next);
+        w->distance[next] = 0;
+    }
+}
+
+/*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's on that gives one. 0: none does. */
+static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, odvgp_real prior, const odvgp__init_work *w)
+{
+    ptrdiff_t M = m->cfg.M;
+    odvgp_real jitter = m->cfg.jitter + m->cfg.jitter_rel * prior, least = odvgp__no_variance(m, prior);
+    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), Z, M, Z, M);
+    job.lower = 1;
+    job.K = w->Lb;
+    job.ldk = M;
+    do {
+        odvgp__kernel_run(&job, w->rest);
+        for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
+        if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
+        jitter = ODVGP__MAX(10 * jitter, least);
+    } while (jitter <= prior);
+    return 0;
+}
+
+/*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. */
+static void odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, odvgp_real prior,
+                             const odvgp__init_work *w)
+{
+    ptrdiff_t M = m->cfg.M;
+    for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
+        ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
+        odvgp__gather(m, X, from, n, w, w->X);
+        odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), w->X, n, Z, M);
+        job.K = w->A;
+        job.ldk = M;
+        odvgp__kernel_run(&job, w->rest);
+        odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - prior;
+            w->distance[from + i] = rest < 0 ? rest : 0;
+        }
+    }
+}
+
+/* --- sorting indices by their keys, equal ones by themselves: a heap, so that nothing but the indices is needed --- */
+
+static int odvgp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t a, ptrdiff_t b)
+{
+    odvgp_real x = key[a * stride], y = key[b * stride];
+    return x < y || (x == y && a < b);
+}
+
+static void odvgp__sift(ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
+{
+    for (ptrdiff_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && odvgp__key_before(key, stride, index[child], index[child + 1])) child++;
+        if (!odvgp__key_before(key, stride, index[at], index[child])) return;
+        ptrdiff_t keep = index[at];
+        index[at] = index[child];
+        index[child] = keep;
+    }
+}
+
+static void odvgp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
+{
+    for (ptrdiff_t i = n / 2; i-- > 0;) odvgp__sift(index, i, n, key, stride);
+    while (n-- > 1) {
+        ptrdiff_t last = index[0];
+        index[0] = index[n];
+        index[n] = last;
+        odvgp__sift(index, 0, n, key, stride);
+    }
+}
+
+static ptrdiff_t odvgp__worst_explained(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+{
+    ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = m->cfg.D, taken = 0;
+    const odvgp_real *Zb = m->tape.node[m->Z_beta].v;
+    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), value);
+    if (!odvgp__beta_factor(m, Zb, prior, w)) return 0;
+    odvgp__draw_sample(m, rows, w);
+    odvgp__residuals(m, X, rows, Zb, prior, w);
+    for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
+    odvgp__sort(w->nearest, rows, w->distance, 1);
+    odvgp__set_rows(w, Zb, m->cfg.M, D);
+    for (ptrdiff_t i = 0; i < rows && taken < m->cfg.M_gamma; i++) {
+        if (!(-w->distance[w->nearest[i]] > odvgp__no_variance(m, prior))) break;
+        taken += odvgp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
+    }
+    return taken;
+}
+
+/*  By odvgp_init_beta and odvgp_init_gamma: write the points that the method can tell apart to Z, and say how many they are. */
+typedef ptrdiff_t (*odvgp__points_method)(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
+static const odvgp__points_method odvgp__beta_methods[] = {odvgp__kmeans, odvgp__random_rows, odvgp__greedy, odvgp__farthest};
+static const odvgp__points_method odvgp__gamma_methods[] = {odvgp__random_rows, odvgp__worst_explained};
+
+static void odvgp__init_points(const odvgp_model *m, const odvgp_real *X, odvgp__init_work *w)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp_real *Zb = m->tape.node[m->Z_beta].v, *Zg = m->Z_gamma < 0 ? NULL : m->tape.node[m->Z_gamma].v;
+    odvgp__fill_rows(m, X, Zb, odvgp__beta_methods[c->init_beta](m, X, Zb, w), c->M, NULL, 0, w);
+    if (Zg && c->M_gamma) odvgp__fill_rows(m, X, Zg, odvgp__gamma_methods[c->init_gamma](m, X, Zg, w), c->M_gamma, Zb, c->M, w);
+}
+
+/* --- hyperparameters --- */
 
 /*  Median of values by repeated partition. */
 static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
@@ -8806,19 +9149,86 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 /*  A start value from data of a size whose square is not a number of this precision is 1. */
 static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
 
+typedef struct odvgp__start {
+    double lengthscale, variance; /* of a leaf */
+} odvgp__start;
+
+static odvgp__start odvgp__median_start(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+{
+    double n = (double)m->kernel.nleaf, factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
+    odvgp__start start = {0, w->target_variance};
+    start.lengthscale = odvgp__median_distance(m, X, &m->kernel.leaf[i], w->median) * factor * 0.70710678118654752;
+    return start;
+}
+
+/*  Mean of |v_next - v| over neighbours that differ, in the order of the rows; 0 if none do. */
+static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
+{
+    double sum = 0, count = 0;
+    for (ptrdiff_t i = 1; i < rows; i++) {
+        double gap = fabs((double)v[row[i] * stride] - (double)v[row[i - 1] * stride]);
+        sum += gap;
+        count += gap > 0;
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+/*  d_x and each output's d_y of every column. Rows with equal x stay in the order of the data. */
+static void odvgp__find_gaps(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+{
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, P = m->cfg.P;
+    odvgp__draw_sample(m, rows, w);
+    for (ptrdiff_t d = 0; d < D; d++) {
+        odvgp_real *gap = w->gaps + d * (1 + P);
+        odvgp__sort(w->row, rows, X + d, D);
+        gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
+        for (ptrdiff_t p = 0; p < P; p++) gap[1 + p] = (odvgp_real)odvgp__mean_gap(Y + p, P, w->row, rows);
+    }
+}
+
+/*  Constant columns, whose d_x would be 0/0, are left out of both means; 0 if there are no others. */
+static odvgp__start odvgp__ulapane_start(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+{
+    const odvgp__leaf *leaf = &m->kernel.leaf[i];
+    ptrdiff_t P = m->cfg.P;
+    double factor = m->kernel.nleaf > 1 ? pow(10, (double)i / (double)(m->kernel.nleaf - 1)) : 1;
+    odvgp__start start = {0, 0};
+    (void)X;
+    for (ptrdiff_t k = 0; k <= P; k++) {
+        double sum = 0, used = 0;
+        for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+            const odvgp_real *gap = w->gaps + odvgp__column(leaf, d) * (1 + P);
+            if (!(gap[0] > 0)) continue;
+            sum += (double)gap[k];
+            used++;
+        }
+        double mean = used > 0 ? sum / used : 0;
+        if (k) start.variance += mean * mean / (double)P;
+        else start.lengthscale = mean * factor;
+    }
+    return start;
+}
+
+/*  By odvgp_init_hyper: what looks at the data as a whole, or NULL, and what gives a leaf's start. */
+static const struct {
+    void (*look)(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
+    odvgp__start (*leaf)(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
+} odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
+
 /*  Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-    double variance = odvgp__usable(odvgp__target_variance(m, Y)), n = (double)m->kernel.nleaf;
+    w->target_variance = odvgp__usable(odvgp__target_variance(m, Y));
+    if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(m, X, Y, w);
     for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
         const odvgp__leaf *leaf = &m->kernel.leaf[i];
-        double factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
-        double length = odvgp__usable(odvgp__median_distance(m, X, leaf, w->median) * factor * 0.70710678118654752);
+        odvgp__start start = odvgp__hyper_methods[m->cfg.init_hyper].leaf(m, X, i, w);
         for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
-            odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), length);
-        if (!(leaf->given & ODVGP__GIVEN_VARIANCE)) odvgp__set_positive(m, (ptrdiff_t)leaf->var, variance);
+            odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), odvgp__usable(start.lengthscale));
+        if (!(leaf->given & ODVGP__GIVEN_VARIANCE)) odvgp__set_positive(m, (ptrdiff_t)leaf->var, odvgp__usable(start.variance));
     }
-    if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, 0.1 * variance);
+    if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, 0.1 * w->target_variance);
+    odvgp__params_refresh(&m->par);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
@@ -8832,14 +9242,13 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     if ((bad = odvgp__first_nonfinite(Y, m->cfg.N * P)) >= 0)
         return odvgp__fail(info, ODVGP_E_NAN, "Y", bad / P, (double)Y[bad], "a row is not finite");
     odvgp__arena a = m->tape.scratch;
-    odvgp__init_scratch(&a, &m->cfg, &w);
+    odvgp__init_scratch(&a, m, &w);
     ODVGP_ASSERT(!a.bad);
     uint64_t nat_valid = m->state.nat_valid;
     odvgp__copy(m->par.grad, m->par.theta, m->par.count); /* the gradient's memory is free here */
     odvgp__copy(m->kept, m->par.value, m->par.positive);
-    odvgp__kmeans(m, X, m->tape.node[m->Z_beta].v, &w);
-    if (m->Z_gamma >= 0) odvgp__distinct_rows(m, X, m->tape.node[m->Z_gamma].v, m->cfg.M_gamma, &w);
-    odvgp__init_hyper(m, X, Y, &w);
+    odvgp__init_hyper(m, X, Y, &w); /* first, for points may be chosen by the kernel */
+    odvgp__init_points(m, X, &w);
     odvgp__touch_all(m);
     if ((s = odvgp_init_q(m, info)) == ODVGP_OK) return ODVGP_OK;
     odvgp__copy(m->par.theta, m->par.grad, m->par.count);
@@ -8849,6 +9258,53 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     return s;
 }
 
+/* --- scales of columns --- */
+
+/*  In two passes over values brought to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
+{
+    double low = (double)x[0], high = low, sum = 0, squares = 0;
+    for (ptrdiff_t i = 1; i < n; i++) {
+        low = ODVGP__MIN(low, (double)x[i * stride]);
+        high = ODVGP__MAX(high, (double)x[i * stride]);
+    }
+    double half = high / 2 - low / 2, middle = low + half, deviation;
+    *mean = x[0];
+    *scale = 1;
+    if (!(half > 0)) return;
+    for (ptrdiff_t i = 0; i < n; i++) sum += ((double)x[i * stride] - middle) / half;
+    sum /= (double)n;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double z = ((double)x[i * stride] - middle) / half - sum;
+        squares += z * z;
+    }
+    *mean = (odvgp_real)(middle + half * sum);
+    deviation = half * sqrt(squares / (double)n);
+    if (deviation > 45 * (double)ODVGP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0) *scale = (odvgp_real)deviation;
+}
+
+ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, odvgp_real *mean, odvgp_real *scale,
+                                           odvgp_info *info)
+{
+    if (!X || !mean || !scale) return odvgp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
+    if (n < 1 || D < 1 || D > PTRDIFF_MAX / n) return odvgp__fail(info, ODVGP_E_SIZE, "n or D", -1, 0, "is out of range");
+    ptrdiff_t bad = odvgp__first_nonfinite(X, n * D);
+    if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+    for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, n, D, mean + d, scale + d);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, const odvgp_real *mean,
+                                         const odvgp_real *scale, odvgp_real *out)
+{
+    if (!X || !mean || !scale || !out || n < 0 || D < 1) return ODVGP_E_ARG;
+    for (ptrdiff_t d = 0; d < D; d++)
+        if (!odvgp__finite(mean + d, 1) || !odvgp__finite(scale + d, 1) || !(scale[d] > 0)) return ODVGP_E_ARG;
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t d = 0; d < D; d++) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
+    return ODVGP_OK;
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>io   model files                                                                                                    */
 /*      magic, version, sizes | config, kernel, slots' flags, state | reals: theta, values, moments, (P, j), scales,      */
@@ -8856,7 +9312,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 /*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
 /*      disagree.                                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__FILE_VERSION 3 /* 2: ORTH and COUPLED alone; 1: without the last jitter event */
+#define ODVGP__FILE_VERSION 3 /* 2: ORTH and COUPLED alone, started in one way; 1: without the last jitter event */
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -8956,10 +9412,10 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch, &c->keep};
     odvgp_real *reals[] = {&c->noise_variance, &c->jitter,   &c->jitter_rel,    &c->jitter_max, &c->adam_beta1,
                            &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps};
-    int kind[] = {(int)c->mean_part,     (int)c->cov_part, (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
-                  (int)c->mean_function, (int)c->positive, (int)c->q_init,     (int)c->update,       c->natgrad,
-                  c->adam_eps_inside,    (int)c->gamma_kl, (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step,
-                  (int)c->objective};
+    int kind[] = {(int)c->mean_part,     (int)c->cov_part,  (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
+                  (int)c->mean_function, (int)c->positive,  (int)c->q_init,     (int)c->update,       c->natgrad,
+                  c->adam_eps_inside,    (int)c->gamma_kl,  (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step,
+                  (int)c->objective,     (int)c->init_beta, (int)c->init_gamma, (int)c->init_hyper};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
@@ -8979,6 +9435,9 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     c->blocks_step = (odvgp_blocks_step)kind[13];
     c->diag_step = (odvgp_diag_step)kind[14];
     c->objective = (odvgp_objective)kind[15];
+    c->init_beta = (odvgp_init_beta)kind[16];
+    c->init_gamma = (odvgp_init_gamma)kind[17];
+    c->init_hyper = (odvgp_init_hyper)kind[18];
     odvgp__file_schedule(f, &c->natgrad_step);
     odvgp__file_schedule(f, &c->lr);
     odvgp__file_u64(f, &c->seed);
@@ -9484,6 +9943,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_model_config
 #undef odvgp_init_data
 #undef odvgp_init_q
+#undef odvgp_column_scales
+#undef odvgp_standardise
 #undef odvgp_step
 #undef odvgp_step_batch
 #undef odvgp_elbo
