@@ -91,6 +91,9 @@ static int write_file(void) {
     c.lr.kind = ODVGP_LOGLINEAR, c.lr.start = (odvgp_real)0.0625, c.lr.end = (odvgp_real)0.015625, c.lr.steps = 20;
     c.natgrad_step.end = (odvgp_real)0.125;
     c.seed = UINT64_C(0x123456789abcdef0);
+    c.init_beta = ODVGP_INIT_FARTHEST;
+    c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+    c.init_hyper = ODVGP_HYPER_ULAPANE;
     c.isa = ODVGP_ISA_C;
     make_data(X, Y);
     if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL)) return 1;
@@ -197,6 +200,9 @@ TEST(models_are_what_they_were) {
     if (!CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, need, &m, &info) == ODVGP_OK, "%s", info.text)) return;
     CHECK_INT(odvgp_steps_done(m), 30);
     CHECK(odvgp_model_config(m)->seed == UINT64_C(0x123456789abcdef0));
+    CHECK_INT(odvgp_model_config(m)->init_beta, ODVGP_INIT_FARTHEST);
+    CHECK_INT(odvgp_model_config(m)->init_gamma, ODVGP_GAMMA_RESIDUAL);
+    CHECK_INT(odvgp_model_config(m)->init_hyper, ODVGP_HYPER_ULAPANE);
     CHECK_INT(odvgp_save_size(m, user_bytes), bytes);
     again = NEW(unsigned char, bytes);
     CHECK_STATUS(odvgp_save(m, &scales, user, user_bytes, again, bytes, &info), ODVGP_OK);

@@ -1331,6 +1331,284 @@ TEST(training_starts_at_the_prior) {
         }
 }
 
+/* ---- the ways to start ---- */
+
+static int same_row(const odvgp_real *a, const odvgp_real *b, ptrdiff_t D) {
+    ptrdiff_t d;
+    for (d = 0; d < D; d++)
+        if (a[d] != b[d]) return 0;
+    return 1;
+}
+/*  How many of the rows differ from all before them and from those of `other`. */
+static int new_rows(const odvgp_real *Z, ptrdiff_t n, const odvgp_real *other, ptrdiff_t others, ptrdiff_t D) {
+    ptrdiff_t i, j;
+    int count = 0, seen;
+    for (i = 0; i < n; i++) {
+        for (seen = 0, j = 0; j < i; j++) seen |= same_row(Z + i * D, Z + j * D, D);
+        for (j = 0; j < others; j++) seen |= same_row(Z + i * D, other + j * D, D);
+        count += !seen;
+    }
+    return count;
+}
+/*  Data that have few distinct rows, constant columns, or a column that the kernel does not tell apart. */
+TEST(inducing_points_are_rows_that_differ) {
+    static const int distinct[] = {80, 20, 11, 3, 1}; /* more than M + Mg = 24, fewer than that, one more than M, fewer than M, one */
+    int beta, gamma, hyper, k, flat;
+    for (beta = ODVGP_INIT_KMEANS; beta <= ODVGP_INIT_FARTHEST; beta++)
+        for (gamma = ODVGP_GAMMA_RANDOM; gamma <= ODVGP_GAMMA_RESIDUAL; gamma++)
+            for (k = 0; k < 5; k++)
+                for (flat = 0; flat < 2; flat++) {
+                    odvgp_config c = config(80, 3, 1, 10, 14);
+                    made a;
+                    odvgp_real *zb, *zg, *zb2, *zg2;
+                    ptrdiff_t i;
+                    int n = distinct[k];
+                    test_seed = 250 + (uint64_t)k;
+                    hyper = (k + beta) % 2;
+                    c.init_beta = (odvgp_init_beta)beta;
+                    c.init_gamma = (odvgp_init_gamma)gamma;
+                    c.init_hyper = (odvgp_init_hyper)hyper;
+                    a = make(&c, kernels[k % 4]);
+                    for (i = 0; i < 80; i++) {
+                        memcpy(a.X + 3 * i, a.X + 3 * (i % n), 3 * sizeof *a.X);
+                        if (flat) a.X[3 * i + 1] = 5; /* a constant column */
+                        if (a.X[3 * i + 2] == 0) a.X[3 * i + 2] = 1;
+                    }
+                    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+                    zb = values(&a, "Z_beta"), zg = values(&a, "Z_gamma");
+                    for (i = 0; beta != ODVGP_INIT_KMEANS && i < 10; i++) CHECK(new_rows(zb + 3 * i, 1, a.X, 80, 3) == 0);
+                    for (i = 0; i < 14; i++) CHECK(new_rows(zg + 3 * i, 1, a.X, 80, 3) == 0);
+                    if (beta != ODVGP_INIT_KMEANS) CHECK_INT(new_rows(zb, 10, NULL, 0, 3), n < 10 ? n : 10);
+                    if (beta != ODVGP_INIT_KMEANS) /* rows of beta only where there are no others */
+                        CHECK_INT(new_rows(zg, 14, zb, 10, 3), n >= 24 ? 14 : n > 10 ? n - 10 : 0);
+                    CHECK_INT(new_rows(zg, 14, NULL, 0, 3), n < 14 ? n : 14);
+                    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK); /* the same again */
+                    zb2 = values(&a, "Z_beta"), zg2 = values(&a, "Z_gamma");
+                    CHECK_BITS(zb, zb2, 30 * sizeof *zb);
+                    CHECK_BITS(zg, zg2, 42 * sizeof *zg);
+                    free(zb), free(zg), free(zb2), free(zg2);
+                    drop(&a);
+                }
+}
+/*  k(x,x) - k(x,Z) (K(Z,Z) + jitter I)^-1 k(Z,x) for all rows of the data. */
+static void residuals(const made *a, const odvgp_real *Z, ptrdiff_t n, double jitter, double *v) {
+    wide *K = ref_new(n * n), *Zw = ref_copy(Z, n * a->D), *Xw = ref_copy(a->X, a->N * a->D), *b = ref_new(n), *w = ref_new(n);
+    ptrdiff_t i, j, r;
+    for (r = 0; r < a->N; r++) {
+        wide k = ref_k(&a->k, (int)a->D, Xw + r * a->D, Xw + r * a->D);
+        for (i = 0; i < n; i++) {
+            w[i] = b[i] = ref_k(&a->k, (int)a->D, Zw + i * a->D, Xw + r * a->D);
+            for (j = 0; j < n; j++) K[i * n + j] = ref_k(&a->k, (int)a->D, Zw + i * a->D, Zw + j * a->D) + (i == j ? (wide)jitter : 0);
+        }
+        if (n) ref_solve_spd(n, 1, K, w);
+        for (i = 0; i < n; i++) k -= b[i] * w[i];
+        v[r] = (double)k;
+    }
+    free(K), free(Zw), free(Xw), free(b), free(w);
+}
+static ptrdiff_t row_of(const made *a, const odvgp_real *z) {
+    ptrdiff_t i = 0;
+    while (i < a->N - 1 && !same_row(a->X + i * a->D, z, a->D)) i++;
+    return i;
+}
+/*  Each method against its definition, with all rows in the sample. */
+TEST(points_are_chosen_as_the_methods_say) {
+    int k, r;
+    for (k = 0; k < 4; k++) {
+        odvgp_config c = config(60, 2, 1, 9, 12);
+        double v[60], tolerance = BY_PRECISION(1e-9, 1e-3);
+        made a;
+        odvgp_real *z;
+        ptrdiff_t i, j, g;
+        test_seed = 260 + (uint64_t)k;
+        c.init_beta = ODVGP_INIT_GREEDY;
+        c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+        a = make(&c, kernels[k]);
+        for (i = 0; i < 5; i++) memcpy(a.X + 2 * (i + 5), a.X + 2 * i, 2 * sizeof *a.X); /* some rows twice */
+        CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+        read_kernel(&a);
+        z = values(&a, "Z_beta");
+        for (i = 0; i < 9; i++) { /* greedy: of the largest variance given those before */
+            double most = 0;
+            residuals(&a, z, i, 0, v);
+            for (r = 0; r < 60; r++) most = v[r] > most ? v[r] : most;
+            CHECK_SAY(v[row_of(&a, z + 2 * i)] >= most - tolerance * v[0] - tolerance * most, "kernel %d: point %d has variance %.6g, another %.6g", k, (int)i, v[row_of(&a, z + 2 * i)], most);
+        }
+        residuals(&a, z, 9, (double)c.jitter, v); /* residual: none that was left has more */
+        {
+            odvgp_real *zg = values(&a, "Z_gamma");
+            double least = HUGE_VAL, left = 0;
+            int chosen[60] = {0};
+            for (g = 0; g < 12; g++) {
+                r = (int)row_of(&a, zg + 2 * g);
+                least = v[r] < least ? v[r] : least;
+                for (j = 0; j < 60; j++) chosen[j] |= same_row(a.X + 2 * j, zg + 2 * g, 2);
+                CHECK(g == 0 || v[r] <= v[row_of(&a, zg + 2 * g - 2)] + tolerance);
+            }
+            for (j = 0; j < 60; j++)
+                if (!chosen[j] && new_rows(a.X + 2 * j, 1, z, 9, 2) && v[j] > left) left = v[j];
+            CHECK_SAY(least >= left - tolerance, "kernel %d: %.6g was taken and %.6g left", k, least, left);
+            free(zg);
+        }
+        free(z);
+        drop(&a);
+        c.init_beta = ODVGP_INIT_FARTHEST;
+        a = make(&c, kernels[k]);
+        CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+        z = values(&a, "Z_beta");
+        for (i = 1; i < 9; i++) { /* farthest from its nearest one before */
+            double most = 0;
+            for (r = 0; r < 60; r++) {
+                v[r] = HUGE_VAL;
+                for (j = 0; j < i; j++) {
+                    double d = hypot((double)(a.X[2 * r] - z[2 * j]), (double)(a.X[2 * r + 1] - z[2 * j + 1]));
+                    v[r] = d < v[r] ? d : v[r];
+                }
+                most = v[r] > most ? v[r] : most;
+            }
+            CHECK_NEAR(v[row_of(&a, z + 2 * i)], most, 1e-5 * most);
+        }
+        free(z);
+        drop(&a);
+    }
+}
+/*  Where few rows explain all others to rounding, the others are random and the model still works. */
+TEST(greedy_ends_where_all_is_explained) {
+    odvgp_config c = config(50, 1, 1, 30, 0);
+    made a;
+    odvgp_real *z;
+    int i;
+    test_seed = 265;
+    c.init_beta = ODVGP_INIT_GREEDY;
+    a = make(&c, "rbf");
+    for (i = 0; i < 50; i++) a.X[i] = (odvgp_real)(1000 + 0.001 * i); /* a quarter of this range is the lengthscale */
+    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+    z = values(&a, "Z_beta");
+    CHECK_INT(new_rows(z, 30, NULL, 0, 1), 30);
+    (void)elbo_of(&a, NULL, NULL);
+    free(z);
+    drop(&a);
+    c.N = 9; /* more points than rows */
+    a = make(&c, "rbf");
+    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+    z = values(&a, "Z_beta");
+    CHECK_INT(new_rows(z, 30, NULL, 0, 1), 9);
+    free(z);
+    drop(&a);
+}
+/*  Samples smaller than the data, and work that is cut. */
+TEST(starts_have_the_same_bits_for_any_number_of_tasks) {
+    static const int counts[] = {0, 1, 7};
+    int beta, t;
+    for (beta = ODVGP_INIT_KMEANS; beta <= ODVGP_INIT_FARTHEST; beta++) {
+        odvgp_real *first = NULL;
+        for (t = 0; t < 3; t++) {
+            odvgp_config c = config(4500, 2, 1, 70, 90);
+            made a;
+            odvgp_real *z;
+            size_t n = (size_t)(160 * 2);
+            test_seed = 266;
+            c.init_beta = (odvgp_init_beta)beta;
+            c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+            c.threads.run = counts[t] ? run_mixed : NULL;
+            c.threads.count = counts[t];
+            a = make(&c, kernels[beta]);
+            CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+            z = (odvgp_real *)realloc(values(&a, "Z_beta"), n * sizeof *z);
+            CHECK_STATUS(odvgp_get(a.m, "Z_gamma", z + 140, 180), ODVGP_OK);
+            CHECK_INT(new_rows(z, 160, NULL, 0, 2), 160);
+            if (!first) first = z;
+            else {
+                CHECK_SAY(!memcmp(z, first, n * sizeof *z), "method %d: %d tasks give other bits", beta, counts[t]);
+                free(z);
+            }
+            drop(&a);
+        }
+        free(first);
+    }
+}
+/*  Ulapane's values: of the leaf's own columns, only where none is given, and 1 where the data have none. */
+TEST(gaps_and_steps_make_hyperparameters) {
+    static const double x[5][2] = {{0, 3}, {4, 3}, {1, 3}, {1, 5}, {3, 1}}; /* gaps 1, 2, 1 and 2, 2 */
+    static const double y[5][2] = {{1, 0}, {4, 0}, {3, 0}, {3, 0}, {6, 2}}; /* in x0's order 1 3 3 6 4, in x1's 6 1 4 3 3 */
+    odvgp_config c = odvgp_config_defaults(5, 2, 2, 2, 0);
+    odvgp_real X[10], Y[10], v, both[2];
+    odvgp_model *m;
+    int i;
+    double d_y[2][2] = {{7.0 / 3, 3}, {2, 2}}, variance, all;
+    for (i = 0; i < 10; i++) X[i] = (odvgp_real)x[i / 2][i % 2], Y[i] = (odvgp_real)y[i / 2][i % 2];
+    c.init_hyper = ODVGP_HYPER_ULAPANE;
+    c.isa = test_isa();
+    c.kernel = "rbf(dims=0) * rbf(7, dims=1) + rbf(ard, variance=3)";
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, 4.0 / 3, 1e-5);
+    variance = (d_y[0][0] * d_y[0][0] + d_y[1][0] * d_y[1][0]) / 2;
+    CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, variance, 1e-4);
+    CHECK_STATUS(odvgp_get(m, "kernel.1.lengthscale", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, 7, 1e-5);
+    CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, (d_y[0][1] * d_y[0][1] + d_y[1][1] * d_y[1][1]) / 2, 1e-4);
+    CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", both, 2), ODVGP_OK); /* the last of three: ten times the mean gap */
+    CHECK_NEAR(both[0], 10 * (4.0 / 3 + 2) / 2, 1e-4);
+    CHECK(both[0] == both[1]);
+    CHECK_STATUS(odvgp_get(m, "kernel.2.variance", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, 3, 1e-5);
+    odvgp_model_free(m);
+    c.kernel = "rbf";
+    for (i = 0; i < 3; i++) { /* constant targets, constant inputs, both */
+        odvgp_real flat[10] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+        CHECK_STATUS(odvgp_model_create(&m, &c, i ? flat : X, i == 1 ? Y : flat, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+        CHECK_NEAR(v, i ? 1 : 5.0 / 3, 1e-5);
+        CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+        CHECK_NEAR(v, 1, 1e-5);
+        odvgp_model_free(m);
+    }
+    /* units: of x, and of y squared */
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+    all = (double)v;
+    odvgp_model_free(m);
+    for (i = 0; i < 10; i++) X[i] *= 8, Y[i] *= 4;
+    CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, 16 * all, 1e-5 * 16 * all);
+    CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+    CHECK_NEAR(v, 8 * 5.0 / 3, 1e-4);
+    odvgp_model_free(m);
+}
+TEST(columns_are_standardised) {
+    double big = BY_PRECISION(1e300, 1e37), small = BY_PRECISION(1e-300, 1e-37);
+    odvgp_real X[50 * 5], out[50 * 5], mean[5], scale[5];
+    ptrdiff_t i, d;
+    test_seed = 267;
+    for (i = 0; i < 50; i++) {
+        X[5 * i] = (odvgp_real)test_normal();
+        X[5 * i + 1] = (odvgp_real)(big * test_between(-1, 1));
+        X[5 * i + 2] = (odvgp_real)(small * test_between(1, 2));
+        X[5 * i + 3] = (odvgp_real)0.1; /* constant */
+        X[5 * i + 4] = (odvgp_real)(1 + (double)(i % 2) * EPS); /* constant but for rounding */
+    }
+    CHECK_STATUS(odvgp_column_scales(X, 50, 5, mean, scale, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, out), ODVGP_OK);
+    for (d = 0; d < 5; d++) {
+        double sum = 0, squares = 0;
+        for (i = 0; i < 50; i++) sum += (double)out[5 * i + d] / 50;
+        for (i = 0; i < 50; i++) squares += (double)out[5 * i + d] * (double)out[5 * i + d] / 50;
+        CHECK_NEAR(sum, 0, 100 * EPS);
+        CHECK_NEAR(squares, d < 3 ? 1 : 0, 1000 * EPS);
+    }
+    CHECK(scale[3] == 1 && scale[4] == 1 && mean[3] == (odvgp_real)0.1);
+    for (i = 0; i < 50; i++) CHECK(out[5 * i + 3] == 0);
+    CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, X), ODVGP_OK); /* in its place */
+    CHECK_BITS(X, out, sizeof X);
+    CHECK_STATUS(odvgp_column_scales(out, 1, 5, mean, scale, NULL), ODVGP_OK); /* one row */
+    CHECK_BITS(mean, out, sizeof mean);
+    for (d = 0; d < 5; d++) CHECK(scale[d] == 1);
+}
+
 /* ---- prediction ---- */
 
 TEST(scales_are_undone) {
@@ -1529,6 +1807,12 @@ int main(int argc, char **argv) {
     RUN(a_start_from_the_data);
     RUN(hyperparameters_that_are_not_given_come_from_the_data);
     RUN(training_starts_at_the_prior);
+    RUN(inducing_points_are_rows_that_differ);
+    RUN(points_are_chosen_as_the_methods_say);
+    RUN(greedy_ends_where_all_is_explained);
+    RUN(starts_have_the_same_bits_for_any_number_of_tasks);
+    RUN(gaps_and_steps_make_hyperparameters);
+    RUN(columns_are_standardised);
     RUN(scales_are_undone);
     RUN(turns_do_not_change_predictions);
     RUN(samples_have_the_predicted_moments);

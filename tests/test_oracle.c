@@ -1294,6 +1294,60 @@ static void run_adam(ocase *c) {
     }
 }
 
+/*  lengthscale and variance from a model that starts so; gaps and steps from what its start calls. */
+static void run_ulapane(ocase *c) {
+    tensor *X = need(c, "X"), *y = need(c, "y");
+    odvgp_model *m = NULL;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_real *d_x, *d_y, *used, v;
+    ptrdiff_t N, D, d, i, *row;
+    odvgp_config cfg;
+    if (!X || !y) return;
+    N = X->dim[0], D = X->dim[1];
+    cfg = odvgp_config_defaults(N, D, 1, 2, 0);
+    cfg.kernel = "rbf";
+    cfg.init_hyper = ODVGP_HYPER_ULAPANE;
+    cfg.isa = test_isa();
+    if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create", &info)) return;
+    good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);
+    compare(c, "lengthscale", &v, 1, "");
+    good(c, odvgp_get(m, "kernel.0.variance", &v, 1), "odvgp_get", NULL);
+    compare(c, "variance", &v, 1, "");
+    v = (odvgp_real)sqrt((double)v);
+    compare(c, "amplitude", &v, 1, "");
+    odvgp_model_free(m);
+    d_x = NEW(odvgp_real, D), d_y = NEW(odvgp_real, D), used = NEW(odvgp_real, D);
+    row = NEW(ptrdiff_t, N);
+    for (d = 0; d < D; d++) {
+        for (i = 0; i < N; i++) row[i] = N - 1 - i; /* the order in which they come does not matter */
+        odvgp__sort(row, N, X->r + d, D);
+        d_x[d] = (odvgp_real)odvgp__mean_gap(X->r + d, D, row, N);
+        used[d] = d_x[d] > 0;
+        d_y[d] = used[d] > 0 ? (odvgp_real)odvgp__mean_gap(y->r, 1, row, N) : 0;
+    }
+    compare(c, "d_x", d_x, D, "");
+    compare(c, "d_y", d_y, D, "");
+    compare(c, "used", used, D, "");
+    free(d_x), free(d_y), free(used), free(row);
+}
+static void run_standardise(ocase *c) {
+    tensor *X = need(c, "X"), *want = need(c, "X_std");
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_real *mean, *scale, *out;
+    ptrdiff_t N, D, i;
+    if (!X || !want) return;
+    N = X->dim[0], D = X->dim[1];
+    mean = NEW(odvgp_real, D), scale = NEW(odvgp_real, D), out = NEW(odvgp_real, N * D);
+    good(c, odvgp_column_scales(X->r, N, D, mean, scale, &info), "odvgp_column_scales", &info);
+    good(c, odvgp_standardise(X->r, N, D, mean, scale, out), "odvgp_standardise", NULL);
+    compare(c, "mean", mean, D, "");
+    compare(c, "scale", scale, D, "");
+    for (i = 0; i < N * D; i++) /* in float a number says no more than its rounding, in units of its column's scale */
+        if (sizeof(odvgp_real) == 4 && fabs((double)out[i] - want->v[i]) <= 2 * EPS * fabs(X->v[i]) / (double)scale[i % D]) out[i] = (odvgp_real)want->v[i];
+    compare(c, "X_std", out, N * D, "");
+    free(mean), free(scale), free(out);
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -1303,7 +1357,7 @@ static const struct {
              {"hybrid", run_basis},    {"decoupled", run_basis},         {"solve", run_basis},          {"diagonal", run_basis},
              {"adam", run_adam},       {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad}, {"natgrad_hybrid", run_natgrad},
              {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal},
-             {"closed", run_closed}};
+             {"closed", run_closed},   {"ulapane", run_ulapane},         {"standardise", run_standardise}};
 
 /*  0 passed, 1 failed, 2 skipped. */
 static int run_case(const char *path, const char *file, int strict) {

@@ -157,6 +157,12 @@ TEST(bad_configs_are_refused) {
         {"mean_function < 0", AT(mean_function), INT, -1, ODVGP_OK},
         {"positive", AT(positive), INT, 2, ODVGP_OK},
         {"q_init", AT(q_init), INT, 2, ODVGP_OK},
+        {"init_beta", AT(init_beta), INT, 4, ODVGP_E_ARG},
+        {"init_beta < 0", AT(init_beta), INT, -1, ODVGP_E_ARG},
+        {"init_gamma", AT(init_gamma), INT, 2, ODVGP_E_ARG},
+        {"init_gamma < 0", AT(init_gamma), INT, -1, ODVGP_E_ARG},
+        {"init_hyper", AT(init_hyper), INT, 2, ODVGP_E_ARG},
+        {"init_hyper < 0", AT(init_hyper), INT, -1, ODVGP_E_ARG},
         {"update", AT(update), INT, 3, ODVGP_OK},
         {"natgrad", AT(natgrad), INT, 2, ODVGP_OK},
         {"isa", AT(isa), INT, 77, ODVGP_E_UNSUPPORTED},
@@ -335,6 +341,29 @@ TEST(bad_arguments_are_refused) {
     REFUSED(odvgp_init_data(NULL, a.X, a.Y, &info), ODVGP_E_ARG);
     REFUSED(odvgp_init_data(a.m, NULL, a.Y, &info), ODVGP_E_ARG);
     REFUSED(odvgp_init_data(a.m, a.X, NULL, &info), ODVGP_E_ARG);
+    {
+        odvgp_real out[2][3], x[6] = {1, 2, 3, 4, 5, 6}, scale[3] = {1, 1, 0};
+        memset(out, PATTERN, sizeof out);
+        REFUSED(odvgp_column_scales(NULL, 2, 3, out[0], out[1], &info), ODVGP_E_ARG);
+        REFUSED(odvgp_column_scales(x, 2, 3, NULL, out[1], &info), ODVGP_E_ARG);
+        REFUSED(odvgp_column_scales(x, 2, 3, out[0], NULL, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_column_scales(x, 0, 3, out[0], out[1], &info), ODVGP_E_SIZE);
+        REFUSED(odvgp_column_scales(x, 2, 0, out[0], out[1], &info), ODVGP_E_SIZE);
+        REFUSED(odvgp_column_scales(x, PTRDIFF_MAX / 2, 3, out[0], out[1], &info), ODVGP_E_SIZE);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, out[0]), ODVGP_E_ARG); /* a scale of 0 */
+        scale[2] = (odvgp_real)HUGE_VAL;
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
+        scale[2] = 1;
+        CHECK_STATUS(odvgp_standardise(x, -1, 3, x, scale, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 0, x, scale, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(NULL, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, NULL, scale, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, NULL, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, NULL), ODVGP_E_ARG);
+        x[4] = (odvgp_real)NAN;
+        REFUSED(odvgp_column_scales(x, 2, 3, out[0], out[1], &info), ODVGP_E_NAN);
+        CHECK(untouched(out, sizeof out));
+    }
     REFUSED(odvgp_init_q(NULL, &info), ODVGP_E_ARG);
     REFUSED(odvgp_step(NULL, a.X, a.Y, NULL, &info), ODVGP_E_ARG);
     REFUSED(odvgp_step(a.m, NULL, a.Y, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
@@ -605,6 +634,9 @@ TEST(exact_blocks_at_any_alignment) {
             c.gamma_coords = (odvgp_gamma_coords)(o / 3 % 3);
             c.mean_function = (odvgp_mean_function)(round % 3);
             c.tile = o % 2 ? 5 : 0;
+            c.init_beta = (odvgp_init_beta)((o + (size_t)round) % 4);
+            c.init_gamma = (odvgp_init_gamma)(o / 2 % 2);
+            c.init_hyper = (odvgp_init_hyper)(o / 4 % 2);
             if (o % 4 == 3) c.kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
             data(&d, c.N, c.D, c.P);
             CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
@@ -748,6 +780,9 @@ TEST(nothing_is_allocated_after_the_start) {
             test_seed = 321;
             c.natgrad = natgrad;
             c.update = (odvgp_update)update;
+            c.init_beta = (odvgp_init_beta)(update + natgrad);
+            c.init_gamma = (odvgp_init_gamma)natgrad;
+            c.init_hyper = (odvgp_init_hyper)natgrad;
             a = make(&c);
             bytes = odvgp_predictor_size(a.m);
             block = test_alloc(bytes);
@@ -871,18 +906,34 @@ TEST(rows_for_the_start_do_not_overflow) {
     CHECK_INT(odvgp__init_rows(&c), 50000);
     c.M = 2000;
     CHECK_INT(odvgp__init_rows(&c), 100000);
-    c.M = PTRDIFF_MAX / 40;
+    CHECK_INT(odvgp__greedy_rows(&c), 8000);
+    c.M_gamma = 20000;
+    c.M = 100;
+    CHECK_INT(odvgp__residual_rows(&c), 80000);
+    c.M = c.M_gamma = PTRDIFF_MAX / 3;
     CHECK_INT(odvgp__init_rows(&c), 100000);
+    CHECK_INT(odvgp__greedy_rows(&c), 100000);
+    CHECK_INT(odvgp__residual_rows(&c), 100000);
 }
 /*  Size arithmetic is exact enough that a model of odvgp_model_size bytes does not grow with N. */
 TEST(memory_does_not_grow_with_the_data) {
     odvgp_config c = config(100000, 3, 1, 20, 30);
-    size_t small, large;
+    size_t small, large, plain = 0;
+    int start;
     c.batch = 256;
-    CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
-    c.N = 100000000;
-    CHECK_STATUS(odvgp_model_size(&c, &large, NULL), ODVGP_OK);
-    CHECK_INT(large, small);
+    for (start = 0; start < 2; start++) { /* nor where the start takes most */
+        c.N = 100000;
+        CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
+        c.N = 100000000;
+        CHECK_STATUS(odvgp_model_size(&c, &large, NULL), ODVGP_OK);
+        CHECK_INT(large, small);
+        CHECK(large > plain);
+        plain = large;
+        c.M = 500;
+        c.init_beta = ODVGP_INIT_GREEDY;
+        c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+        c.init_hyper = ODVGP_HYPER_ULAPANE;
+    }
 }
 
 /* ---- model files ---- */
