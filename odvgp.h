@@ -306,8 +306,8 @@ typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
         KMEANS    k-means++ seeds and Lloyd's iterations, on max(50 M, 4096) rows; O(rows M D)                (default)
         RANDOM    random rows
         GREEDY    one row after the other, always the one whose variance given those before is largest under the kernel at its
-                  start: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M (M + D)), and rows (M + 2 D) numbers of
-                  memory. Where the rows taken explain all others to rounding, random rows follow
+                  start: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M (M + D)), and about rows (M + 2 D) numbers
+                  of memory. Where the rows taken explain all others to rounding, random rows follow
         FARTHEST  one row after the other, the first at random, then always the one farthest from its nearest one [FARTHEST];
                   on the rows of KMEANS; O(rows M D)
     Rows are a random sample, all of them when there are no more than that. But for KMEANS, whose centres are means, inducing
@@ -316,19 +316,20 @@ typedef enum odvgp_init_beta { ODVGP_INIT_KMEANS, ODVGP_INIT_RANDOM, ODVGP_INIT_
 
 /*  Where it puts Z_gamma: on rows of the data that are not in Z_beta and differ, while there are such.
         RANDOM    random rows                                                                                 (default)
-        RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start, from
-                  a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory */
+        RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start,
+                  from a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory */
 typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp_init_gamma;
 
 /*  Lengthscales and variances that the kernel expression does not give, each leaf of the expression from its own columns.
-        MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single leaf, else from 0.1 for the first to
-                  1 for the last; the variance of the targets. O(512 D + N P)                                 (default)
-        ULAPANE   lengthscale: the mean over columns of the mean gap between neighbours in the sorted column; variance: the square
-                  of the mean step of the targets in the same orders, averaged over outputs; gaps and steps of 0 do not count
-                  [ULAPANE]. On the sample of KMEANS, so gaps are those of max(50 M, 4096) rows at most. Lengthscales of several
-                  leaves: times 1 for the first to 10 for the last, so that equal leaves do not stay equal.
-                  O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
-    In units of X, and of Y squared. A value that the data do not tell (constant columns or targets) is 1. */
+        MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single leaf, else from 0.1 for the first
+                  to 1 for the last; the variance of the targets. O(512 D + N P)                              (default)
+        ULAPANE   lengthscale: the mean over columns of the mean gap between neighbours in the sorted column; variance: the
+                  square of the mean step of the targets in the same orders, averaged over outputs. Gaps and steps of 0 do not
+                  count, nor do constant columns [ULAPANE]. On the sample of KMEANS: max(50 M, 4096) rows at most, between which
+                  gaps are wider than between all. Lengthscales of several leaves: times 1 for the first to 10 for the last, so
+                  that equal leaves do not stay equal. O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
+    In units of X, and of Y squared. A value that the data do not tell is 1: that of constant columns or, where [ULAPANE] has an
+    exception, constant targets. */
 typedef enum odvgp_init_hyper { ODVGP_HYPER_MEDIAN, ODVGP_HYPER_ULAPANE } odvgp_init_hyper;
 
 typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;

@@ -1147,36 +1147,6 @@ static void read_table(table *t, const char *path, const options *o, int (*is_te
 
 /* ---- standardisation ---- */
 
-/*  Mean and population standard deviation of a column, in two passes over values brought to [-1, 1], so that neither 1e300 nor
-    1e-300 nor a large offset costs digits. A column that is constant but for rounding keeps its unit. */
-static void column_scale(const double *x, ptrdiff_t n, ptrdiff_t stride, double *mean, double *scale)
-{
-    double lo = x[0], hi = x[0], sum = 0, squares = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        lo = fmin(lo, x[i * stride]);
-        hi = fmax(hi, x[i * stride]);
-    }
-    double half = hi / 2 - lo / 2, middle = lo + half;
-    *mean = lo;
-    *scale = 1;
-    if (!(half > 0)) return;
-    for (ptrdiff_t i = 0; i < n; i++) sum += (x[i * stride] - middle) / half;
-    sum /= (double)n;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double z = (x[i * stride] - middle) / half - sum;
-        squares += z * z;
-    }
-    double deviation = half * sqrt(squares / (double)n);
-    *mean = middle + half * sum;
-    if (deviation > 1e-14 * fabs(*mean)) *scale = deviation;
-}
-
-static void standardise(double *x, ptrdiff_t n, ptrdiff_t columns, const double *mean, const double *scale)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t k = 0; k < columns; k++) x[i * columns + k] = (x[i * columns + k] - mean[k]) / scale[k];
-}
-
 /*  A range of more than the largest double cannot be standardised. */
 static void check_finite(const part *p, const schema *s, const char *path)
 {
@@ -1192,9 +1162,10 @@ static void schema_scales(schema *s, const part *train)
     s->x_scale = take_doubles(s->D, 1);
     s->y_mean = take_doubles(s->target_count, 1);
     s->y_scale = take_doubles(s->target_count, 1);
-    for (ptrdiff_t k = 0; k < s->D; k++) column_scale(train->X + k, train->n, s->D, &s->x_mean[k], &s->x_scale[k]);
-    for (int k = 0; k < s->target_count; k++)
-        column_scale(train->Y + k, train->n, s->target_count, &s->y_mean[k], &s->y_scale[k]);
+    odvgp_info info;
+    odvgp_status bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
+    if (!bad) bad = odvgp_column_scales(train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
+    if (bad) die(BAD_INPUT, "%s", info.text);
 }
 
 static odvgp_scales scales_of(const schema *s)
@@ -1352,8 +1323,8 @@ static void dataset_read(dataset *d, const options *o)
     schema_scales(s, &d->train);
     for (int k = 0; k < 2; k++) {
         part *p = k ? &d->test : &d->train;
-        standardise(p->X, p->n, s->D, s->x_mean, s->x_scale);
-        standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale);
+        odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X);
+        odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
         check_finite(p, s, k && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
     }
 }
@@ -2881,7 +2852,7 @@ static metrics raw_metrics(forecast *f, part *p, const schema *s)
         f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
         f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
     }
-    standardise(p->Y, p->n, P, s->y_mean, s->y_scale);
+    odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y);
     return metrics_of(f, p->Y, p->n, P, s->y_scale);
 }
 
