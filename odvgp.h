@@ -314,10 +314,11 @@ typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
     points are rows of the data; of equals the sample's first is taken, and repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta { ODVGP_INIT_KMEANS, ODVGP_INIT_RANDOM, ODVGP_INIT_GREEDY, ODVGP_INIT_FARTHEST } odvgp_init_beta;
 
-/*  Where it puts Z_gamma: on rows of the data that are not in Z_beta and differ, while there are such.
+/*  Where it puts Z_gamma (FREE: Z_alpha): on rows of the data that are not in Z_beta and differ, while there are such.
         RANDOM    random rows                                                                                 (default)
         RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start,
-                  from a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory */
+                  from a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory.
+                  For gamma that stands beside beta: where it carries the mean alone (FREE), RANDOM leaves no holes in it */
 typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp_init_gamma;
 
 /*  Lengthscales and variances that the kernel expression does not give, each leaf of the expression from its own columns.

@@ -1500,6 +1500,34 @@ TEST(greedy_ends_where_all_is_explained) {
     free(z);
     drop(&a);
 }
+/*  Every member has points to choose, by whatever name. */
+TEST(every_member_can_be_started_by_the_kernel) {
+    static const struct { odvgp_mean_part mean; odvgp_cov_part cov; const char *gamma; } pair[] = {
+        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, NULL},         {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, "Z_gamma"},
+        {ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, "Z_gamma"},  {ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, "Z_alpha"},
+        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, "Z_gamma"}, {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, NULL}};
+    size_t k;
+    for (k = 0; k < sizeof pair / sizeof *pair; k++) {
+        odvgp_config c = odvgp_config_defaults(60, 2, 1, 8, pair[k].gamma ? 12 : 0);
+        odvgp_real X[120], Y[60], z[40];
+        odvgp_model *m;
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        int i;
+        test_seed = 268;
+        for (i = 0; i < 120; i++) X[i] = (odvgp_real)test_between(-2, 2);
+        for (i = 0; i < 60; i++) Y[i] = (odvgp_real)sin((double)X[2 * i] + (double)X[2 * i + 1]);
+        c.mean_part = pair[k].mean, c.cov_part = pair[k].cov, c.natgrad = 0;
+        c.init_beta = ODVGP_INIT_GREEDY, c.init_gamma = ODVGP_GAMMA_RESIDUAL, c.init_hyper = ODVGP_HYPER_ULAPANE;
+        c.kernel = "matern32(0.7)";
+        c.isa = test_isa();
+        if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "member %d: %s", (int)k, info.text)) continue;
+        CHECK_STATUS(odvgp_get(m, "Z_beta", z, 16), ODVGP_OK);
+        if (pair[k].gamma) CHECK_STATUS(odvgp_get(m, pair[k].gamma, z + 16, 24), ODVGP_OK);
+        CHECK_INT(new_rows(z, pair[k].gamma ? 20 : 8, NULL, 0, 2), pair[k].gamma ? 20 : 8);
+        CHECK_SAY(odvgp_fit(m, X, Y, 5, NULL, NULL) == ODVGP_OK, "member %d", (int)k);
+        odvgp_model_free(m);
+    }
+}
 /*  Samples smaller than the data, and work that is cut. */
 TEST(starts_have_the_same_bits_for_any_number_of_tasks) {
     static const int counts[] = {0, 1, 7};
@@ -1814,6 +1842,7 @@ int main(int argc, char **argv) {
     RUN(inducing_points_are_rows_that_differ);
     RUN(points_are_chosen_as_the_methods_say);
     RUN(greedy_ends_where_all_is_explained);
+    RUN(every_member_can_be_started_by_the_kernel);
     RUN(starts_have_the_same_bits_for_any_number_of_tasks);
     RUN(gaps_and_steps_make_hyperparameters);
     RUN(columns_are_standardised);
