@@ -374,7 +374,7 @@ check "refused: no model" refuses "nope.odvgp: cannot be opened" predict --model
 check "refused: a foreign file" refuses "named.csv: " predict --model named.csv --data named.csv
 head -c 3000 m.odvgp >cut.odvgp
 check "refused: truncated" refuses "cut.odvgp: " info --model cut.odvgp
-{ head -c 2000 m.odvgp; printf 'X'; tail -c +2002 m.odvgp; } >bit.odvgp
+{ head -c 2000 m.odvgp; printf 'XXXXXXXX'; tail -c +2009 m.odvgp; } >bit.odvgp # one byte might be an X already
 check "refused: damaged" refuses "bit.odvgp: " predict --model bit.odvgp --data named.csv --out bad.csv
 sed '9s/^[^,]*/0.5/' named.csv >other.csv
 check "refused: resume on other data" refuses "the training rows are not those of the model" train --data other.csv --resume half.odvgp $m
