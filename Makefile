@@ -28,7 +28,7 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa cross cblas test-all asan ubsan valgrind tidy standards symbols bench bench-float examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all sanitize valgrind tidy standards symbols bench bench-float examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -51,29 +51,25 @@ demo: $(B)/demo ## learn a real data set in four ways, about a minute, with pict
 
 # ---- tests ----
 
-# Twenty programs with the whole header each: -O1 takes two thirds of the time, but for the one whose reference loops would then take
-# longer than that. `make test CFLAGS=-O2` tests what users compile.
+# Twenty programs with the whole header each: most of the time is the compiler's, so programs that run for a moment only are not
+# optimised, and only the one with long reference loops is fully. `make test CFLAGS=-O2` tests what users compile.
+QUICK := alias files oracle tape
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -O1
+$(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
 $(B)/test_linalg $(B)/f32/test_linalg: CFLAGS := -O2
 $(B)/test_%: tests/test_%.c
 	$(call compile,)
 $(B)/f32/test_%: tests/test_%.c
 	$(call compile,-DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
-ASAN  := -O1 -g -fno-omit-frame-pointer -fsanitize=address
-UBSAN := -O1 -g -fsanitize=undefined,float-divide-by-zero -fno-sanitize-recover=all
-$(B)/asan/test_%: tests/test_%.c
-	$(call compile,$(ASAN))
-$(B)/asan/f32/test_%: tests/test_%.c
-	$(call compile,$(ASAN) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
-$(B)/asan/odvgp: examples/odvgp.c
-	$(call compile,$(ASAN) $(THREADS))
-$(B)/ubsan/test_%: tests/test_%.c
-	$(call compile,$(UBSAN))
-$(B)/ubsan/f32/test_%: tests/test_%.c
-	$(call compile,$(UBSAN) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
-$(B)/ubsan/odvgp: examples/odvgp.c
-	$(call compile,$(UBSAN) $(THREADS))
+# At -O0: with sanitizers gcc takes ten times as long to optimise the header as the tests take to run.
+SANITIZE := -O0 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all
+$(B)/sanitize/test_%: tests/test_%.c
+	$(call compile,$(SANITIZE))
+$(B)/sanitize/f32/test_%: tests/test_%.c
+	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+$(B)/sanitize/odvgp: examples/odvgp.c
+	$(call compile,$(SANITIZE) $(THREADS))
 
 # The programs of one folder, and the commands that run them: test_oracle reads its cases, the tool is driven by a script.
 programs = $(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%) $(1)/odvgp
@@ -86,11 +82,8 @@ test: $(call programs,$(B)) ## all tests, under a minute; needs only a C compile
 test-isa: $(call programs,$(B)) ## the tests with every instruction set forced
 	@sh tests/isa.sh $(B)/test_linalg $(call commands,$(B))
 
-asan: $(call programs,$(B)/asan) ## the tests under the address sanitizer
-	@sh tests/run.sh $(call commands,$(B)/asan)
-
-ubsan: $(call programs,$(B)/ubsan) ## the tests under the undefined behaviour sanitizer
-	@sh tests/run.sh $(call commands,$(B)/ubsan)
+sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers
+	@sh tests/run.sh $(call commands,$(B)/sanitize)
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS)
@@ -118,7 +111,7 @@ cblas: ## the tests with large products sent to a CBLAS
 
 test-all: ## everything that can be checked here: tests at every size, sanitizers, a CBLAS if there, standards, symbols, examples, lint
 	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test
-	@for t in standards symbols examples asan ubsan tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
+	@for t in standards symbols examples sanitize tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
 	    echo "== $$t"; $(MAKE) $$t || exit 1; done
 
 standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together
