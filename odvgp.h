@@ -251,7 +251,7 @@ typedef enum odvgp_cov_part { ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAG
         TIGHT      [SOLVE] eqs. 14, 15, BETA + DENSE: above Titsias' bound; O(N^2) memory and time
         EXACT      log p(y) itself, FREE + DIAGONAL with M = N and M_gamma = 0: exact GP regression; O(N^3) time, O(N^2) memory
     All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and have no natural step (natgrad is taken
-    for 0). Sums stream over tiles: memory O(M^2) but for the last two. Before predictions, odvgp_fit_q puts q where the bound has
+    for 0). Sums stream over tiles: memory O(M^2) but for the last two. Before odvgp_freeze and odvgp_save, odvgp_fit_q must put q where the bound has
     it. */
 typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_ELBO,
@@ -5903,6 +5903,7 @@ typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
     uint64_t nat_valid, good_valid;                      /* (P, j) fit q, a bit for each block; there is a last good theta */
     uint64_t nat_steps;                                  /* natural steps so far */
+    uint64_t fitted;                                     /* q is odvgp_fit_q's for the parameters of now */
     double good_elbo;                                    /* what the last good parameters gave, on their rows */
     double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
 } odvgp__state;
@@ -6000,16 +6001,17 @@ static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
 /*  What a natural step moves in this pair: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
 static int odvgp__natural_beta(const odvgp_config *c)
 {
-    return c->mean_part != ODVGP_MEAN_FREE && (c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS);
+    return c->objective == ODVGP_OBJECTIVE_ELBO && c->mean_part != ODVGP_MEAN_FREE &&
+           (c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS);
 }
 static int odvgp__natural_gamma(const odvgp_config *c)
 {
-    return c->mean_part == ODVGP_MEAN_BLOCKS && c->cov_part == ODVGP_COV_BLOCKS;
+    return c->objective == ODVGP_OBJECTIVE_ELBO && c->mean_part == ODVGP_MEAN_BLOCKS && c->cov_part == ODVGP_COV_BLOCKS;
 }
 static int odvgp__natural_diagonal(const odvgp_config *c)
 {
-    return c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 && c->cov_part == ODVGP_COV_DIAGONAL &&
-           c->objective != ODVGP_OBJECTIVE_EXACT;
+    return c->objective == ODVGP_OBJECTIVE_ELBO && c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 &&
+           c->cov_part == ODVGP_COV_DIAGONAL;
 }
 static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
 
@@ -6804,6 +6806,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 static void odvgp__touch(odvgp_model *m, int slot)
 {
     m->par.stamp[slot] = ++m->tape.clock;
+    m->state.fitted = 0;
     for (int b = 0; b < ODVGP__BLOCKS; b++)
         if (slot == m->block[b].slot_mu || slot == m->block[b].slot_root) m->state.nat_valid &= ~((uint64_t)1 << b);
 }
@@ -7376,7 +7379,7 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
     int blocks = odvgp__uses_v(&m->cfg), own = m->a >= 0 && m->Z_gamma >= 0; /* coefficients at gamma */
     p->M = p->M_root = (uint32_t)(m->cfg.M + (blocks ? m->cfg.M_gamma : 0));
     p->M_gamma = (uint32_t)(own ? m->cfg.M_gamma : 0);
-    p->cov_part = m->cfg.cov_part == ODVGP_COV_BLOCKS ? ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
+    p->cov_part = m->cfg.cov_part == ODVGP_COV_BLOCKS ? (uint32_t)ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
     if (blocks) p->M_root = (uint32_t)m->cfg.M;
     p->no_alpha = m->weights < 0 && own;
     p->mean_function = (uint32_t)m->cfg.mean_function;
@@ -7433,6 +7436,9 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 /*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
+    if (m->objective >= 0 && !m->state.fitted)
+        return odvgp__fail(info, ODVGP_E_ARG, "q", -1, 0,
+                           "is not that of the bound: call odvgp_fit_q after the last step, and before this");
     odvgp__all_columns(m);
     odvgp_status s = odvgp__run_head_once(m, info);
     if (!s || !m->state.good_valid) return s;
@@ -8362,6 +8368,7 @@ static void odvgp__fit_take(odvgp_model *m)
         }
         odvgp__touch(m, slots[k]);
     }
+    m->state.fitted = 1;
     m->state.good_valid = 0;
 }
 
@@ -9512,7 +9519,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp_events *e = &m->tape.events;
     uint64_t *counts[] = {&s->steps,      &s->adam_steps,    &s->clean_steps,    &s->scales_age,       &s->nat_valid,
                           &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone,
-                          &s->nat_steps};
+                          &s->nat_steps,  &s->fitted};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
@@ -9757,9 +9764,10 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
         m->magic = 0;
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL);
     }
-    uint64_t nat_valid = m->state.nat_valid;
+    uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted;
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i); /* values are in the file: they are not made anew */
     m->state.nat_valid = nat_valid;
+    m->state.fitted = fitted;
     *model = m;
     return ODVGP_OK;
 }
