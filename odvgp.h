@@ -5798,10 +5798,11 @@ static void odvgp__build_block(odvgp_model *m, odvgp__arena *a, odvgp__block *b,
     if (b->slot_mu >= 0) b->white_mu = b->mu = odvgp__param_node(m, m->par.name[b->slot_mu], 1, P, M);
     if (b->slot_root >= 0) b->root = odvgp__param_node(m, m->par.name[b->slot_root], 1, P * M, M);
     if (dense) b->white_root = b->root;
-    if (c->param == ODVGP_WHITENED || c->mean_part == ODVGP_MEAN_FREE) return;
-    if (b->mu >= 0 && c->param == ODVGP_PRIMAL)
+    if (c->param == ODVGP_WHITENED) return;
+    int mean = b->mu >= 0 && c->mean_part != ODVGP_MEAN_FREE; /* whose mu is coefficients */
+    if (mean && c->param == ODVGP_PRIMAL)
         b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, L, b->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
-    else if (b->mu >= 0) /* L^-1 Kb a_beta = L^T a_beta */
+    else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
         b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, b->mu, L, -1, -1), ODVGP__F_LOWER, 1, 1);
     if (dense && b->root >= 0) b->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, L, b->root, -1, -1);
 }
