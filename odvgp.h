@@ -222,7 +222,7 @@ typedef struct odvgp_events {
     K(Zg,Zg) - W^T W + jitter I, and q_mu, v_mu in whitened coordinates:
         BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
         HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-        FREE    K(X,Za) a; with M_gamma = 0 alpha is beta: K(X,Zb) q_mu
+        FREE    K(X,Za) a; with M_gamma = 0 alpha is beta: K(X,Zb) q_mu; with variance BLOCKS alpha is their gamma
     Variances:
         DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  the same - |A_v|^2 + |v_sqrt^T A_v|^2
         INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
@@ -5736,7 +5736,7 @@ static void odvgp__slots_build(odvgp_model *m)
     }
     if (own_points) odvgp__slot_add(&m->par, "Z_alpha", 2, c->M_gamma, c->D, 1);
     odvgp__slot_add(&m->par, "Z_beta", 2, c->M, c->D, 1);
-    if (weights || odvgp__uses_v(c)) odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
+    if (!own_points && (weights || odvgp__uses_v(c))) odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
     if (weights) odvgp__slot_add(&m->par, "a_gamma", 2, c->P, c->M_gamma, 1)->natgrad = c->gamma_step != ODVGP_GAMMA_ADAM;
     if (own_points) odvgp__slot_add(&m->par, "a", 2, c->P, c->M_gamma, 1);
     const char *mu = own_points ? NULL : c->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
