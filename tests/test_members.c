@@ -1,6 +1,9 @@
 /*  Every pair of a mean part and a covariance part: against joint Gaussians written out in long double, against finite differences, against
     each other where the mathematics says that they are equal; and what their natural steps and their training promise. */
+#include <math.h> /* all that odvgp.h includes, before malloc is another */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 static int allocations;
 static void *counted_malloc(size_t bytes) {
     allocations++;
