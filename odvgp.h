@@ -228,7 +228,7 @@ typedef struct odvgp_events {
     K(Zg,Zg) - W^T W + jitter I, and q_mu, v_mu in whitened coordinates:
         BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
         HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-        FREE    K(X,Za) a; with M_gamma = 0 alpha is beta: K(X,Zb) q_mu
+        FREE    K(X,Za) a; with M_gamma = 0 alpha is beta: K(X,Zb) q_mu; with variance BLOCKS alpha is their gamma
     Variances:
         DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  the same - |A_v|^2 + |v_sqrt^T A_v|^2
         INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
@@ -6160,7 +6160,7 @@ static void odvgp__slots_build(odvgp_model *m)
     }
     if (own_points) odvgp__slot_add(&m->par, "Z_alpha", 2, c->M_gamma, c->D, 1);
     odvgp__slot_add(&m->par, "Z_beta", 2, c->M, c->D, 1);
-    if (weights || odvgp__uses_v(c)) odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
+    if (!own_points && (weights || odvgp__uses_v(c))) odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
     if (weights) odvgp__slot_add(&m->par, "a_gamma", 2, c->P, c->M_gamma, 1)->natgrad = c->gamma_step != ODVGP_GAMMA_ADAM;
     if (own_points) odvgp__slot_add(&m->par, "a", 2, c->P, c->M_gamma, 1);
     const char *mu = own_points ? NULL : c->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
@@ -6228,10 +6228,11 @@ static void odvgp__build_block(odvgp_model *m, odvgp__arena *a, odvgp__block *b,
     if (b->slot_mu >= 0) b->white_mu = b->mu = odvgp__param_node(m, m->par.name[b->slot_mu], 1, P, M);
     if (b->slot_root >= 0) b->root = odvgp__param_node(m, m->par.name[b->slot_root], 1, P * M, M);
     if (dense) b->white_root = b->root;
-    if (c->param == ODVGP_WHITENED || c->mean_part == ODVGP_MEAN_FREE) return;
-    if (b->mu >= 0 && c->param == ODVGP_PRIMAL)
+    if (c->param == ODVGP_WHITENED) return;
+    int mean = b->mu >= 0 && c->mean_part != ODVGP_MEAN_FREE; /* whose mu is coefficients */
+    if (mean && c->param == ODVGP_PRIMAL)
         b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, L, b->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
-    else if (b->mu >= 0) /* L^-1 Kb a_beta = L^T a_beta */
+    else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
         b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, b->mu, L, -1, -1), ODVGP__F_LOWER, 1, 1);
     if (dense && b->root >= 0) b->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, L, b->root, -1, -1);
 }
@@ -7369,6 +7370,15 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 /*      alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2).                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
+/*  A variance of two blocks needs both sets of points as one. */
+static int odvgp__is_joint(const odvgp_model *m) { return m->cfg.cov_part == ODVGP_COV_BLOCKS; }
+
+/*  Coefficients at gamma (or alpha) that are not among those of the variance's points. */
+static int odvgp__has_own_mean(const odvgp_model *m)
+{
+    return (m->a >= 0 && m->Z_gamma >= 0) || (m->cfg.mean_part == ODVGP_MEAN_BLOCKS && !odvgp__is_joint(m));
+}
+
 static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
 {
     memset(p, 0, sizeof *p);
@@ -7376,11 +7386,11 @@ static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
     p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
     p->P = (uint32_t)m->cfg.P;
-    int blocks = odvgp__uses_v(&m->cfg), own = m->a >= 0 && m->Z_gamma >= 0; /* coefficients at gamma */
-    p->M = p->M_root = (uint32_t)(m->cfg.M + (blocks ? m->cfg.M_gamma : 0));
+    int joint = odvgp__is_joint(m), own = odvgp__has_own_mean(m);
+    p->M = (uint32_t)(m->cfg.M + (joint ? m->cfg.M_gamma : 0));
+    p->M_root = (uint32_t)m->cfg.M;
     p->M_gamma = (uint32_t)(own ? m->cfg.M_gamma : 0);
-    p->cov_part = m->cfg.cov_part == ODVGP_COV_BLOCKS ? (uint32_t)ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
-    if (blocks) p->M_root = (uint32_t)m->cfg.M;
+    p->cov_part = joint ? (uint32_t)ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
     p->no_alpha = m->weights < 0 && own;
     p->mean_function = (uint32_t)m->cfg.mean_function;
     p->likelihood = (uint32_t)m->cfg.likelihood;
@@ -7519,13 +7529,6 @@ static odvgp_real odvgp__piece_at(const odvgp_model *m, const odvgp__piece *piec
     return piece->from ? piece->from[i] : piece->at ? piece->at(m, i) : piece->otherwise;
 }
 
-/*  S_v where only the mean has a second block: what the variance takes away for it comes back. */
-static odvgp_real odvgp__identity_at(const odvgp_model *m, ptrdiff_t i)
-{
-    ptrdiff_t Mg = m->cfg.M_gamma, within = i % (Mg * Mg);
-    return within / Mg == within % Mg;
-}
-
 /*  The two sets of points of SOLVE-GP as one. */
 static odvgp_real odvgp__joint_Z(const odvgp_model *m, ptrdiff_t i)
 {
@@ -7544,16 +7547,17 @@ static odvgp_real odvgp__joint_L(const odvgp_model *m, ptrdiff_t i)
 
 static odvgp_real odvgp__root_diag(const odvgp_model *m, ptrdiff_t i) { return ODVGP__SQRT(m->tape.node[m->q_diag].v[i]); }
 
-/*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks, joint,
-    a = L_v^-T v_mu and L^-T (weights - W a). */
+/*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a = L_v^-T
+    v_mu and L^-T (weights - W a), a in its place where the blocks are one set, else behind all. */
 static void odvgp__predictor_alpha(odvgp_model *m, odvgp_real *alpha)
 {
     const odvgp__node *node = m->tape.node;
-    ptrdiff_t P = m->cfg.P, M = m->cfg.M, Mg = odvgp__uses_v(&m->cfg) ? m->cfg.M_gamma : 0, F = M + Mg;
+    int joint = odvgp__is_joint(m);
+    ptrdiff_t P = m->cfg.P, M = m->cfg.M, Mg = odvgp__uses_v(&m->cfg) ? m->cfg.M_gamma : 0, F = M + (joint ? Mg : 0);
     const odvgp_blas *blas = &m->tape.blas;
     int v_mu = m->block[ODVGP__ON_GAMMA].white_mu;
     for (ptrdiff_t p = 0; p < P; p++) {
-        odvgp_real *beta = alpha + p * F, *gamma = beta + M;
+        odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
         if (m->weights < 0) { /* coefficients already, or none */
             if (m->a >= 0 && m->Z_gamma < 0) odvgp__copy(beta, node[m->a].v + p * M, M);
             else odvgp__zero(beta, M);
@@ -7574,8 +7578,8 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     const odvgp_config *c = &m->cfg;
     const odvgp__node *node = m->tape.node;
     const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
-    int blocks = odvgp__uses_v(c), diagonal = c->cov_part == ODVGP_COV_DIAGONAL, own = m->a >= 0 && m->Z_gamma >= 0;
-    ptrdiff_t P = c->P, M = c->M, Mg = c->M_gamma, D = c->D, F = blocks ? M + Mg : M;
+    int joint = odvgp__is_joint(m), diagonal = c->cov_part == ODVGP_COV_DIAGONAL, own = odvgp__has_own_mean(m);
+    ptrdiff_t P = c->P, M = c->M, Mg = c->M_gamma, D = c->D, F = joint ? M + Mg : M;
     const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
     odvgp_real *alpha = m->par.grad;
     odvgp__predictor_alpha(m, alpha);
@@ -7587,17 +7591,15 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     *piece++ = odvgp__piece_of(sc->x_scale, D, 1);
     *piece++ = odvgp__piece_of(sc->y_mean, P, 0);
     *piece++ = odvgp__piece_of(sc->y_scale, P, 1);
-    *piece++ = blocks ? odvgp__piece_made(odvgp__joint_Z, F * D) : odvgp__piece_of(node[m->Z_beta].v, M * D, 0);
+    *piece++ = joint ? odvgp__piece_made(odvgp__joint_Z, F * D) : odvgp__piece_of(node[m->Z_beta].v, M * D, 0);
     *piece++ = odvgp__piece_of(own ? node[m->Z_gamma].v : NULL, own ? Mg * D : 0, 0);
     *piece++ = odvgp__piece_of(alpha, m->weights < 0 && own ? 0 : P * F, 0);
-    *piece++ = odvgp__piece_of(own ? node[m->a].v : NULL, own ? P * Mg : 0, 0);
+    *piece++ = odvgp__piece_of(m->a >= 0 ? node[m->a].v : alpha + P * F, own ? P * Mg : 0, 0);
     if (m->L_H >= 0) *piece++ = odvgp__piece_of(node[m->L_H].v, P * M * M, 0);
-    else *piece++ = blocks ? odvgp__piece_made(odvgp__joint_L, F * F) : odvgp__piece_of(node[m->L].v, M * M, 0);
+    else *piece++ = joint ? odvgp__piece_made(odvgp__joint_L, F * F) : odvgp__piece_of(node[m->L].v, M * M, 0);
     if (diagonal) *piece++ = odvgp__piece_made(odvgp__root_diag, P * M);
     else *piece++ = odvgp__piece_of(node[m->L_H >= 0 ? m->q_diag : beta->white_root].v, P * M * M, 0);
-    *piece = odvgp__piece_of(NULL, blocks ? P * Mg * Mg : 0, 0);
-    if (blocks && gamma->white_root >= 0) piece->from = node[gamma->white_root].v;
-    else if (blocks) piece->at = odvgp__identity_at;
+    *piece = odvgp__piece_of(joint ? node[gamma->white_root].v : NULL, joint ? P * Mg * Mg : 0, 0);
 }
 
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes,

@@ -1,0 +1,1176 @@
+/*  Every pair of a mean part and a covariance part: against joint Gaussians written out in long double, against finite differences, against
+    each other where the mathematics says that they are equal; and what their natural steps and their training promise. */
+#include <math.h> /* all that odvgp.h includes, before malloc is another */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int allocations;
+static void *counted_malloc(size_t bytes) {
+    allocations++;
+    return malloc(bytes);
+}
+#define malloc counted_malloc
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#undef malloc
+#include "test.h"
+#include "reference.h"
+
+/* ---- the members ---- */
+
+enum { BETA, ORTH, HYBRID, FREE, TIED, BLOCKS, MEANS }; /* TIED is FREE on Z_beta */
+enum { COVS = 4 };
+static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_BETA, ODVGP_MEAN_ORTH, ODVGP_MEAN_HYBRID, ODVGP_MEAN_FREE, ODVGP_MEAN_FREE, ODVGP_MEAN_BLOCKS};
+static const char *const mean_name[MEANS] = {"beta", "orth", "hybrid", "free", "tied", "blocks"}, *const cov_name[COVS] = {"dense", "inverse", "diagonal", "blocks"};
+
+/*  A tied mean has no second set of points, so blocks are one block there: dense. */
+static int is_a_pair(int mean, int cov) { return !(mean == TIED && cov == ODVGP_COV_BLOCKS); }
+#define EACH_PAIR(mean, cov)           \
+    for (mean = 0; mean < MEANS; mean++) \
+        for (cov = 0; cov < COVS; cov++) \
+            if (is_a_pair(mean, cov))
+/*  Whether a natural step exists: of a Gaussian block on beta, or of O(M). */
+static int is_natural(int mean, int cov) {
+    if (mean == TIED) return cov == ODVGP_COV_DIAGONAL;
+    return mean != FREE && (cov == ODVGP_COV_DENSE || cov == ODVGP_COV_BLOCKS);
+}
+static int has_A_BETA(int mean) { return mean == BETA || mean == ORTH || mean == HYBRID; }
+static int has_v(int mean, int cov) { return mean == BLOCKS || cov == ODVGP_COV_BLOCKS; }
+
+static odvgp_config config(int mean, int cov, ptrdiff_t N, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
+    odvgp_config c = odvgp_config_defaults(N, 2, P, M, mean == TIED ? 0 : Mg);
+    c.mean_part = mean_part[mean];
+    c.cov_part = (odvgp_cov_part)cov;
+    c.natgrad = is_natural(mean, cov);
+    c.jitter = (odvgp_real)0.03; /* visible, so that it must stand in its places and no others */
+    c.jitter_rel = 0;
+    c.isa = test_isa();
+    return c;
+}
+
+typedef struct made {
+    odvgp_model *m;
+    void *block;
+    ref_kernel k;
+    odvgp_real *X, *Y; /* [N,2], [N,P] */
+    ptrdiff_t N, P, M, Mg;
+    int mean, cov;
+} made;
+
+static const odvgp_slot *slot(const made *a, const char *name) { return odvgp_slot_find(a->m, name); }
+static odvgp_real *values(const made *a, const char *name) { /* to be freed */
+    const odvgp_slot *s = slot(a, name);
+    odvgp_real *v = NEW(odvgp_real, s ? s->count : 0);
+    CHECK_SAY(s != NULL, "no slot %s", name);
+    if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count), ODVGP_OK);
+    return v;
+}
+static void assign(made *a, const char *name, const odvgp_real *v) {
+    const odvgp_slot *s = slot(a, name);
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    if (CHECK_SAY(s != NULL, "no slot %s", name)) CHECK_SAY(odvgp_set(a->m, name, v, s->count, &info) == ODVGP_OK, "%s: %s", name, info.text);
+}
+static void assign_wide(made *a, const char *name, const wide *v) {
+    const odvgp_slot *s = slot(a, name);
+    odvgp_real *x = NEW(odvgp_real, s->count);
+    ref_round(v, x, s->count);
+    assign(a, name, x);
+    free(x);
+}
+static wide *wide_values(const made *a, const char *name) {
+    odvgp_real *v = values(a, name);
+    wide *w = ref_copy(v, slot(a, name)->count);
+    free(v);
+    return w;
+}
+static void copy_slot(made *to, const made *from, const char *name) {
+    odvgp_real *v = values(from, name);
+    assign(to, name, v);
+    free(v);
+}
+
+/*  The model with data: X in [-2,2]^2, Y a smooth function with noise. All slots random, diagonals of any sign. */
+static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel) {
+    made a;
+    odvgp_config c = *cfg;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    size_t bytes = 0;
+    char text[1000];
+    ptrdiff_t i, p;
+    int s, l;
+    memset(&a, 0, sizeof a);
+    a.mean = mean, a.cov = cov, a.N = c.N, a.P = c.P, a.M = c.M;
+    CHECK(ref_kernel_read(&a.k, kernel));
+    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2;
+    ref_kernel_spell(&a.k, text, sizeof text);
+    c.kernel = text;
+    CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "%s + %s: size: %s", mean_name[mean], cov_name[cov], info.text);
+    a.block = test_alloc(bytes);
+    if (!CHECK_SAY(odvgp_model_init(&a.m, &c, a.block, bytes, &info) == ODVGP_OK, "%s + %s: init: %s", mean_name[mean], cov_name[cov], info.text)) exit(3);
+    a.Mg = odvgp_model_config(a.m)->M_gamma;
+    a.X = NEW(odvgp_real, a.N * 2);
+    a.Y = NEW(odvgp_real, a.N * a.P);
+    for (i = 0; i < a.N; i++) {
+        double u = test_between(-2, 2), v = test_between(-2, 2);
+        a.X[i * 2] = (odvgp_real)u, a.X[i * 2 + 1] = (odvgp_real)v;
+        for (p = 0; p < a.P; p++) a.Y[i * a.P + p] = (odvgp_real)(sin(1.5 * (u + v) + (double)p) + 0.2 * test_normal());
+    }
+    for (s = 0; s < odvgp_slot_count(a.m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(a.m, s);
+        odvgp_real *v = NEW(odvgp_real, t->count);
+        for (i = 0; i < t->count; i++) {
+            ptrdiff_t row = i / t->shape[2] % t->shape[1], col = i % t->shape[2];
+            v[i] = (odvgp_real)(t->positive ? test_between(0.6, 1.4) : t->name[0] == 'Z' ? test_between(-2, 2) : t->lower ? (col > row ? 0 : col == row ? test_between(0.4, 0.9) : test_between(-0.3, 0.3)) : test_between(-0.7, 0.7));
+            if (t->lower && col == row && test_below(4) == 0) v[i] = -v[i];
+        }
+        if (!strcmp(t->name, "noise_variance")) v[0] = (odvgp_real)0.15;
+        assign(&a, t->name, v);
+        free(v);
+    }
+    return a;
+}
+static void drop(made *a) {
+    free(a->block);
+    free(a->X);
+    free(a->Y);
+    memset(a, 0, sizeof *a);
+}
+static void read_kernel(made *a) {
+    int l, i;
+    char name[60];
+    for (l = 0; l < a->k.leaves; l++) {
+        wide *v;
+        sprintf(name, "kernel.%d.lengthscale", l);
+        v = wide_values(a, name);
+        for (i = 0; i < slot(a, name)->count; i++) a->k.leaf[l].lengthscale[i] = v[i];
+        free(v);
+        sprintf(name, "kernel.%d.variance", l);
+        v = wide_values(a, name);
+        a->k.leaf[l].variance = v[0];
+        free(v);
+    }
+}
+static double elbo_of(made *a, double *kl, odvgp_real *grad) {
+    odvgp_real e = 0, k = 0;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    CHECK_SAY(odvgp_elbo(a->m, a->X, a->Y, a->N, &e, &k, grad, &info) == ODVGP_OK, "%s + %s: elbo: %s", mean_name[a->mean], cov_name[a->cov], info.text);
+    if (kl) *kl = (double)k;
+    return (double)e;
+}
+/*  Between bytes that must stay as they are. */
+static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_real *cov) {
+    size_t bytes = odvgp_predictor_size(a->m), need, i;
+    unsigned char *block = NEW(unsigned char, bytes + 64);
+    void *scratch;
+    const odvgp_predictor *p = NULL;
+    memset(block, 0x5a, bytes + 64);
+    if (!CHECK_STATUS(odvgp_freeze(a->m, NULL, block, bytes, &p, NULL), ODVGP_OK)) {
+        free(block);
+        return;
+    }
+    for (i = 0; i < 64; i++)
+        if (!CHECK_SAY(block[bytes + i] == 0x5a, "%s + %s: odvgp_freeze writes beyond its block", mean_name[a->mean], cov_name[a->cov])) break;
+    need = odvgp_predict_scratch(p, n);
+    scratch = test_alloc(need);
+    if (mean || var) CHECK_STATUS(odvgp_predict(p, X, n, mean, var, NULL, scratch, need), ODVGP_OK);
+    if (cov) CHECK_STATUS(odvgp_predict_cov(p, X, n, NULL, cov, scratch, need), ODVGP_OK);
+    free(scratch);
+    free(block);
+}
+
+/* ---- joint Gaussians by brute force ---- */
+
+/*  p and q over u, v, f at gamma (or alpha) and f at rows of X: u = f(Z_beta) + noise, v = f(Z_gamma) + noise, the noise as large as the
+    jitter of Kb and of C. v only where the member has a second block, f at gamma only where its mean has coefficients there. */
+typedef struct joint {
+    ptrdiff_t M, V, G, n, x; /* sizes; where X begins */
+    wide *prior, *mean, *cov, kl;
+    double condition;
+} joint;
+
+static void drop_joint(joint *g) {
+    free(g->prior);
+    free(g->mean);
+    free(g->cov);
+}
+static wide *block_of(const wide *A, ptrdiff_t lda, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t col, ptrdiff_t cols) {
+    wide *B = ref_new(rows * cols);
+    ptrdiff_t i, j;
+    for (i = 0; i < rows; i++)
+        for (j = 0; j < cols; j++) B[i * cols + j] = A[(row + i) * lda + col + j];
+    return B;
+}
+/*  S of a triangle, whatever it stands for; K = L L^T is the prior's covariance. */
+static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *root) {
+    wide *S = ref_new(M * M), *T = ref_new(M * M), *L = ref_new(M * M);
+    CHECK(ref_chol(M, K, L));
+    if (odvgp_model_config(a->m)->param == ODVGP_WHITENED) ref_mul(0, 0, M, M, M, L, root, T);
+    else memcpy(T, root, (size_t)(M * M) * sizeof *T);
+    ref_mul(0, 1, M, M, M, T, T, S);
+    free(T), free(L);
+    return S;
+}
+/*  K^-1 m of a block's mean. */
+static wide *coefficients(const made *a, const wide *K, ptrdiff_t M, const wide *mu) {
+    wide *w = ref_new(M), *L = ref_new(M * M);
+    odvgp_param param = odvgp_model_config(a->m)->param;
+    memcpy(w, mu, (size_t)M * sizeof *w);
+    CHECK(ref_chol(M, K, L));
+    if (param == ODVGP_PRIMAL) ref_solve_lower(0, M, 1, L, w);
+    if (param != ODVGP_A_BETA) ref_solve_lower(1, M, 1, L, w);
+    free(L);
+    return w;
+}
+/*  A Gaussian's mean gets columns [at, at + count) of C times w. */
+static void add_columns(joint *g, const wide *C, ptrdiff_t at, ptrdiff_t count, const wide *w) {
+    ptrdiff_t i, j;
+    for (i = 0; i < g->n; i++)
+        for (j = 0; j < count; j++) g->mean[i] += C[i * g->n + at + j] * w[j];
+}
+/*  cov <- cov - H (K - S) H^T, H = C[:, at..] K^-1, K = C[at.., at..]; returns K^-1 C[at.., :], [count, n]. */
+static wide *condition_on(joint *g, const wide *C, ptrdiff_t at, ptrdiff_t count, const wide *S, wide *cov) {
+    ptrdiff_t n = g->n, i;
+    wide *K = block_of(C, n, at, count, at, count), *H = block_of(C, n, at, count, 0, n), *D = ref_new(count * count), *T = ref_new(count * n), *U = ref_new(n * n);
+    ref_solve_spd(count, n, K, H);
+    for (i = 0; i < count * count; i++) D[i] = K[i] - (S ? S[i] : 0);
+    ref_mul(0, 0, count, n, count, D, H, T);
+    ref_mul(1, 0, n, n, count, H, T, U);
+    for (i = 0; i < n * n; i++) cov[i] -= U[i];
+    free(K), free(D), free(T), free(U);
+    return H;
+}
+static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
+    joint g;
+    const odvgp_config *cfg = odvgp_model_config(a->m);
+    ptrdiff_t M = a->M, Mg = a->Mg, i, j;
+    const char *points = a->mean == FREE ? "Z_alpha" : "Z_gamma";
+    wide *all, *R, *Kb, *S = NULL, *inverse, *t, trace = 0, quad = 0;
+    read_kernel(a);
+    g.M = M;
+    g.V = has_v(a->mean, a->cov) ? Mg : 0;
+    g.G = a->mean == ORTH || a->mean == HYBRID || a->mean == FREE ? Mg : 0;
+    g.x = M + g.V + g.G;
+    g.n = g.x + B;
+    all = ref_new(g.n * 2);
+    t = wide_values(a, "Z_beta");
+    memcpy(all, t, (size_t)(2 * M) * sizeof *t);
+    free(t);
+    if (Mg) {
+        t = wide_values(a, points);
+        memcpy(all + 2 * M, t, (size_t)(2 * g.V) * sizeof *t);
+        memcpy(all + 2 * (M + g.V), t, (size_t)(2 * g.G) * sizeof *t);
+        free(t);
+    }
+    for (i = 0; i < 2 * B; i++) all[2 * g.x + i] = (wide)X[i];
+    g.prior = ref_K(&a->k, 2, all, g.n, all, g.n);
+    for (i = 0; i < M + g.V; i++) g.prior[i * g.n + i] += (wide)cfg->jitter + (wide)cfg->jitter_rel * ref_k(&a->k, 2, all, all);
+    g.mean = ref_new(g.n);
+    g.cov = ref_new(g.n * g.n);
+    R = ref_new(g.n * g.n); /* prior, given u */
+    memcpy(g.cov, g.prior, (size_t)(g.n * g.n) * sizeof *R);
+    memcpy(R, g.prior, (size_t)(g.n * g.n) * sizeof *R);
+    Kb = block_of(g.prior, g.n, 0, M, 0, M);
+    free(condition_on(&g, g.prior, 0, M, NULL, R));
+    /* covariance of u, then of what is left of v */
+    if (a->cov == ODVGP_COV_DENSE || a->cov == ODVGP_COV_BLOCKS) {
+        t = wide_values(a, "q_sqrt");
+        S = covariance(a, Kb, M, t + p * M * M);
+        free(t);
+    } else { /* (Kb^-1 + B B^T)^-1 */
+        wide *Q = ref_inverse_spd(M, Kb), *BB = ref_new(M * M);
+        if (a->cov == ODVGP_COV_INVERSE) {
+            t = wide_values(a, "B_sqrt");
+            ref_mul(0, 1, M, M, M, t + p * M * M, t + p * M * M, BB);
+        } else {
+            t = wide_values(a, "q_diag");
+            for (i = 0; i < M; i++) BB[i * M + i] = t[p * M + i];
+        }
+        for (i = 0; i < M * M; i++) Q[i] += BB[i];
+        S = ref_inverse_spd(M, Q);
+        free(t), free(Q), free(BB);
+    }
+    free(condition_on(&g, g.prior, 0, M, S, g.cov));
+    free(S);
+    if (a->cov == ODVGP_COV_BLOCKS) {
+        wide *C = block_of(R, g.n, M, Mg, M, Mg);
+        t = wide_values(a, "v_sqrt");
+        S = covariance(a, C, Mg, t + p * Mg * Mg);
+        free(condition_on(&g, R, M, Mg, S, g.cov));
+        free(C), free(S), free(t);
+    }
+    /* the mean */
+    if (a->mean == TIED) {
+        t = wide_values(a, "q_mu");
+        add_columns(&g, g.prior, 0, M, t + p * M);
+        free(t);
+    } else if (a->mean != FREE) {
+        wide *w;
+        t = wide_values(a, slot(a, "a_beta") ? "a_beta" : "q_mu");
+        w = coefficients(a, Kb, M, t + p * M);
+        add_columns(&g, g.prior, 0, M, w);
+        free(t), free(w);
+    }
+    if (g.G) {
+        t = wide_values(a, a->mean == FREE ? "a" : "a_gamma");
+        add_columns(&g, a->mean == ORTH ? R : g.prior, M + g.V, Mg, t + p * Mg);
+        free(t);
+    }
+    if (a->mean == BLOCKS) {
+        wide *C = block_of(R, g.n, M, Mg, M, Mg), *w;
+        t = wide_values(a, "v_mu");
+        w = coefficients(a, C, Mg, t + p * Mg);
+        add_columns(&g, R, M, Mg, w);
+        free(t), free(w), free(C);
+    }
+    /* KL(q||p) */
+    inverse = ref_inverse_spd(g.n, g.prior);
+    g.condition = (double)(ref_norm1(g.n, g.prior) * ref_norm1(g.n, inverse));
+    for (i = 0; i < g.n; i++)
+        for (j = 0; j < g.n; j++) {
+            trace += inverse[i * g.n + j] * g.cov[j * g.n + i];
+            quad += g.mean[i] * inverse[i * g.n + j] * g.mean[j];
+        }
+    g.kl = (trace + quad - (wide)g.n + ref_solve_spd(g.n, 0, g.prior, NULL) - ref_solve_spd(g.n, 0, g.cov, NULL)) / 2;
+    free(all), free(R), free(Kb), free(inverse);
+    return g;
+}
+
+/*  KL, bound, mean, variance and covariance of every pair, in each parametrisation that it has, are those of its own q: to 1e-13 of the
+    joint condition number in double, 5e-5 of it in float. */
+TEST(every_pair_is_its_own_gaussian) {
+    int mean, cov, param, round, worst_condition = 0;
+    test_seed = 301;
+    EACH_PAIR(mean, cov)
+        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+            for (round = 0; round < 3; round++) {
+                const ptrdiff_t N = 7, P = 1 + round % 2, M = 4;
+                odvgp_config c = config(mean, cov, N, P, M, 3);
+                made a;
+                ptrdiff_t p, i, j;
+                double kl, elbo, expect = 0, kl_sum = 0, condition = 0, tol, most;
+                odvgp_real *m = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N), *C = NEW(odvgp_real, P * N * N);
+                if (param == ODVGP_A_BETA && !has_A_BETA(mean)) {
+                    free(m), free(var), free(C);
+                    continue;
+                }
+                c.param = (odvgp_param)param;
+                c.gamma_coords = ODVGP_GAMMA_PLAIN;
+                c.gamma_kl = (odvgp_gamma_kl)(round % 2);
+                c.tile = round == 1 ? 3 : 0;
+                if (round == 2) c.jitter = 0, c.jitter_rel = (odvgp_real)0.02;
+                a = make(mean, cov, &c, round ? "matern52 + rbf" : "matern32");
+                elbo = elbo_of(&a, &kl, NULL);
+                predict(&a, a.X, N, m, var, C);
+                for (p = 0; p < P; p++) {
+                    joint g = joint_of(&a, p, a.X, N);
+                    tol = 1e-13 * (EPS / DBL_EPSILON) * g.condition;
+                    if (g.condition > condition) condition = g.condition;
+                    kl_sum += (double)g.kl;
+                    for (i = 0; i < N; i++) {
+                        double f = (double)g.mean[g.x + i], v = (double)g.cov[(g.x + i) * g.n + g.x + i], d = (double)a.Y[i * P + p] - f, noise = (double)(odvgp_real)0.15;
+                        CHECK_SAY(fabs((double)m[p * N + i] - f) <= tol * (1 + fabs(f)), "%s + %s, param %d, round %d: mean %.15g, not %.15g", mean_name[mean], cov_name[cov], param, round, (double)m[p * N + i], f);
+                        CHECK_SAY(fabs((double)var[p * N + i] - v) <= tol * (1 + v), "%s + %s, param %d, round %d: variance %.15g, not %.15g", mean_name[mean], cov_name[cov], param, round, (double)var[p * N + i], v);
+                        expect += -0.5 * (log(2 * 3.14159265358979323846 * noise) + (d * d + v) / noise);
+                        for (j = 0; j < N; j++) CHECK_NEAR(C[(p * N + i) * N + j], (double)g.cov[(g.x + i) * g.n + g.x + j], tol * (1 + v));
+                    }
+                    drop_joint(&g);
+                }
+                tol = 1e-13 * (EPS / DBL_EPSILON) * condition;
+                most = fabs(expect) + fabs(kl_sum) + 1;
+                CHECK_SAY(fabs(kl - kl_sum) <= tol * most, "%s + %s, param %d, round %d: KL %.15g, its q's %.15g (condition %.3g)", mean_name[mean], cov_name[cov], param, round, kl, kl_sum, condition);
+                CHECK_SAY(fabs(elbo - (expect - kl_sum)) <= tol * most, "%s + %s, param %d, round %d: elbo %.15g, not %.15g", mean_name[mean], cov_name[cov], param, round, elbo, expect - kl_sum);
+                if (condition > worst_condition) worst_condition = (int)condition;
+                free(m), free(var), free(C);
+                drop(&a);
+            }
+    test_note("condition numbers to %d", worst_condition);
+}
+
+/*  Every pair is made, with Adam; with natural gradients or in coordinates that it does not have, it is refused in a sentence. */
+TEST(what_does_not_exist_is_refused_and_nothing_else) {
+    int mean, cov, param, natgrad, step, coords;
+    for (mean = 0; mean < MEANS; mean++)
+        for (cov = 0; cov < COVS; cov++)
+            for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+                for (natgrad = 0; natgrad < 2; natgrad++)
+                    for (step = ODVGP_GAMMA_ADAM; step <= ODVGP_GAMMA_EXACT; step++)
+                        for (coords = ODVGP_GAMMA_PLAIN; coords <= ODVGP_GAMMA_DIFFERENTIATED; coords++) {
+                            odvgp_config c = config(mean, cov, 7, 2, 4, 3);
+                            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+                            size_t bytes;
+                            int weights = mean == ORTH || mean == HYBRID, want = 1;
+                            c.param = (odvgp_param)param;
+                            c.natgrad = natgrad;
+                            c.gamma_step = (odvgp_gamma_step)step;
+                            c.gamma_coords = (odvgp_gamma_coords)coords;
+                            if (natgrad && is_a_pair(mean, cov) && !is_natural(mean, cov)) want = 0;
+                            if (natgrad && !is_a_pair(mean, cov)) want = 0; /* dense then, which a tied mean has no step for */
+                            if (param == ODVGP_A_BETA && !has_A_BETA(mean)) want = 0;
+                            if (step != ODVGP_GAMMA_ADAM && (!natgrad || !weights || coords == ODVGP_GAMMA_DIFFERENTIATED)) want = 0;
+                            CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == (want ? ODVGP_OK : ODVGP_E_UNSUPPORTED), "%s + %s, param %d, natgrad %d, gamma_step %d, gamma_coords %d: \"%s\"", mean_name[mean], cov_name[cov], param, natgrad, step, coords, info.text);
+                            if (!want) CHECK(strlen(info.text) > 20 && info.what && strstr(info.text, info.what));
+                        }
+}
+
+/* ---- gradients ---- */
+
+/*  d(-elbo) / d(entry): central difference of fourth order. */
+static double slope(made *a, const char *name, ptrdiff_t entry, double h) {
+    static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12}, place[4] = {2, 1, -1, -2};
+    odvgp_real *v = values(a, name), keep = v[entry];
+    double sum = 0;
+    int k;
+    for (k = 0; k < 4; k++) {
+        double step;
+        v[entry] = (odvgp_real)((double)keep + place[k] * h);
+        step = ((double)v[entry] - (double)keep) / fabs(place[k]); /* as rounded, with its sign */
+        assign(a, name, v);
+        sum -= weight[k] * elbo_of(a, NULL, NULL) / step;
+    }
+    v[entry] = keep;
+    assign(a, name, v);
+    free(v);
+    return sum;
+}
+TEST(every_pair_has_the_gradient_of_its_bound) {
+    int mean, cov, param, round, s;
+    test_seed = 302;
+    EACH_PAIR(mean, cov)
+        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+            for (round = 0; round < 2; round++) {
+                odvgp_config c = config(mean, cov, 7, 1 + (param + round) % 2, 4, 3);
+                made a;
+                odvgp_real *grad, *again;
+                double most = 0, elbo, worst = 0, h, allowed = BY_PRECISION(2e-9, 2e-3);
+                ptrdiff_t i, n;
+                char words[100] = "";
+                if (param == ODVGP_A_BETA && !has_A_BETA(mean)) continue;
+                c.param = (odvgp_param)param;
+                c.gamma_coords = round ? ODVGP_GAMMA_PLAIN : ODVGP_GAMMA_DIFFERENTIATED;
+                c.gamma_kl = (odvgp_gamma_kl)(round % 2);
+                c.mean_function = round ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_CONSTANT;
+                c.tile = round ? 3 : 0;
+                c.N = round ? 7 : 30; /* a minibatch's scale */
+                c.jitter = 0;
+                c.jitter_rel = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1); /* its derivative is part of the kernel's */
+                a = make(mean, cov, &c, round ? "matern52 + rbf" : "rbf");
+                a.N = 7;
+                n = odvgp_param_count(a.m);
+                grad = NEW(odvgp_real, n);
+                again = NEW(odvgp_real, n);
+                elbo = elbo_of(&a, NULL, grad);
+                elbo_of(&a, NULL, again);
+                CHECK_SAY(!memcmp(grad, again, (size_t)n * sizeof *grad), "%s + %s, param %d: the gradient asked for again is another", mean_name[mean], cov_name[cov], param);
+                for (i = 0; i < n; i++) most = test_worse(most, fabs((double)grad[i]));
+                for (s = 0; s < odvgp_slot_count(a.m); s++) {
+                    const odvgp_slot *t = odvgp_slot_at(a.m, s);
+                    double size = 0;
+                    for (i = 0; i < t->count; i++) {
+                        double want, got = (double)grad[t->offset + i], off;
+                        if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) {
+                            CHECK(got == 0);
+                            continue;
+                        }
+                        size = test_worse(size, fabs(got));
+                        want = slope(&a, t->name, i, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
+                        off = fabs(got - want);
+                        for (h = BY_PRECISION(3e-4, 0.01); h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * (most + fabs(elbo))); h *= BY_PRECISION(0.33, 0.7)) { /* points close to each other bend the bound */
+                            want = slope(&a, t->name, i, h);
+                            off = fabs(got - want);
+                        }
+                        if (worst == worst && !(off <= worst)) {
+                            worst = off;
+                            snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
+                        }
+                    }
+                    CHECK_SAY(size > 0, "%s + %s: the bound does not depend on %s", mean_name[mean], cov_name[cov], t->name);
+                }
+                CHECK_SAY(worst <= allowed * (most + fabs(elbo)), "%s + %s, param %d, round %d: %s, of %.3g", mean_name[mean], cov_name[cov], param, round, words, most);
+                free(grad), free(again);
+                drop(&a);
+            }
+}
+
+/*  The same where products are long enough for blocks and triangles of the micro-kernels: along three directions of each slot. */
+TEST(gradients_with_many_points) {
+    int mean, cov, s, r;
+    test_seed = 303;
+    EACH_PAIR(mean, cov) {
+        odvgp_config c = config(mean, cov, 60, 2, 35, 45);
+        made a;
+        odvgp_real *grad;
+        ptrdiff_t i;
+        double elbo;
+        c.jitter_rel = (odvgp_real)0.1;
+        c.tile = 25;
+        a = make(mean, cov, &c, "rbf");
+        grad = NEW(odvgp_real, odvgp_param_count(a.m));
+        elbo = elbo_of(&a, NULL, grad);
+        for (s = 0; s < odvgp_slot_count(a.m); s++) {
+            const odvgp_slot *t = odvgp_slot_at(a.m, s);
+            odvgp_real *v = values(&a, t->name), *x = NEW(odvgp_real, t->count), *way = NEW(odvgp_real, t->count);
+            for (r = 0; r < 3; r++) {
+                static const double weight[4] = {1.0 / 12, -8.0 / 12, 8.0 / 12, -1.0 / 12}, place[4] = {-2, -1, 1, 2};
+                double got = 0, want = 0, size = 0, h = BY_PRECISION(1e-4, 4e-3);
+                int k;
+                for (i = 0; i < t->count; i++) {
+                    way[i] = (odvgp_real)test_between(-1, 1);
+                    if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) way[i] = 0;
+                    got += (double)way[i] * (double)grad[t->offset + i];
+                    size += fabs((double)way[i] * (double)grad[t->offset + i]);
+                }
+                for (k = 0; k < 4; k++) {
+                    for (i = 0; i < t->count; i++) x[i] = (odvgp_real)((double)v[i] + place[k] * h * (double)way[i]);
+                    assign(&a, t->name, x);
+                    want -= weight[k] * elbo_of(&a, NULL, NULL) / h;
+                }
+                CHECK_SAY(fabs(got - want) <= BY_PRECISION(1e-7, 2e-2) * (size + fabs(elbo)), "%s + %s: %s: %.10g, difference %.10g, of %.3g", mean_name[mean], cov_name[cov], t->name, got, want, size);
+            }
+            assign(&a, t->name, v);
+            free(v), free(x), free(way);
+        }
+        free(grad);
+        drop(&a);
+    }
+}
+
+/* ---- members that are others in other coordinates ---- */
+
+/*  Bound and predictions of two models on the same data agree. */
+static void check_equal(made *a, made *b, double tolerance, const char *words) {
+    ptrdiff_t n = a->P * a->N;
+    odvgp_real *ma = NEW(odvgp_real, n), *mb = NEW(odvgp_real, n), *va = NEW(odvgp_real, n), *vb = NEW(odvgp_real, n), *ca = NEW(odvgp_real, n * a->N), *cb = NEW(odvgp_real, n * a->N);
+    double kla, klb, ea = elbo_of(a, &kla, NULL), eb = elbo_of(b, &klb, NULL);
+    CHECK_SAY(fabs(ea - eb) <= tolerance * (1 + fabs(ea) + fabs(kla)), "%s: bounds %.15g and %.15g", words, ea, eb);
+    CHECK_SAY(fabs(kla - klb) <= tolerance * (1 + fabs(ea) + fabs(kla)), "%s: KLs %.15g and %.15g", words, kla, klb);
+    predict(a, a->X, a->N, ma, va, ca);
+    predict(b, a->X, a->N, mb, vb, cb);
+    CHECK_SAY(test_max_diff(ma, mb, n) <= tolerance * (1 + test_max_abs(ma, n)), "%s: means differ by %.3g", words, test_max_diff(ma, mb, n));
+    CHECK_SAY(test_max_diff(va, vb, n) <= tolerance * (1 + test_max_abs(va, n)), "%s: variances differ by %.3g", words, test_max_diff(va, vb, n));
+    CHECK_SAY(test_max_diff(ca, cb, n * a->N) <= tolerance * (1 + test_max_abs(va, n)), "%s: covariances differ by %.3g", words, test_max_diff(ca, cb, n * a->N));
+    free(ma), free(mb), free(va), free(vb), free(ca), free(cb);
+}
+TEST(without_gamma_all_are_coupled) {
+    static const struct { int mean, cov; } others[] = {{ORTH, ODVGP_COV_DENSE}, {HYBRID, ODVGP_COV_DENSE}, {BLOCKS, ODVGP_COV_DENSE}, {BLOCKS, ODVGP_COV_BLOCKS}, {ORTH, ODVGP_COV_BLOCKS}, {HYBRID, ODVGP_COV_BLOCKS}, {BETA, ODVGP_COV_BLOCKS}};
+    int k, s, step;
+    for (k = 0; k < 7; k++) {
+        odvgp_config c = config(BETA, ODVGP_COV_DENSE, 20, 2, 5, 0), other = config(others[k].mean, others[k].cov, 20, 2, 5, 0);
+        made a, b;
+        odvgp_real *ga, *gb;
+        test_seed = 304;
+        a = make(BETA, ODVGP_COV_DENSE, &c, "matern52 + rbf");
+        test_seed = 304;
+        b = make(others[k].mean, others[k].cov, &other, "matern52 + rbf");
+        CHECK_INT(odvgp_param_count(a.m), odvgp_param_count(b.m));
+        ga = NEW(odvgp_real, odvgp_param_count(a.m));
+        gb = NEW(odvgp_real, odvgp_param_count(a.m));
+        for (step = 0; step < 5; step++) {
+            CHECK(elbo_of(&a, NULL, ga) == elbo_of(&b, NULL, gb));
+            CHECK_BITS(ga, gb, (size_t)odvgp_param_count(a.m) * sizeof *ga);
+            check_equal(&a, &b, 0, mean_name[others[k].mean]);
+            CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
+        }
+        for (s = 0; s < odvgp_slot_count(a.m); s++) {
+            const odvgp_slot *t = odvgp_slot_at(a.m, s);
+            odvgp_real *va = values(&a, t->name), *vb = values(&b, t->name);
+            CHECK_SAY(!memcmp(va, vb, (size_t)t->count * sizeof *va), "%s differs after training", t->name);
+            free(va), free(vb);
+        }
+        free(ga), free(gb);
+        drop(&a);
+        drop(&b);
+    }
+}
+
+/*  L, W, L_v and A, A_v by definition. */
+typedef struct features {
+    wide *Kb, *L, *Kbg, *W, *C, *Lv, *A, *Av;
+    double condition;
+} features;
+static features features_of(made *a) {
+    features f;
+    const odvgp_config *cfg = odvgp_model_config(a->m);
+    ptrdiff_t M = a->M, Mg = a->Mg, N = a->N, i;
+    wide *Zb = wide_values(a, "Z_beta"), *Zg = wide_values(a, "Z_gamma"), *X = ref_copy(a->X, 2 * N), *T = ref_new(Mg * (Mg > N ? Mg : N)), jitter;
+    read_kernel(a);
+    jitter = (wide)cfg->jitter + (wide)cfg->jitter_rel * ref_k(&a->k, 2, Zb, Zb);
+    f.Kb = ref_K(&a->k, 2, Zb, M, Zb, M);
+    for (i = 0; i < M; i++) f.Kb[i * M + i] += jitter;
+    f.L = ref_new(M * M);
+    CHECK(ref_chol(M, f.Kb, f.L));
+    f.Kbg = ref_K(&a->k, 2, Zb, M, Zg, Mg);
+    f.W = ref_K(&a->k, 2, Zb, M, Zg, Mg);
+    ref_solve_lower(0, M, Mg, f.L, f.W);
+    f.C = ref_K(&a->k, 2, Zg, Mg, Zg, Mg);
+    ref_mul(1, 0, Mg, Mg, M, f.W, f.W, T);
+    for (i = 0; i < Mg * Mg; i++) f.C[i] -= T[i];
+    for (i = 0; i < Mg; i++) f.C[i * Mg + i] += jitter;
+    f.Lv = ref_new(Mg * Mg);
+    CHECK(ref_chol(Mg, f.C, f.Lv));
+    f.A = ref_K(&a->k, 2, Zb, M, X, N);
+    ref_solve_lower(0, M, N, f.L, f.A);
+    f.Av = ref_K(&a->k, 2, Zg, Mg, X, N);
+    ref_mul(1, 0, Mg, N, M, f.W, f.A, T);
+    for (i = 0; i < Mg * N; i++) f.Av[i] -= T[i];
+    ref_solve_lower(0, Mg, N, f.Lv, f.Av);
+    f.condition = ref_condition(M, f.Kb) * ref_condition(Mg, f.C);
+    free(Zb), free(Zg), free(X), free(T);
+    return f;
+}
+static void drop_features(features *f) {
+    free(f->Kb), free(f->L), free(f->Kbg), free(f->W), free(f->C), free(f->Lv), free(f->A), free(f->Av);
+}
+static void identity(made *a, const char *name) {
+    const odvgp_slot *t = slot(a, name);
+    odvgp_real *v = NEW(odvgp_real, t->count);
+    ptrdiff_t i;
+    for (i = 0; i < t->count; i++) v[i] = i % t->shape[2] == i / t->shape[2] % t->shape[1];
+    assign(a, name, v);
+    free(v);
+}
+TEST(solve_gp_with_the_prior_on_v_is_orth) {
+    int round;
+    for (round = 0; round < 3; round++) {
+        odvgp_config c = config(BLOCKS, ODVGP_COV_BLOCKS, 9, 2, 4, 3), o = config(ORTH, ODVGP_COV_DENSE, 9, 2, 4, 3);
+        made a, b;
+        features f;
+        wide *v, *w;
+        ptrdiff_t p, i;
+        c.jitter = o.jitter = 0;
+        o.gamma_coords = ODVGP_GAMMA_PLAIN;
+        test_seed = 305 + (uint64_t)round;
+        a = make(BLOCKS, ODVGP_COV_BLOCKS, &c, "matern32");
+        test_seed = 305 + (uint64_t)round;
+        b = make(ORTH, ODVGP_COV_DENSE, &o, "matern32");
+        for (i = 0; i < odvgp_slot_count(b.m); i++)
+            if (slot(&a, odvgp_slot_at(b.m, (int)i)->name)) copy_slot(&b, &a, odvgp_slot_at(b.m, (int)i)->name);
+        identity(&a, "v_sqrt");
+        f = features_of(&a);
+        v = wide_values(&a, "v_mu");
+        w = ref_new(2 * 3);
+        for (p = 0; p < 2; p++) {
+            for (i = 0; i < 3; i++) w[p * 3 + i] = v[p * 3 + i];
+            ref_solve_lower(1, 3, 1, f.Lv, w + p * 3);
+        }
+        assign_wide(&b, "a_gamma", w);
+        memcpy(b.X, a.X, sizeof *a.X * 18), memcpy(b.Y, a.Y, sizeof *a.Y * 18);
+        check_equal(&a, &b, 20 * EPS * f.condition, "SOLVE-GP and ORTH");
+        free(v), free(w);
+        drop_features(&f);
+        drop(&a);
+        drop(&b);
+    }
+}
+/*  HYBRID's q_mu is ORTH's less c = L^-1 Kbg a, in the coordinates of the slot. */
+static void hybrid_from_orth(made *h, const made *o, const features *f) {
+    odvgp_param param = odvgp_model_config(o->m)->param;
+    const char *name = param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+    ptrdiff_t M = o->M, Mg = o->Mg, p, i;
+    wide *mu = wide_values(o, name), *a = wide_values(o, "a_gamma"), *c = ref_new(M);
+    int s;
+    for (s = 0; s < odvgp_slot_count(o->m); s++) copy_slot(h, o, odvgp_slot_at(o->m, s)->name);
+    for (p = 0; p < o->P; p++) {
+        ref_mul(0, 0, M, 1, Mg, f->Kbg, a + p * Mg, c);
+        if (param != ODVGP_PRIMAL) ref_solve_lower(0, M, 1, f->L, c);
+        if (param == ODVGP_A_BETA) ref_solve_lower(1, M, 1, f->L, c);
+        for (i = 0; i < M; i++) mu[p * M + i] -= c[i];
+    }
+    assign_wide(h, name, mu);
+    free(mu), free(a), free(c);
+}
+TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth) {
+    int param, step, cov, k;
+    for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov += ODVGP_COV_BLOCKS - ODVGP_COV_DENSE)
+        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+            for (step = ODVGP_GAMMA_ADAM; step <= ODVGP_GAMMA_EXACT; step++) {
+                odvgp_config c = config(ORTH, cov, 15, 2, 4, 3), d;
+                made o, h;
+                features f;
+                double tolerance;
+                c.param = (odvgp_param)param;
+                c.gamma_step = (odvgp_gamma_step)step;
+                c.gamma_natgrad = (odvgp_real)0.1;
+                c.gamma_coords = ODVGP_GAMMA_PLAIN;
+                c.natgrad_step.end = (odvgp_real)0.3;
+                d = c;
+                d.mean_part = ODVGP_MEAN_HYBRID;
+                test_seed = 310 + (uint64_t)(param * 3 + step);
+                o = make(ORTH, cov, &c, "matern32");
+                test_seed = 310 + (uint64_t)(param * 3 + step);
+                h = make(HYBRID, cov, &d, "matern32");
+                f = features_of(&o);
+                tolerance = 20 * EPS * f.condition;
+                hybrid_from_orth(&h, &o, &f);
+                check_equal(&o, &h, tolerance, "ORTH and HYBRID");
+                for (k = 0; k < 4; k++) {
+                    odvgp_real *a = values(&o, "a_gamma"), *b;
+                    CHECK_STATUS(odvgp_natgrad_step(o.m, o.X, o.Y, o.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+                    CHECK_STATUS(odvgp_natgrad_step(h.m, o.X, o.Y, o.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+                    check_equal(&o, &h, tolerance, "ORTH and HYBRID after a step");
+                    b = values(&o, "a_gamma");
+                    CHECK((memcmp(a, b, 6 * sizeof *a) != 0) == (step != ODVGP_GAMMA_ADAM));
+                    free(a);
+                    a = values(&h, "a_gamma");
+                    CHECK_NEAR(test_max_diff(a, b, 6), 0, tolerance * (1 + test_max_abs(b, 6)));
+                    free(a), free(b);
+                }
+                drop_features(&f);
+                drop(&o);
+                drop(&h);
+            }
+}
+
+/* ---- natural steps reach the optimum ---- */
+
+/*  Root root^T of output p. */
+static wide *square_of(const made *a, const char *name, ptrdiff_t p) {
+    ptrdiff_t M = slot(a, name)->shape[2];
+    wide *r = wide_values(a, name), *S = ref_new(M * M);
+    ref_mul(0, 1, M, M, M, r + p * M * M, r + p * M * M, S);
+    free(r);
+    return S;
+}
+/*  Whitened, (I + A A^T / noise)^-1 for u and the same with A_v for v, wherever the means are ([SOLVE] eq. 28 and its like). */
+TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances) {
+    int param;
+    for (param = ODVGP_WHITENED; param <= ODVGP_PRIMAL; param++) {
+        const ptrdiff_t N = 25, M = 4, Mg = 3;
+        odvgp_config c = config(BLOCKS, ODVGP_COV_BLOCKS, N, 2, M, Mg);
+        made a;
+        features f;
+        ptrdiff_t p, i, j, l;
+        int v;
+        c.param = (odvgp_param)param;
+        test_seed = 320;
+        a = make(BLOCKS, ODVGP_COV_BLOCKS, &c, "matern52 + rbf");
+        f = features_of(&a);
+        CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, NULL, NULL), ODVGP_OK);
+        CHECK_INT(odvgp_model_events(a.m).step_shortened, 0);
+        for (v = 0; v < 2; v++) {
+            ptrdiff_t m = v ? Mg : M;
+            const wide *A = v ? f.Av : f.A;
+            wide *Q = ref_new(m * m), *S, *want, *T;
+            for (i = 0; i < m; i++)
+                for (j = 0; j < m; j++) {
+                    Q[i * m + j] = i == j;
+                    for (l = 0; l < N; l++) Q[i * m + j] += A[i * N + l] * A[j * N + l] / (wide)(odvgp_real)0.15;
+                }
+            want = ref_inverse_spd(m, Q);
+            if (param == ODVGP_PRIMAL) {
+                T = ref_new(m * m);
+                ref_mul(0, 0, m, m, m, v ? f.Lv : f.L, want, T);
+                ref_mul(0, 1, m, m, m, T, v ? f.Lv : f.L, want);
+                free(T);
+            }
+            for (p = 0; p < 2; p++) {
+                S = square_of(&a, v ? "v_sqrt" : "q_sqrt", p);
+                for (i = 0; i < m * m; i++) CHECK_NEAR(S[i], want[i], 100 * EPS * f.condition);
+                free(S);
+            }
+            free(Q), free(want);
+        }
+        drop_features(&f);
+        drop(&a);
+    }
+}
+/*  The largest entry of a slot's gradient; of a positive slot, with respect to its logarithm. */
+static double slope_of(made *a, const char *name) {
+    odvgp_real *g = NEW(odvgp_real, odvgp_param_count(a->m)), *v = values(a, name);
+    const odvgp_slot *t = slot(a, name);
+    double most = 0;
+    ptrdiff_t i;
+    elbo_of(a, NULL, g);
+    for (i = 0; i < t->count; i++) most = test_worse(most, fabs((double)g[t->offset + i]) * (t->positive ? (double)v[i] : 1));
+    free(g), free(v);
+    return most;
+}
+/*  u and v couple in their means, so that one after the other, each with a whole step, is coordinate ascent; both together need shorter
+    steps. Both end where the gradient is 0. */
+TEST(steps_of_the_blocks_reach_the_joint_optimum) {
+    double bound[2];
+    int together;
+    for (together = 0; together < 2; together++) {
+        odvgp_config c = config(BLOCKS, ODVGP_COV_BLOCKS, 25, 2, 4, 3);
+        made a;
+        odvgp_real before = 0, now;
+        int k, rises = 1;
+        c.blocks_step = together ? ODVGP_BLOCKS_TOGETHER : ODVGP_BLOCKS_ALTERNATE;
+        test_seed = 321;
+        a = make(BLOCKS, ODVGP_COV_BLOCKS, &c, "matern52 + rbf");
+        CHECK(slope_of(&a, "q_mu") > 1 && slope_of(&a, "v_sqrt") > 1e-2);
+        for (k = 0; k < 400; k++) {
+            CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)(together ? 0.4 : 1), &now, NULL), ODVGP_OK);
+            if (k && !together) rises = rises && (double)now >= (double)before - 1e4 * EPS * fabs((double)before);
+            if (k == 1 && !together) { /* the first step was u's, the second v's */
+                CHECK_NEAR(slope_of(&a, "v_mu"), 0, 1e6 * EPS);
+                CHECK(slope_of(&a, "q_mu") > 1e-4);
+            }
+            before = now;
+        }
+        CHECK(rises);
+        CHECK_NEAR(slope_of(&a, "q_mu"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(slope_of(&a, "q_sqrt"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(slope_of(&a, "v_mu"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(slope_of(&a, "v_sqrt"), 0, BY_PRECISION(1e-8, 2e-2));
+        bound[together] = elbo_of(&a, NULL, NULL);
+        drop(&a);
+    }
+    CHECK_NEAR(bound[0], bound[1], 1e3 * EPS * fabs(bound[1]));
+}
+TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
+    double bound[3], slope[3];
+    int how, k;
+    for (how = ODVGP_DIAG_EXACT; how <= ODVGP_DIAG_PROJECTED; how++) {
+        odvgp_config c = config(TIED, ODVGP_COV_DIAGONAL, 30, 2, 4, 0);
+        made a;
+        double more;
+        c.diag_step = (odvgp_diag_step)how;
+        test_seed = 322;
+        a = make(TIED, ODVGP_COV_DIAGONAL, &c, "matern52 + rbf");
+        for (k = 0; k < 600; k++) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+        bound[how] = elbo_of(&a, NULL, NULL);
+        slope[how] = slope_of(&a, "q_mu");
+        more = slope_of(&a, "q_diag");
+        if (how == ODVGP_DIAG_PROJECTED) {
+            CHECK_SAY(slope[how] + more > 1, "the projected step reaches the optimum, too: slopes %.3g and %.3g", slope[how], more);
+        } else {
+            CHECK_SAY(more <= BY_PRECISION(1e-7, 2e-2), "step %d of g ends at a slope of %.3g", how, more);
+            CHECK_SAY(slope[how] <= BY_PRECISION(1e-7, 5e-2), "step %d of mu ends at a slope of %.3g", how, slope[how]);
+        }
+        drop(&a);
+    }
+    CHECK_NEAR(bound[ODVGP_DIAG_EXACT], bound[ODVGP_DIAG_AFFINE], 1e4 * EPS * fabs(bound[0]));
+    CHECK(bound[ODVGP_DIAG_PROJECTED] < bound[0] - 1e-3);
+    test_note("the projected step stops %.2g nats below", bound[0] - bound[2]);
+}
+TEST(a_diagonal_of_any_size_gives_finite_numbers) {
+    static const double sizes[] = {1e-12, 1e12};
+    int mean, which, k;
+    for (mean = 0; mean < MEANS; mean++)
+        for (which = 0; which < 3; which++) {
+            odvgp_config c = config(mean, ODVGP_COV_DIAGONAL, 9, 2, 4, 3);
+            made a;
+            odvgp_real g[8], *grad, m[18], v[18];
+            ptrdiff_t i, bad = 0;
+            test_seed = 323;
+            a = make(mean, ODVGP_COV_DIAGONAL, &c, "matern52 + rbf");
+            for (i = 0; i < 8; i++) g[i] = (odvgp_real)(which < 2 ? sizes[which] : sizes[(i + i / 4) % 2]);
+            assign(&a, "q_diag", g);
+            grad = NEW(odvgp_real, odvgp_param_count(a.m));
+            CHECK(fabs(elbo_of(&a, NULL, grad)) < HUGE_REAL);
+            for (i = 0; i < odvgp_param_count(a.m); i++) bad += !(fabs((double)grad[i]) < HUGE_REAL);
+            CHECK_INT(bad, 0);
+            predict(&a, a.X, 9, m, v, NULL);
+            for (i = 0; i < 18; i++) CHECK(fabs((double)m[i]) < 1e6 && v[i] >= 0 && (double)v[i] < 10);
+            for (k = 0; k < 3; k++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            CHECK(fabs(elbo_of(&a, NULL, NULL)) < HUGE_REAL);
+            free(grad);
+            drop(&a);
+        }
+}
+
+/* ---- columns of gamma ---- */
+
+static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
+    ptrdiff_t i = k - 1, j;
+    while (i >= 0 && s[i] == n - k + i) i--;
+    if (i < 0) return 0;
+    s[i]++;
+    for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
+    return 1;
+}
+TEST(sampled_columns_are_unbiased_for_every_mean_with_gamma) {
+    static const int means[] = {ORTH, HYBRID, FREE};
+    int which, cov, kl_kind;
+    ptrdiff_t k, i, n;
+    test_seed = 330;
+    for (which = 0; which < 3; which++)
+        for (cov = 0; cov < COVS; cov++)
+            for (kl_kind = 0; kl_kind < 2; kl_kind++)
+                for (k = 1; k <= 5; k += 2) {
+                    int mean = means[which];
+                    odvgp_config c = config(mean, cov, 6, 2, 3, 5);
+                    made a;
+                    odvgp_real *full, *grad, e, kl;
+                    double *average, kl_full, elbo_full, kl_mean = 0, elbo_mean = 0, most = 0, spread = 0;
+                    ptrdiff_t subset[5] = {0, 1, 2, 3, 4}, sets = 0;
+                    c.gamma_kl = (odvgp_gamma_kl)kl_kind;
+                    a = make(mean, cov, &c, "rbf");
+                    n = odvgp_param_count(a.m);
+                    full = NEW(odvgp_real, n);
+                    grad = NEW(odvgp_real, n);
+                    average = NEW(double, n);
+                    for (i = 0; i < n; i++) average[i] = 0;
+                    elbo_full = elbo_of(&a, &kl_full, full);
+                    do {
+                        CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, subset, k, &e, &kl, grad, NULL), ODVGP_OK);
+                        elbo_mean += (double)e;
+                        kl_mean += (double)kl;
+                        for (i = 0; i < n; i++) {
+                            average[i] += (double)grad[i];
+                            most = test_worse(most, fabs((double)grad[i]));
+                        }
+                        spread = test_worse(spread, fabs((double)kl - kl_full));
+                        sets++;
+                    } while (next_subset(subset, k, 5));
+                    CHECK_NEAR(kl_mean / (double)sets, kl_full, 100 * EPS * (fabs(kl_full) + spread + fabs(elbo_full)));
+                    CHECK_NEAR(elbo_mean / (double)sets, elbo_full, 100 * EPS * (fabs(elbo_full) + spread));
+                    for (i = 0; i < n; i++) CHECK_NEAR(average[i] / (double)sets, full[i], 400 * EPS * most);
+                    CHECK(k == 5 ? spread <= 40 * EPS * (1 + fabs(kl_full) + fabs(elbo_full)) : spread > 1e-3); /* the subsets do differ */
+                    free(full), free(grad), free(average);
+                    drop(&a);
+                }
+}
+
+/* ---- training ---- */
+
+static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
+    int i;
+    (void)user;
+    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
+    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
+}
+/*  All slots, one after another; to be freed. */
+static odvgp_real *all_values(const made *a) {
+    odvgp_real *v = NEW(odvgp_real, odvgp_param_count(a->m));
+    int s;
+    for (s = 0; s < odvgp_slot_count(a->m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(a->m, s);
+        CHECK_STATUS(odvgp_get(a->m, t->name, v + t->offset, t->count), ODVGP_OK);
+    }
+    return v;
+}
+/*  The members that natural steps move, and how they may move them. */
+typedef struct natural {
+    int mean, cov;
+    odvgp_gamma_step gamma;
+    odvgp_blocks_step blocks;
+    odvgp_diag_step diag;
+} natural;
+static int naturals(natural *list) {
+    int mean, cov, n = 0, way, ways;
+    EACH_PAIR(mean, cov) {
+        if (!is_natural(mean, cov)) continue;
+        ways = mean == ORTH || mean == HYBRID || mean == TIED ? 3 : mean == BLOCKS && cov == ODVGP_COV_BLOCKS ? 2 : 1;
+        for (way = 0; way < ways; way++, n++) {
+            memset(&list[n], 0, sizeof list[n]);
+            list[n].mean = mean, list[n].cov = cov;
+            if (mean == ORTH || mean == HYBRID) list[n].gamma = (odvgp_gamma_step)way;
+            if (mean == BLOCKS) list[n].blocks = (odvgp_blocks_step)way;
+            if (mean == TIED) list[n].diag = (odvgp_diag_step)way;
+        }
+    }
+    return n;
+}
+enum { NATURALS = 40 };
+static odvgp_config natural_config(const natural *w, int large) {
+    odvgp_config c = large ? config(w->mean, w->cov, 200, 2, 40, 70) : config(w->mean, w->cov, 60, 2, 9, 12);
+    c.gamma_step = w->gamma;
+    c.gamma_natgrad = (odvgp_real)0.05;
+    c.blocks_step = w->blocks;
+    c.diag_step = w->diag;
+    c.batch = large ? 150 : 25;
+    c.tile = large ? 100 : 0;
+    c.gamma_batch = 5;
+    c.natgrad_step.end = (odvgp_real)0.1;
+    c.lr.end = (odvgp_real)0.01;
+    return c;
+}
+TEST(seven_threads_give_the_bits_of_one) {
+    natural list[NATURALS];
+    int n = naturals(list), k, i, turn;
+    for (k = 0; k < n; k++) {
+        odvgp_real *bits[2];
+        ptrdiff_t count = 0;
+        for (turn = 0; turn < 2; turn++) {
+            odvgp_config c = natural_config(&list[k], 1);
+            made a;
+            if (turn) c.threads.run = run_mixed, c.threads.count = 7;
+            test_seed = 340;
+            a = make(list[k].mean, list[k].cov, &c, "rbf");
+            for (i = 0; i < 20; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            bits[turn] = all_values(&a);
+            count = odvgp_param_count(a.m);
+            drop(&a);
+        }
+        CHECK_SAY(!memcmp(bits[0], bits[1], (size_t)count * sizeof *bits[0]), "%s + %s (%d): other bits with seven threads", mean_name[list[k].mean], cov_name[list[k].cov], k);
+        free(bits[0]), free(bits[1]);
+    }
+    test_note("%d ways", n);
+}
+TEST(a_saved_model_goes_on_bit_for_bit) {
+    natural list[NATURALS];
+    int n = naturals(list), k, i, mean, cov;
+    natural rest;
+    memset(&rest, 0, sizeof rest);
+    EACH_PAIR(mean, cov) /* the pairs without a natural step, too */
+        if (!is_natural(mean, cov)) {
+            if (!CHECK(n < NATURALS)) return;
+            list[n] = rest;
+            list[n].mean = mean, list[n++].cov = cov;
+        }
+    for (k = 0; k < n; k++) {
+        odvgp_config c = natural_config(&list[k], 0);
+        made a, b;
+        size_t size, model_bytes = 0;
+        void *file;
+        odvgp_real *va, *vb, ma[40], mb[40], sa[40], sb[40];
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        test_seed = 341;
+        a = make(list[k].mean, list[k].cov, &c, "matern52 + rbf");
+        for (i = 0; i < 11; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+        size = odvgp_save_size(a.m, 0);
+        file = test_alloc(size);
+        CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, size, NULL), ODVGP_OK);
+        b = a;
+        if (!CHECK_SAY(odvgp_load_size(file, size, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, &info) == ODVGP_OK, "%s + %s: %s", mean_name[a.mean], cov_name[a.cov], info.text)) return;
+        b.block = test_alloc(model_bytes);
+        CHECK_SAY(odvgp_load(file, size, NULL, test_isa(), b.block, model_bytes, &b.m, &info) == ODVGP_OK, "%s + %s: %s", mean_name[a.mean], cov_name[a.cov], info.text);
+        predict(&a, a.X, 20, ma, sa, NULL);
+        predict(&b, a.X, 20, mb, sb, NULL);
+        CHECK_BITS(ma, mb, sizeof ma);
+        CHECK_BITS(sa, sb, sizeof sa);
+        for (i = 0; i < 10; i++) {
+            CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_step(b.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+        }
+        va = all_values(&a);
+        vb = all_values(&b);
+        CHECK_SAY(!memcmp(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va), "%s + %s (%d): other bits after loading", mean_name[a.mean], cov_name[a.cov], k);
+        free(va), free(vb), free(file), free(b.block);
+        drop(&a);
+    }
+    test_note("%d ways", n);
+}
+/*  From its defaults and the data alone, the bound of all rows rises at every look; no step allocates. */
+TEST(every_pair_trains) {
+    int mean, cov, i;
+    EACH_PAIR(mean, cov) {
+        odvgp_config c = config(mean, cov, 80, 2, 8, 12), usual = odvgp_config_defaults(80, 2, 2, 8, 12);
+        made a;
+        double before, first;
+        int before_steps;
+        c.jitter = usual.jitter;
+        c.jitter_rel = usual.jitter_rel;
+        test_seed = 342;
+        a = make(mean, cov, &c, "matern52 + rbf");
+        CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+        first = before = elbo_of(&a, NULL, NULL);
+        before_steps = allocations;
+        for (i = 1; i <= 50; i++) {
+            CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            if (i % 5 == 0) {
+                double now = elbo_of(&a, NULL, NULL);
+                CHECK_SAY(now > before, "%s + %s: the bound falls from %.9g to %.9g by step %d", mean_name[mean], cov_name[cov], before, now, i);
+                before = now;
+            }
+        }
+        CHECK_INT(allocations, before_steps);
+        CHECK(before > first + 0.1);
+        CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
+        drop(&a);
+    }
+}
+TEST(no_natural_step_allocates) {
+    natural list[NATURALS];
+    int n = naturals(list), k, i, before;
+    CHECK(allocations == 0); /* as long as only blocks of the caller's are used */
+    {   /* and they would be counted */
+        odvgp_config c = config(ORTH, ODVGP_COV_DENSE, 4, 1, 2, 1);
+        odvgp_real X[8] = {0, 1, 2, 3, 4, 5, 6, 8}, Y[4] = {1, 2, 3, 5};
+        odvgp_model *m;
+        CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
+        CHECK(allocations > 0);
+        odvgp_model_free(m);
+    }
+    for (k = 0; k < n; k++) {
+        odvgp_config c = natural_config(&list[k], 0);
+        made a;
+        test_seed = 343;
+        a = make(list[k].mean, list[k].cov, &c, "rbf");
+        before = allocations;
+        for (i = 0; i < 4; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
+        CHECK_INT(allocations, before);
+        drop(&a);
+    }
+}
+/*  Each slot frozen in turn keeps its bits; the others move, but those that natural steps move, all together or none. */
+TEST(frozen_slots_keep_their_bits_in_every_pair) {
+    int mean, cov, s, r, i;
+    EACH_PAIR(mean, cov) {
+        odvgp_config c = config(mean, cov, 20, 2, 4, 5);
+        made a;
+        int slots;
+        c.natgrad_step.end = (odvgp_real)0.1;
+        if (c.natgrad && (mean == ORTH || mean == HYBRID) && cov == ODVGP_COV_DENSE) c.gamma_step = ODVGP_GAMMA_EXACT, c.gamma_natgrad = (odvgp_real)0.05;
+        test_seed = 344;
+        a = make(mean, cov, &c, "rbf");
+        slots = odvgp_slot_count(a.m);
+        drop(&a);
+        for (s = 0; s < slots; s++) {
+            odvgp_real *before, *after;
+            const odvgp_slot *frozen;
+            test_seed = 344;
+            a = make(mean, cov, &c, "rbf");
+            frozen = odvgp_slot_at(a.m, s);
+            CHECK_STATUS(odvgp_set_trainable(a.m, frozen->name, 0), ODVGP_OK);
+            before = all_values(&a);
+            for (i = 0; i < 3; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            after = all_values(&a);
+            for (r = 0; r < slots; r++) {
+                const odvgp_slot *t = odvgp_slot_at(a.m, r);
+                int moved = memcmp(before + t->offset, after + t->offset, (size_t)t->count * sizeof *before) != 0;
+                int want = r != s && !(t->natgrad && frozen->natgrad);
+                CHECK_SAY(moved == want, "%s + %s with %s frozen: %s %s", mean_name[mean], cov_name[cov], frozen->name, t->name, moved ? "moves" : "stays");
+            }
+            free(before), free(after);
+            drop(&a);
+        }
+    }
+}
+TEST(a_natural_step_that_does_not_exist_is_refused) {
+    int mean, cov;
+    EACH_PAIR(mean, cov) {
+        odvgp_config c = config(mean, cov, 10, 1, 3, 2);
+        made a;
+        odvgp_real *before, *after, e = 77;
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        odvgp_status s;
+        c.natgrad = 0; /* it exists all the same, for who asks */
+        test_seed = 345;
+        a = make(mean, cov, &c, "rbf");
+        before = all_values(&a);
+        s = odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, &e, &info);
+        after = all_values(&a);
+        CHECK_SAY(s == (is_natural(mean, cov) ? ODVGP_OK : ODVGP_E_UNSUPPORTED), "%s + %s: %s", mean_name[mean], cov_name[cov], odvgp_status_text(s));
+        CHECK((memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before) != 0) == is_natural(mean, cov));
+        if (!is_natural(mean, cov)) CHECK(e == 77 && strlen(info.text) > 10);
+        free(before), free(after);
+        drop(&a);
+    }
+}
+
+int main(int argc, char **argv) {
+    test_begin(argc, argv);
+    RUN(no_natural_step_allocates);
+    RUN(every_pair_is_its_own_gaussian);
+    RUN(what_does_not_exist_is_refused_and_nothing_else);
+    RUN(every_pair_has_the_gradient_of_its_bound);
+    RUN(gradients_with_many_points);
+    RUN(without_gamma_all_are_coupled);
+    RUN(solve_gp_with_the_prior_on_v_is_orth);
+    RUN(hybrid_is_orth_and_its_natural_steps_are_those_of_orth);
+    RUN(a_unit_step_of_solve_gp_gives_the_optimal_covariances);
+    RUN(steps_of_the_blocks_reach_the_joint_optimum);
+    RUN(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not);
+    RUN(a_diagonal_of_any_size_gives_finite_numbers);
+    RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);
+    RUN(seven_threads_give_the_bits_of_one);
+    RUN(a_saved_model_goes_on_bit_for_bit);
+    RUN(every_pair_trains);
+    RUN(frozen_slots_keep_their_bits_in_every_pair);
+    RUN(a_natural_step_that_does_not_exist_is_refused);
+    return test_end();
+}
