@@ -16,15 +16,16 @@ static void use_step(double in_double, double in_float, double allowed_in_double
 }
 
 /*  Values: of either sign; above 0; lower triangle; a stack of these; the same with diagonals above 0; positive definite by its lower
-    triangle, or a stack of these; symmetric with both halves; small; no two alike in any column; above 1 but for each third column, below 0. */
-enum { ANY, POSITIVE, FACTOR, FACTORS, ROOTS, DEFINITE, SYMMETRIC, SMALL, APART, SOME_BELOW };
+    triangle, or a stack of these; symmetric with both halves; small; no two alike in any column; above 1 but for each third column, below 0;
+    what MOMENTS gives. */
+enum { ANY, POSITIVE, FACTOR, FACTORS, ROOTS, DEFINITE, SYMMETRIC, SMALL, APART, SOME_BELOW, SUMS };
 static ptrdiff_t apart_of, apart_next; /* rows that share the grid of APART, rows placed */
 
 typedef struct input {
     ptrdiff_t rows, cols;
     int values;
     int padded;  /* ld above cols */
-    int same_as; /* -1, or the input whose node this is */
+    int same_as; /* -1, or the input whose node this is, or -2 for an input that is left out */
     int fixed;   /* data: no gradient */
 } input;
 
@@ -36,6 +37,7 @@ typedef struct bench {
     int node[ODVGP__MAX_IN], out, n;
     int lower_out; /* only the lower triangle of the output is a result, or of each square stacked in it */
     int bare;      /* CHOL: no jitter belongs to it */
+    ptrdiff_t features, features_beta, outputs; /* of sums over the rows: a row that begins with a symmetric matrix of this size */
     double *W;
 } bench;
 
@@ -74,13 +76,38 @@ static void stop(void) {
     free(b.block);
     free(b.W);
 }
+/*  Moments of random features and targets, and the node that says whose they are. */
+static void make_sums(odvgp__node *nd) {
+    enum { ROWS = 9 };
+    ptrdiff_t F = b.features, P = b.outputs, i, j, l;
+    odvgp_real *phi = NEW(odvgp_real, (F + P) * ROWS), *S = nd->v, *h = S + F * F, *rr = h + P * F;
+    odvgp__arena none;
+    int first;
+    for (i = 0; i < (F + P) * ROWS; i++) phi[i] = (odvgp_real)test_between(-0.7, 0.7);
+    for (i = 0; i < F; i++)
+        for (j = 0; j < F; j++)
+            for (l = 0, S[i * F + j] = 0; l < ROWS; l++) S[i * F + j] += phi[i * ROWS + l] * phi[j * ROWS + l];
+    for (i = 0; i < P; i++)
+        for (j = 0; j < F; j++)
+            for (l = 0, h[i * F + j] = 0; l < ROWS; l++) h[i * F + j] += phi[(F + i) * ROWS + l] * phi[j * ROWS + l];
+    for (i = F * ROWS, *rr = 0; i < (F + P) * ROWS; i++) *rr += phi[i] * phi[i];
+    rr[1] = (odvgp_real)(2 * ROWS * P);
+    free(phi);
+    odvgp__arena_init(&none, NULL, 0);
+    first = odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__HEAD, b.features_beta, 1, 0, -1, -1, -1, -1);
+    odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__HEAD, F - b.features_beta, 1, 0, -1, -1, -1, -1);
+    odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__HEAD, P, 1, 0, -1, -1, -1, -1);
+    nd->in[0] = first;
+    nd->in[1] = F > b.features_beta ? first + 1 : -1;
+    nd->in[2] = nd->in[3] = first + 2;
+}
 static void add_input(const input *in, int k) {
     int i;
     odvgp__node *nd;
     odvgp__arena none;
     ptrdiff_t r, c, ld = in->cols + (in->padded ? 3 : 0), P;
-    if (in->same_as >= 0) {
-        b.node[k] = b.node[in->same_as];
+    if (in->same_as != -1) {
+        b.node[k] = in->same_as < 0 ? -1 : b.node[in->same_as];
         return;
     }
     odvgp__arena_init(&none, NULL, 0);
@@ -116,11 +143,29 @@ static void add_input(const input *in, int k) {
             }
             if (in->values == SOME_BELOW) *x = (odvgp_real)(c % 3 == 1 ? test_between(-2, -1) : test_between(1.2, 2));
         }
+    if (in->values == SUMS) make_sums(nd);
+}
+/*  The entry that moves with this one, since both stand for one number: of a symmetric input, or of the matrix that sums begin with. */
+static ptrdiff_t mirror_of(const input *in, ptrdiff_t ld, ptrdiff_t i, ptrdiff_t j) {
+    ptrdiff_t F = b.features;
+    if (in->values == SYMMETRIC) return j * ld + i;
+    return in->values == SUMS && j < F * F ? j % F * F + j / F : i * ld + j;
+}
+/*  W as the adjoint of the output. Of symmetric sums, whose lower triangle is the result, it is the derivative in the whole matrix. */
+static void put_cotangent(void) {
+    odvgp__node *nd = &b.t.node[b.out];
+    ptrdiff_t i, j, F = b.features;
+    for (i = 0; i < nd->rows; i++)
+        for (j = 0; j < nd->cols; j++) nd->d[i * nd->ld + j] = b.lower_out && j > i % nd->cols ? 0 : (odvgp_real)b.W[i * nd->cols + j];
+    if (nd->op != ODVGP__MOMENTS) return;
+    for (i = 0; i < F; i++)
+        for (j = 0; j < i; j++) nd->d[i * F + j] = nd->d[j * F + i] = (odvgp_real)(b.W[i * F + j] / 2);
 }
 static double result(void) { /* sum W out */
     odvgp__node *nd = &b.t.node[b.out];
     wide sum = 0;
     ptrdiff_t i, j;
+    if (nd->op == ODVGP__MOMENTS) odvgp__node_zero(nd->v, nd); /* it adds */
     CHECK_STATUS(odvgp__ops[nd->op].forward(&b.t, nd), ODVGP_OK);
     for (i = 0; i < nd->rows; i++)
         for (j = 0; j < nd->cols; j++)
@@ -151,7 +196,7 @@ static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t
     return (double)sum;
 }
 
-/*  Make the output node, then compare the adjoint with differences. `added`: adjoints are added (EXPECT stores). */
+/*  Make the output node, then compare the adjoint with differences. `added`: adjoints are added (EXPECT stores, COLLAPSED those of the sums). */
 static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_t cols, int flags, double coef0, double coef1, int added, const char *words) {
     odvgp__arena a;
     odvgp__node *nd;
@@ -184,23 +229,25 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     nd->cols = cols;
     nd->needs_grad = 1;
     b.W = NEW(double, rows * cols);
-    for (i = 0; i < rows * cols; i++) b.W[i] = (double)(odvgp_real)test_between(-1, 1);
+    for (i = 0; i < rows * cols; i++) {
+        b.W[i] = (double)(odvgp_real)test_between(-1, 1);
+        if (op == ODVGP__MOMENTS && i < b.features * b.features && i % b.features > i / b.features) b.W[i] = 0; /* no result */
+    }
     result();
     for (i = 0; i < rows; i++)
-        for (j = 0; j < cols; j++) {
+        for (j = 0; j < cols; j++)
             if (!b.lower_out || j <= i % cols) size += fabs(b.W[i * cols + j] * (double)*at(nd, i, j));
-            nd->d[i * nd->ld + j] = b.lower_out && j > i % cols ? 0 : (odvgp_real)b.W[i * cols + j];
-        }
+    put_cotangent();
     for (k = 0; k < n; k++)
-        if (in[k].same_as < 0)
+        if (in[k].same_as == -1)
             for (i = 0; i < in[k].rows * b.t.node[b.node[k]].ld + 1; i++) b.own_d[k][i] = added || in[k].fixed ? MARK : 0;
     odvgp__ops[op].reverse(&b.t, nd);
     for (k = 0; k < n; k++) {
-        odvgp__node *x = &b.t.node[b.node[k]];
+        odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k] : 0];
         ptrdiff_t count = in[k].rows * x->ld;
         odvgp_real base = added || in[k].fixed ? MARK : 0;
         double most = 0, worst = 0, got_worst = 0, want_worst = 0;
-        if (in[k].same_as >= 0) continue;
+        if (in[k].same_as != -1) continue;
         for (i = 0; i < in[k].rows; i++)
             for (j = 0; j < x->ld; j++) {
                 int idle = j >= in[k].cols || (above(&in[k], i, j) && in[k].values != SYMMETRIC) || in[k].fixed;
@@ -216,9 +263,9 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
         if (count <= 400) {
             for (i = 0; i < in[k].rows; i++)
                 for (j = 0; j < in[k].cols; j++) {
-                    ptrdiff_t entry = i * x->ld + j, mirror = in[k].values == SYMMETRIC ? j * x->ld + i : entry;
+                    ptrdiff_t entry = i * x->ld + j, mirror = mirror_of(&in[k], x->ld, i, j);
                     double want, got;
-                    if (above(&in[k], i, j)) continue;
+                    if (above(&in[k], i, j) || mirror > entry) continue;
                     want = difference(x, NULL, entry, mirror, count, (odvgp_real)step_size);
                     got = (double)x->d[entry] - (double)base;
                     if (mirror != entry) got += (double)x->d[mirror] - (double)base;
@@ -252,22 +299,21 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     {   /* no gradient wanted from any input but one: the others' adjoints stay */
         int only;
         for (only = 0; only < n; only++) {
-            if (in[only].same_as >= 0 || in[only].fixed) continue;
+            if (in[only].same_as != -1 || in[only].fixed) continue;
             for (k = 0; k < n; k++) {
-                odvgp__node *x = &b.t.node[b.node[k]];
-                if (in[k].same_as >= 0) continue;
+                odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k] : 0];
+                if (in[k].same_as != -1) continue;
                 x->needs_grad = k == only;
                 for (i = 0; i < in[k].rows * x->ld; i++) x->d[i] = MARK;
             }
             if (op == ODVGP__EXPECT) continue; /* both moments' adjoints are made together */
             result();
-            for (i = 0; i < rows; i++)
-                for (j = 0; j < cols; j++) nd->d[i * nd->ld + j] = b.lower_out && j > i % cols ? 0 : (odvgp_real)b.W[i * cols + j];
+            put_cotangent();
             odvgp__ops[op].reverse(&b.t, nd);
             for (k = 0; k < n; k++) {
-                odvgp__node *x = &b.t.node[b.node[k]];
+                odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k] : 0];
                 ptrdiff_t written = 0;
-                if (in[k].same_as >= 0 || k == only || n < 2) continue;
+                if (in[k].same_as != -1 || in[k].values == SUMS || k == only || n < 2) continue; /* those of sums are stored in any case */
                 for (i = 0; i < in[k].rows * x->ld; i++) written += x->d[i] != MARK;
                 CHECK_SAY(written == 0, "%s %s: adjoint of input %d is written though none is wanted", odvgp__ops[op].name, words, k);
             }
@@ -279,6 +325,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 #define IN(rows, cols, values) {rows, cols, values, 0, -1, 0}
 #define PADDED(rows, cols, values) {rows, cols, values, 1, -1, 0}
 #define SAME(k) {0, 0, ANY, 0, k, 0}
+#define NONE {0, 0, ANY, 0, -2, 0}
 #define FIXED(rows, cols, values) {rows, cols, values, 0, -1, 1}
 #define CHECK_OP(op, in, rows, cols, flags, c0, c1, words) check_op(op, in, (int)(sizeof(in) / sizeof *(in)), rows, cols, flags, c0, c1, 1, words)
 
@@ -964,6 +1011,96 @@ TEST(expected_log_likelihood) {
     start(NULL, 0);
     check_op(ODVGP__EXPECT, in, 4, 1, 1, 0, 1, 1, 0, "gaussian");
 }
+/*  Of one matrix of features or two, with the prior variance of all outputs alike or each its own. */
+TEST(moments) {
+    static const struct { ptrdiff_t M, Mv, P, n; } sizes[] = {{1, 0, 1, 1}, {4, 0, 1, 5}, {4, 0, 2, 7}, {1, 1, 1, 2}, {3, 5, 1, 6}, {5, 4, 2, 8}, {11, 7, 2, 5}};
+    int s, own;
+    test_seed = 126;
+    for (s = 0; s < 7; s++)
+        for (own = 0; own < 2; own++) {
+            ptrdiff_t M = sizes[s].M, Mv = sizes[s].Mv, P = sizes[s].P, n = sizes[s].n, F = M + Mv;
+            input one[] = {PADDED(M, n, ANY), NONE, PADDED(P, n, ANY), PADDED(own ? P : 1, n, POSITIVE)};
+            input two[] = {PADDED(M, n, ANY), PADDED(Mv, n, ANY), PADDED(P, n, ANY), PADDED(own ? P : 1, n, POSITIVE)};
+            start(NULL, 0);
+            b.features = F;
+            check_op(ODVGP__MOMENTS, Mv ? two : one, 4, 1, F * F + P * F + 2, 0, 1, 1, 1, Mv ? "of two matrices" : "of one matrix");
+        }
+}
+/*  They are added from tile to tile, and stay when the tiles are seen a second time. */
+TEST(moments_of_tiles) {
+    enum { M = 3, MV = 2, F = M + MV, P = 2, COLS = F * F + P * F + 2, N1 = 4, N = 7 };
+    odvgp_real A[M * N], Av[MV * N], r[P * N], k[N], *all[4], sums[2][COLS];
+    static const ptrdiff_t rows[] = {M, MV, P, 1};
+    odvgp__node *nd;
+    odvgp__arena none;
+    int i, whole;
+    ptrdiff_t j;
+    test_seed = 127;
+    start(NULL, 0);
+    all[0] = A, all[1] = Av, all[2] = r, all[3] = k;
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < rows[i] * N; j++) all[i][j] = (odvgp_real)test_between(-1, 1);
+    odvgp__arena_init(&none, NULL, 0);
+    for (i = 0; i < 4; i++) {
+        odvgp__node_add(&b.t, &none, ODVGP__INPUT, ODVGP__TILE, rows[i], N, 0, -1, -1, -1, -1);
+        b.t.node[i].ld = N;
+    }
+    i = odvgp__node_add(&b.t, &none, ODVGP__MOMENTS, ODVGP__TILE, 1, COLS, 0, 0, 1, 2, 3);
+    nd = &b.t.node[i];
+    memset(sums, 0, sizeof sums);
+    for (whole = 0; whole < 2; whole++) {
+        ptrdiff_t at, n;
+        nd->v = sums[whole];
+        for (at = 0; at < N; at += n) {
+            n = whole ? N : at ? N - N1 : N1;
+            for (i = 0; i < 4; i++) b.t.node[i].v = all[i] + at, b.t.node[i].cols = n;
+            CHECK_STATUS(odvgp__ops[ODVGP__MOMENTS].forward(&b.t, nd), ODVGP_OK);
+        }
+    }
+    CHECK(test_max_diff(sums[0], sums[1], COLS) <= 20 * EPS);
+    memcpy(sums[0], sums[1], sizeof sums[0]);
+    b.t.again = 1;
+    CHECK_STATUS(odvgp__ops[ODVGP__MOMENTS].forward(&b.t, nd), ODVGP_OK);
+    CHECK_BITS(sums[0], sums[1], sizeof sums[0]);
+    stop();
+}
+/*  Mean and covariance of beta alone or of both blocks, with and without the matrix of the tighter bound. */
+TEST(collapsed_bound) {
+    static const struct { ptrdiff_t M, Mv; } sizes[] = {{1, 0}, {5, 0}, {12, 0}, {1, 1}, {3, 4}, {6, 5}};
+    static const int flags[] = {0, ODVGP__F_LOWER, ODVGP__F_DIAGONAL, ODVGP__F_LOWER | ODVGP__F_DIAGONAL};
+    static const char *const words[] = {"blocks in both", "mean of beta", "covariance of beta", "beta in both"};
+    int s, f;
+    ptrdiff_t P;
+    test_seed = 128;
+    for (s = 0; s < 6; s++)
+        for (f = 0; f < 4; f++)
+            for (P = 1; P <= 2; P++) {
+                ptrdiff_t F = sizes[s].M + sizes[s].Mv;
+                input plain[] = {IN(1, F * F + P * F + 2, SUMS), IN(1, 1, POSITIVE)};
+                input tight[] = {IN(1, F * F + P * F + 2, SUMS), IN(1, 1, POSITIVE), PADDED(F, F, SYMMETRIC)};
+                start(NULL, 0);
+                b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
+                b.t.all_rows = 9;
+                check_op(ODVGP__COLLAPSED, plain, 2, 1, 1, flags[f], 1, 1, 0, words[f]);
+                if (sizes[s].Mv) continue;
+                start(NULL, 0);
+                b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
+                b.t.all_rows = 9;
+                check_op(ODVGP__COLLAPSED, tight, 3, 1, 1, flags[f], 1, 1, 0, "tighter");
+            }
+}
+TEST(evidence) {
+    static const ptrdiff_t sizes[] = {1, 2, 5, 12};
+    int s;
+    ptrdiff_t P;
+    test_seed = 129;
+    for (s = 0; s < 4; s++)
+        for (P = 1; P <= 2; P++) {
+            input in[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY), IN(1, 1, POSITIVE)};
+            start(NULL, 0);
+            CHECK_OP(ODVGP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
+        }
+}
 /*  Its reverse collects sum over tiles of -A diag(dvar) A^T and -dmean A^T, by definition. */
 TEST(natural_statistics) {
     ptrdiff_t M = 6, P = 2, n = 5, i, j, l, p, tile;
@@ -1094,6 +1231,10 @@ int main(int argc, char **argv) {
     RUN(kl_of_a_covariance);
     RUN(kl_of_the_inverse_parametrisation);
     RUN(expected_log_likelihood);
+    RUN(moments);
+    RUN(moments_of_tiles);
+    RUN(collapsed_bound);
+    RUN(evidence);
     RUN(natural_statistics);
     RUN(coincident_points);
     if (argc <= 1) RUN(every_operation_was_tested);
