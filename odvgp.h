@@ -4726,6 +4726,15 @@ static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_r
     for (ptrdiff_t i = 0; i < nd->rows; i++) prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
+/*  What has this jitter is made anew, also where its kernel matrix stays. */
+static void odvgp__jitter_moved(odvgp__tape *t, int k)
+{
+    for (int i = 0; i < t->n; i++) {
+        odvgp__node *nd = &t->node[i];
+        if ((nd->op == ODVGP__CHOL || nd->op == ODVGP__JITTERED) && nd->jitter == k) nd->stamp = 0;
+    }
+}
+
 /*  One matrix that would not be factored: ten times the jitter, or an error. */
 static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
@@ -4744,6 +4753,7 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     t->events.jitter_raised++;
     jitter->raised = total - jitter->base;
     jitter->clean = 0;
+    odvgp__jitter_moved(t, nd->jitter);
     return ODVGP_OK;
 }
 
@@ -8588,10 +8598,7 @@ static void odvgp__recover(odvgp_model *m)
         jitter->raised *= ODVGP__R(0.1);
         jitter->clean = 0;
         if (jitter->raised < ODVGP__R(0.1) * jitter->base) jitter->raised = 0;
-        for (int i = 0; i < m->tape.n; i++) { /* made anew, also where the kernel stays */
-            odvgp__node *nd = &m->tape.node[i];
-            if ((nd->op == ODVGP__CHOL || nd->op == ODVGP__JITTERED) && nd->jitter == k) nd->stamp = 0;
-        }
+        odvgp__jitter_moved(&m->tape, k);
     }
 }
 

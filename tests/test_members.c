@@ -923,6 +923,72 @@ TEST(sampled_columns_are_unbiased_for_every_mean_with_gamma) {
                 }
 }
 
+/* ---- the start, and matrices that cannot be factored ---- */
+
+TEST(every_pair_starts_at_the_prior) {
+    int mean, cov, param;
+    EACH_PAIR(mean, cov)
+        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+            odvgp_config c = config(mean, cov, 8, 2, 4, 3);
+            made a;
+            odvgp_real m[16], v[16];
+            double kl, k, near = cov == ODVGP_COV_INVERSE || cov == ODVGP_COV_DIAGONAL ? 1e-2 : BY_PRECISION(1e-11, 1e-3);
+            ptrdiff_t i;
+            if (param == ODVGP_A_BETA && !has_A_BETA(mean)) continue;
+            c.param = (odvgp_param)param;
+            test_seed = 350;
+            a = make(mean, cov, &c, "matern52 + rbf");
+            CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
+            elbo_of(&a, &kl, NULL);
+            CHECK_SAY(fabs(kl) <= near, "%s + %s, param %d: KL is %.3g at the start", mean_name[mean], cov_name[cov], param, kl);
+            predict(&a, a.X, 8, m, v, NULL);
+            read_kernel(&a);
+            k = (double)(a.k.leaf[0].variance + a.k.leaf[1].variance);
+            for (i = 0; i < 16; i++) CHECK(m[i] == 0 && fabs((double)v[i] - k) <= near);
+            drop(&a);
+        }
+}
+/*  Points that coincide, and no jitter: what a Cholesky raises, every other node that has this jitter gets, too, so that a model that
+    remembers gives the bits of one whose values are all given anew. */
+TEST(raised_jitter_is_one_number_everywhere) {
+    int mean, cov, k, s, raised = 0;
+    EACH_PAIR(mean, cov)
+        for (k = 0; k < 2; k++) {
+            odvgp_config c = config(mean, cov, 12, 2, 4, 3);
+            made a;
+            double one, two, kl_one, kl_two;
+            odvgp_real *z, *m1 = NEW(odvgp_real, 24), *m2 = NEW(odvgp_real, 24), *v1 = NEW(odvgp_real, 24), *v2 = NEW(odvgp_real, 24);
+            const char *second = mean == FREE ? "Z_alpha" : "Z_gamma";
+            c.jitter = 0;
+            test_seed = 351;
+            a = make(mean, cov, &c, "rbf");
+            if (k == 0) { /* two beta points */
+                z = values(&a, "Z_beta");
+                z[2] = z[0], z[3] = z[1];
+                assign(&a, "Z_beta", z);
+                free(z);
+            } else if (a.Mg) { /* gamma on beta */
+                odvgp_real *b = values(&a, "Z_beta");
+                z = values(&a, second);
+                z[0] = b[2], z[1] = b[3];
+                assign(&a, second, z);
+                free(z), free(b);
+            }
+            elbo_of(&a, NULL, NULL);
+            if (is_natural(mean, cov)) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.2, NULL, NULL), ODVGP_OK);
+            one = elbo_of(&a, &kl_one, NULL);
+            predict(&a, a.X, 12, m1, v1, NULL);
+            for (s = 0; s < odvgp_slot_count(a.m); s++) copy_slot(&a, &a, odvgp_slot_at(a.m, s)->name);
+            two = elbo_of(&a, &kl_two, NULL);
+            predict(&a, a.X, 12, m2, v2, NULL);
+            raised += odvgp_model_events(a.m).jitter_raised > 0;
+            CHECK_SAY(one == two && kl_one == kl_two && !memcmp(m1, m2, 24 * sizeof *m1) && !memcmp(v1, v2, 24 * sizeof *v1), "%s + %s: bounds %.17g and %.17g, KLs %.17g and %.17g, means by %.3g, variances by %.3g", mean_name[mean], cov_name[cov], one, two, kl_one, kl_two, test_max_diff(m1, m2, 24), test_max_diff(v1, v2, 24));
+            free(m1), free(m2), free(v1), free(v2);
+            drop(&a);
+        }
+    CHECK(raised >= 10);
+}
+
 /* ---- training ---- */
 
 static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
@@ -1167,6 +1233,8 @@ int main(int argc, char **argv) {
     RUN(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not);
     RUN(a_diagonal_of_any_size_gives_finite_numbers);
     RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);
+    RUN(every_pair_starts_at_the_prior);
+    RUN(raised_jitter_is_one_number_everywhere);
     RUN(seven_threads_give_the_bits_of_one);
     RUN(a_saved_model_goes_on_bit_for_bit);
     RUN(every_pair_trains);
