@@ -112,6 +112,9 @@ CONTENTS                                                        (search for the 
     O(M)       FREE + DIAGONAL    Kobe 2021; M_gamma = 0
     odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
     gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
+  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_LBFGS with .natgrad =
+    0 and .batch = N moves everything by L-BFGS, whose steps have no sizes to choose: odvgp_fit ends where it has converged.
+    odvgp_set_bounds keeps positive numbers in a range, odvgp_set_prior says what is believed of hyperparameters, for both.
   Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
     the variance and the mean, more gamma the mean alone, at a cost that is only linear.
   Units. The library takes X and Y as they are and scales nothing: standardise your columns, and give the scales to odvgp_freeze
@@ -123,7 +126,7 @@ CONTENTS                                                        (search for the 
     outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the
     value is raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It
-    decays again after 100 clean steps.
+    decays again after 100 clean steps of Adam; with L-BFGS it stays.
   Instruction sets. The best that the machine has is found when a model is made; config.isa and odvgp_blas_init can force
     another. Results differ between them in the last bits. No compiler flags are needed. On 32-bit ARM, NEON serves float
     only, and takes subnormal numbers for 0.
@@ -155,7 +158,8 @@ CONTENTS                                                        (search for the 
 >>revisions
     0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
            model files (version 3). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
-           matrix of gamma is kept for the gradient (config.keep).
+           matrix of gamma is kept for the gradient (config.keep). L-BFGS for full batches, bounds and priors of
+           hyperparameters, schedules that decay.
 */
 
 /* ====================================================================================================================== */
@@ -343,6 +347,11 @@ typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp
 typedef enum odvgp_init_hyper { ODVGP_HYPER_MEDIAN, ODVGP_HYPER_ULAPANE } odvgp_init_hyper;
 
 typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
+
+/*  What is believed of a hyperparameter's value v before there are data: a density whose logarithm is added to the bound.
+        LOGNORMAL  log v is normal with mean a and standard deviation b > 0: -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
+        GAMMA      shape a > 0 and rate b > 0, mean a / b:                   a log b - log Gamma(a) + (a - 1) log v - b v */
+typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
 typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
 typedef enum odvgp_isa {
     ODVGP_ISA_AUTO,
@@ -410,6 +419,8 @@ typedef struct odvgp_allocator {
 #define odvgp_get               odvgpf_get
 #define odvgp_set               odvgpf_set
 #define odvgp_set_trainable     odvgpf_set_trainable
+#define odvgp_set_bounds        odvgpf_set_bounds
+#define odvgp_set_prior         odvgpf_set_prior
 #define odvgp_steps_done        odvgpf_steps_done
 #define odvgp_model_events      odvgpf_model_events
 #define odvgp_kernel_text       odvgpf_kernel_text
@@ -482,11 +493,15 @@ extern "C" {
 #endif
 
 /*  A number that changes with the step: from start to end over `steps` steps, then end. CONSTANT uses end alone.
-    LINEAR goes in equal steps, LOGLINEAR in equal ratios (start and end > 0). */
+    LINEAR goes in equal steps, LOGLINEAR in equal ratios (start and end > 0).
+    With decay_steps > 0 it goes on from end to `final` over so many steps from step decay_from (>= steps) on, then stays there:
+    LINEAR in equal steps, the others in equal ratios (final > 0). decay_steps = 0: no decay. */
 typedef struct odvgp_schedule {
     odvgp_schedule_kind kind;
     odvgp_real start, end;
     ptrdiff_t steps;
+    odvgp_real final;
+    ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
 /*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
@@ -554,7 +569,7 @@ typedef struct odvgp_predictor odvgp_predictor; /* a frozen model: one relocatab
 typedef struct odvgp_report {
     ptrdiff_t step;              /* steps done so far, this one included */
     odvgp_real elbo;             /* N/B sum E_q[log p] - KL, nats for all N rows */
-    odvgp_real expected_loglik;  /* its first term */
+    odvgp_real expected_loglik;  /* its first term, with log densities of priors */
     odvgp_real kl;               /* its second term (estimated, where gamma columns are sampled) */
     odvgp_real lr, natgrad_step; /* the step sizes used; lr is L-BFGS's step length, 0 if it found none */
     int converged;               /* L-BFGS: gradient and decrease are small, or no step lowers the loss any more */
@@ -729,7 +744,7 @@ ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);     
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name); /* NULL when there is none */
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot (count must match). Positive slots take and give positive values.
+/*  Read or write the values of one slot (count must match). Positive slots take and give positive values within their bounds.
     Entries above the diagonal of a lower triangular slot are ignored.
     Returns  OK | E_ARG | E_NAME | E_NAN | E_SIZE (count) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
@@ -740,6 +755,23 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
     With config.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
     same. */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
+
+/*  Bounds of a positive slot: low >= 0, high > low, or HUGE_VAL for none; a name may end in '*' (positive slots that begin so).
+    Every optimiser moves t without bounds, and the value is
+        low + e^t, or low + log(1 + e^t) (config.positive)     without an upper bound
+        low + (high - low) / (1 + e^-t)                        with one, whatever config.positive is
+    A value of now that is not inside moves inside, by a thousandth of high - low, or of low where there is no upper bound; so does
+    later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot are
+    emptied. 0 and HUGE_VAL take bounds away.
+    Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
+
+/*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a name
+    may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and its
+    gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does not
+    depend on config.positive or on bounds.
+    Returns  OK | E_ARG (also: a slot that can have none) | E_NAME */
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
@@ -4377,27 +4409,10 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>params   the parameter vector and its slots                                                                         */
 /*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)   */
-/*      or e^theta; their values are kept beside. All others are their own values.                                        */
+/*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their  */
+/*      own values. Hyperparameters may have a prior density.                                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_SLOTS (2 * ODVGP_MAX_LEAVES + 8)
-
-static odvgp_real odvgp__to_positive(odvgp_positive kind, odvgp_real t)
-{
-    if (kind == ODVGP_EXP) return (odvgp_real)exp((double)t);
-    return (odvgp_real)(t > 0 ? (double)t + log1p(exp(-(double)t)) : log1p(exp((double)t)));
-}
-
-static odvgp_real odvgp__from_positive(odvgp_positive kind, odvgp_real v)
-{
-    if (kind == ODVGP_EXP) return (odvgp_real)log((double)v);
-    return (odvgp_real)((double)v + log(-expm1(-(double)v)));
-}
-
-/*  d value / d theta, from the value: v for e^t, 1 - e^-v for log(1 + e^t) */
-static odvgp_real odvgp__positive_slope(odvgp_positive kind, odvgp_real v)
-{
-    return kind == ODVGP_EXP ? v : (odvgp_real)-expm1(-(double)v);
-}
 
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
@@ -4406,8 +4421,58 @@ typedef struct odvgp__params {
     int slots;
     odvgp_slot slot[ODVGP__MAX_SLOTS];
     char name[ODVGP__MAX_SLOTS][24];
-    uint64_t stamp[ODVGP__MAX_SLOTS]; /* of the last change, from the tape's clock */
+    odvgp_real low[ODVGP__MAX_SLOTS], high[ODVGP__MAX_SLOTS]; /* bounds of values; high is HUGE_VAL where there is none */
+    int prior[ODVGP__MAX_SLOTS];                              /* odvgp_prior ... */
+    odvgp_real prior_a[ODVGP__MAX_SLOTS], prior_b[ODVGP__MAX_SLOTS]; /* ... and its numbers */
+    uint64_t stamp[ODVGP__MAX_SLOTS];                                /* of the last change, from the tape's clock */
 } odvgp__params;
+
+/*  1 / (1 + e^t) for t >= 0: how far from the nearer bound, without loss of digits. */
+static double odvgp__tail(double t)
+{
+    double e = exp(-t);
+    return e / (1 + e);
+}
+
+/*  The value of theta = t in slot s. */
+static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
+{
+    double t = (double)theta, low = (double)p->low[s], high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * far : high - (high - low) * far);
+    if (p->kind == ODVGP_EXP) return (odvgp_real)(low + exp(t));
+    return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
+}
+
+/*  theta for a value within the bounds. A value that rounding has put on one of them stands for the theta where that begins. */
+static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
+{
+    double low = (double)p->low[s], high = (double)p->high[s], v = (double)value - low, eps = (double)ODVGP__EPS;
+    if (high < HUGE_VAL) {
+        double size = eps * (high - low), down = ODVGP__MAX(v, size), up = ODVGP__MAX(high - (double)value, size);
+        return (odvgp_real)(log(down) - log(up));
+    }
+    if (low > 0) v = ODVGP__MAX(v, eps * low);
+    if (p->kind == ODVGP_EXP) return (odvgp_real)log(v);
+    return (odvgp_real)(v + log(-expm1(-v)));
+}
+
+/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t); with them from theta, for the
+    distance to a bound has fewer digits than theta. */
+static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
+{
+    double t = (double)theta, low = (double)p->low[s], high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL) return (odvgp_real)((high - low) * far * (1 - far));
+    if (p->kind == ODVGP_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
+    return (odvgp_real)(low > 0 ? t < 0 ? far : 1 - far : -expm1(-(double)value));
+}
+
+/*  A value, moved inside the bounds where it is not. */
+static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
+{
+    odvgp_real low = p->low[s], high = p->high[s], margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
+    if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
+    return value < high ? value : high - margin;
+}
 
 static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
@@ -4426,6 +4491,7 @@ static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims,
     slot->offset = p->count;
     slot->count = a * b * c;
     slot->trainable = 1;
+    p->high[p->slots - 1] = (odvgp_real)HUGE_VAL;
     p->count += slot->count;
     return slot;
 }
@@ -4445,7 +4511,62 @@ static int odvgp__slot_index(const odvgp__params *p, const char *name)
 /*  Values of positive slots from theta. */
 static void odvgp__params_refresh(odvgp__params *p)
 {
-    for (ptrdiff_t i = 0; i < p->positive; i++) p->value[i] = odvgp__to_positive(p->kind, p->theta[i]);
+    for (int s = 0; s < p->slots && p->slot[s].positive; s++)
+        for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++)
+            p->value[i] = odvgp__to_positive(p, s, p->theta[i]);
+}
+
+/*  The slot of a place in theta. */
+static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
+{
+    int s = 0;
+    while (i >= p->slot[s].offset + p->slot[s].count) s++;
+    return s;
+}
+
+/*  log Gamma(x) for x > 0: Stirling's series, from 10 on. */
+static double odvgp__log_gamma(double x)
+{
+    double shift = 0;
+    for (; x < 10; x++) shift += log(x);
+    double r = 1 / (x * x),
+           series =
+               (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * 691.0 / 360360))))) / x;
+    return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
+}
+
+/*  The log density of v in slot s, and its slope. */
+static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *slope)
+{
+    *slope = 0;
+    if (!(v > 0)) return -HUGE_VAL;
+    double a = (double)p->prior_a[s], b = (double)p->prior_b[s], z = (log(v) - a) / b;
+    *slope = p->prior[s] == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
+    if (p->prior[s] == ODVGP_PRIOR_LOGNORMAL) return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
+    return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
+}
+
+/*  The sum over all values with a prior; its gradient goes from that of the loss. */
+static double odvgp__add_priors(odvgp__params *p)
+{
+    double sum = 0, slope;
+    for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
+        if (p->prior[s] == ODVGP_PRIOR_NONE) continue;
+        for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
+            sum += odvgp__log_prior(p, s, (double)p->value[i], &slope);
+            p->grad[i] -= (odvgp_real)slope;
+        }
+    }
+    return sum;
+}
+
+static int odvgp__bounds_ok(odvgp_real low, odvgp_real high) { return low >= 0 && low < HUGE_VAL && high > low; }
+
+static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
+{
+    if (kind == ODVGP_PRIOR_NONE) return 1;
+    if (kind != ODVGP_PRIOR_LOGNORMAL && kind != ODVGP_PRIOR_GAMMA) return 0;
+    return a - a == 0 && b > 0 && b < HUGE_VAL && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -5999,8 +6120,11 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
 
 static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
-    int falls = s->kind != ODVGP_CONSTANT;
+    int falls = s->kind != ODVGP_CONSTANT, linear = s->kind == ODVGP_LINEAR;
     if (s->kind < ODVGP_CONSTANT || s->kind > ODVGP_LOGLINEAR || s->steps < 0 || !(s->end > 0) || !(s->end <= limit)) return 0;
+    if (s->decay_steps < 0 || s->decay_from < 0) return 0;
+    if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear))) return 0;
+    if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
     return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_LINEAR || s->start > 0));
 }
 
@@ -6886,7 +7010,8 @@ static void odvgp__touch_all(odvgp_model *m)
 
 static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 {
-    m->par.theta[i] = odvgp__from_positive(m->par.kind, (odvgp_real)value);
+    int s = odvgp__slot_of(&m->par, i);
+    m->par.theta[i] = odvgp__from_positive(&m->par, s, odvgp__inside(&m->par, s, (odvgp_real)value));
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -7027,9 +7152,14 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
         if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
+    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+        if (!(values[i] >= m->par.low[index] && values[i] <= m->par.high[index]))
+            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
     for (ptrdiff_t i = 0; i < count; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
-        m->par.theta[slot->offset + i] = above ? 0 : slot->positive ? odvgp__from_positive(m->par.kind, values[i]) : values[i];
+        m->par.theta[slot->offset + i] = above            ? 0
+                                         : slot->positive ? odvgp__from_positive(&m->par, index, values[i])
+                                                          : values[i];
         if (slot->positive) m->par.value[slot->offset + i] = values[i]; /* exactly what was given, until the next step */
     }
     m->state.good_valid = 0;
@@ -7037,19 +7167,71 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     return ODVGP_OK;
 }
 
+/*  A slot of this name, or one that begins as a name that ends in '*' does. */
+static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
+{
+    size_t length = strlen(name), open = length && name[length - 1] == '*';
+    return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
+}
+
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int trainable)
 {
     int hits = 0;
     if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
-    size_t length = strlen(name), open = length && name[length - 1] == '*';
     for (int i = 0; i < m->par.slots; i++) {
         odvgp_slot *slot = &m->par.slot[i];
-        if ((open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) != 0) continue;
+        if (!odvgp__slot_matches(slot, name)) continue;
         slot->trainable = trainable != 0;
         hits++;
     }
     m->state.lbfgs_valid = 0; /* another set of directions */
     return hits ? ODVGP_OK : ODVGP_E_NAME;
+}
+
+/*  Values as they are where they are inside, theta in the new coordinates; nothing is remembered of the old ones. */
+static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
+{
+    const odvgp_slot *slot = &m->par.slot[s];
+    m->par.low[s] = low;
+    m->par.high[s] = high;
+    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+        m->par.value[i] = odvgp__inside(&m->par, s, m->par.value[i]);
+        m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
+        if (i >= m->adam_count) continue;
+        m->m1[i] = m->m2[i] = 0;
+    }
+    m->state.good_valid = 0;
+    odvgp__touch(m, s);
+}
+
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
+{
+    int hits = 0, others = 0;
+    if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
+    for (int i = 0; i < m->par.slots; i++) {
+        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
+        if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
+        hits += m->par.slot[i].positive;
+        others++;
+    }
+    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
+}
+
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
+{
+    int hits = 0, others = 0;
+    if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
+    for (int i = 0; i < m->par.slots; i++) {
+        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
+        others++;
+        if (!m->par.slot[i].positive || !strcmp(m->par.slot[i].name, "q_diag")) continue;
+        m->par.prior[i] = (int)kind;
+        m->par.prior_a[i] = kind == ODVGP_PRIOR_NONE ? 0 : a;
+        m->par.prior_b[i] = kind == ODVGP_PRIOR_NONE ? 0 : b;
+        hits++;
+    }
+    if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* another bound */
+    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
 }
 
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
@@ -7238,7 +7420,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
-    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale));
+    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) + odvgp__add_priors(&m->par));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
         (grads && !odvgp__finite(m->par.grad, m->par.count)))
@@ -7263,7 +7445,7 @@ static void odvgp__swap_good(odvgp_model *m)
         if (now == m->good[i]) continue;
         m->par.theta[i] = m->good[i];
         m->good[i] = now;
-        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(m->par.kind, m->par.theta[i]);
+        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(&m->par, odvgp__slot_of(&m->par, i), m->par.theta[i]);
     }
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
 }
@@ -8067,7 +8249,10 @@ static odvgp_status odvgp__nat_diagonal(odvgp_model *m, odvgp_real tau)
         odvgp__copy(g->d + p * M, w.g, M);
     }
     odvgp__copy(mu->v, mu->d, m->cfg.P * M);
-    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) {
+        g->d[i] = odvgp__inside(&m->par, g->slot, g->d[i]);
+        odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+    }
     odvgp__copy(g->v, g->d, m->cfg.P * M);
     odvgp__touch(m, mu->slot);
     odvgp__touch(m, g->slot);
@@ -8583,12 +8768,23 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
     }
 }
 
+/*  A part f of the way from one number to another, in equal steps or equal ratios. */
+static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
+{
+    if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
+    return (odvgp_real)((double)from * pow((double)to / (double)from, f));
+}
+
 static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
 {
+    int linear = s->kind == ODVGP_LINEAR;
+    if (s->decay_steps && step >= (uint64_t)s->decay_from) {
+        uint64_t gone = step - (uint64_t)s->decay_from;
+        if (gone >= (uint64_t)s->decay_steps) return s->final;
+        return odvgp__between(linear, s->end, s->final, (double)gone / (double)s->decay_steps);
+    }
     if (s->kind == ODVGP_CONSTANT || step >= (uint64_t)s->steps) return s->end;
-    double f = (double)step / (double)s->steps;
-    if (s->kind == ODVGP_LINEAR) return (odvgp_real)((double)s->start + f * ((double)s->end - (double)s->start));
-    return (odvgp_real)((double)s->start * pow((double)s->end / (double)s->start, f));
+    return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
 /*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance k, so that the learning
@@ -8636,7 +8832,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (!slot->trainable || slot->natgrad || !slot->count) continue;
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
-                m->par.grad[i] *= odvgp__positive_slope(m->par.kind, m->par.value[i]);
+                m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
         int by_scales = scaled && m->tape.node[m->a_slot].slot == s;
         odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : NULL, m->cfg.M_gamma,
                            m->m1 + o, m->m2 + o);
@@ -8941,7 +9137,7 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
         for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
             if (m->par.theta[i] == x[i]) continue;
             m->par.theta[i] = x[i];
-            if (slot->positive) m->par.value[i] = odvgp__to_positive(m->par.kind, x[i]);
+            if (slot->positive) m->par.value[i] = odvgp__to_positive(&m->par, s, x[i]);
         }
         odvgp__touch(m, s);
     }
@@ -8953,7 +9149,7 @@ static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
     for (int s = 0; s < m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
-            odvgp_real slope = slot->positive ? odvgp__positive_slope(m->par.kind, m->par.value[i]) : 1;
+            odvgp_real slope = slot->positive ? odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]) : 1;
             g[i] = slot->trainable ? m->par.grad[i] * slope : 0;
         }
     }
@@ -9066,8 +9262,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     state->lbfgs_kl = (double)job.kl;
     state->lbfgs_valid = 1;
     state->good_valid = 0; /* a line search leaves nothing behind that cannot be evaluated */
-    state->steps++;
-    odvgp__recover(m);
+    state->steps++;        /* a raised jitter is not lowered here: at another one it is another function */
     if (!report) return ODVGP_OK;
     memset(report, 0, sizeof *report);
     report->step = (ptrdiff_t)state->steps;
@@ -9856,6 +10051,9 @@ static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
     odvgp__file_real(f, &s->start);
     odvgp__file_real(f, &s->end);
     odvgp__file_size(f, &s->steps);
+    odvgp__file_real(f, &s->final);
+    odvgp__file_size(f, &s->decay_from);
+    odvgp__file_size(f, &s->decay_steps);
 }
 
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
@@ -9957,6 +10155,20 @@ static void odvgp__file_model_head(odvgp__file *f, odvgp_model *m)
     odvgp__file_words(f, &m->kernel, sizeof m->kernel);
 }
 
+/*  Bounds and priors of positive slots. */
+static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
+{
+    for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
+        odvgp_real *reals[] = {&p->low[s], &p->high[s], &p->prior_a[s], &p->prior_b[s]};
+        odvgp__file_int(f, &p->prior[s]);
+        for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
+        if (f->mode != ODVGP__FILE_READ || f->bad) continue;
+        int none = p->prior[s] == ODVGP_PRIOR_NONE || strcmp(p->slot[s].name, "q_diag") != 0;
+        if (!none || !odvgp__bounds_ok(p->low[s], p->high[s]) || !odvgp__prior_ok(p->prior[s], p->prior_a[s], p->prior_b[s]))
+            f->bad = 1;
+    }
+}
+
 /*  Where L-BFGS stands, and its history; nothing at all with another optimiser. A history that no training makes is damage. */
 static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
@@ -9969,7 +10181,8 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
     odvgp__file_double(f, &s->lbfgs_kl);
     odvgp__file_reals(f, s->lbfgs_jitter, ODVGP__JITTERS, (int)sizeof(odvgp_real));
     int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
-    if (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory || (full ? w->next >= w->pairs : w->next != w->pairs)) f->bad = 1;
+    if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory || (full ? w->next >= w->pairs : w->next != w->pairs)))
+        f->bad = 1;
     for (ptrdiff_t i = 0; i < w->memory; i++) {
         double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring knows no arrays */
         odvgp__file_double(f, &sy);
@@ -10004,6 +10217,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
         odvgp__file_int(f, &m->tape.jitter[i].clean);
     }
     for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
+    odvgp__file_beliefs(f, &m->par);
     struct {
         odvgp_real *x;
         ptrdiff_t n;
@@ -10442,6 +10656,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_get
 #undef odvgp_set
 #undef odvgp_set_trainable
+#undef odvgp_set_bounds
+#undef odvgp_set_prior
 #undef odvgp_steps_done
 #undef odvgp_model_events
 #undef odvgp_kernel_text
