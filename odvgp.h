@@ -112,8 +112,9 @@ CONTENTS                                                        (search for the 
     O(M)       FREE + DIAGONAL    Kobe 2021; M_gamma = 0
     odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
     gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
-  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_LBFGS with .natgrad =
-    0 and .batch = N moves everything by L-BFGS, whose steps have no sizes to choose: odvgp_fit ends where it has converged.
+  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_LBFGS, with
+    .natgrad = 0 and .batch = N, moves everything by L-BFGS. It has no step sizes to choose, and odvgp_fit ends where it has
+    converged.
     odvgp_set_bounds keeps positive numbers in a range, odvgp_set_prior says what is believed of hyperparameters, for both.
   Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
     the variance and the mean, more gamma the mean alone, at a cost that is only linear.
@@ -308,9 +309,9 @@ typedef enum odvgp_likelihood { ODVGP_GAUSSIAN } odvgp_likelihood;
 
 /*  What moves parameters that no natural step moves.
         ADAM   in minibatches or not                                                                            (default)
-        LBFGS  limited-memory BFGS with a line search that satisfies the strong Wolfe conditions: deterministic, for full batch
-               (batch >= N) and natgrad = 0. A step is one line search over all trainable slots with all gamma columns; the bound
-               never falls. Schedules, step sizes and gamma_coords' scales are not used. */
+        LBFGS  limited-memory BFGS with a line search that satisfies the strong Wolfe conditions: deterministic, for full
+               batch (batch >= N) and natgrad = 0. A step is one line search over all trainable slots with all gamma columns;
+               the bound never falls. Schedules, step sizes and gamma_coords' scales are not used. */
 typedef enum odvgp_optimizer { ODVGP_ADAM, ODVGP_LBFGS } odvgp_optimizer;
 typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST } odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
@@ -349,8 +350,10 @@ typedef enum odvgp_init_hyper { ODVGP_HYPER_MEDIAN, ODVGP_HYPER_ULAPANE } odvgp_
 typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
 
 /*  What is believed of a hyperparameter's value v before there are data: a density whose logarithm is added to the bound.
-        LOGNORMAL  log v is normal with mean a and standard deviation b > 0: -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
-        GAMMA      shape a > 0 and rate b > 0, mean a / b:                   a log b - log Gamma(a) + (a - 1) log v - b v */
+        LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
+                   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
+        GAMMA      shape a > 0 and rate b > 0, mean a / b:
+                   a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
 typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
 typedef enum odvgp_isa {
@@ -760,16 +763,16 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name,
     Every optimiser moves t without bounds, and the value is
         low + e^t, or low + log(1 + e^t) (config.positive)     without an upper bound
         low + (high - low) / (1 + e^-t)                        with one, whatever config.positive is
-    A value of now that is not inside moves inside, by a thousandth of high - low, or of low where there is no upper bound; so does
-    later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot are
-    emptied. 0 and HUGE_VAL take bounds away.
+    A value of now that is not inside moves inside, by a thousandth of high - low, or of low where there is no upper bound; so
+    does later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot
+    are emptied. 0 and HUGE_VAL take bounds away.
     Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
 
-/*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a name
-    may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and its
-    gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does not
-    depend on config.positive or on bounds.
+/*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a
+    name may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and
+    its gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does
+    not depend on config.positive or on bounds.
     Returns  OK | E_ARG (also: a slot that can have none) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
@@ -9091,9 +9094,9 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
     w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*  One iteration from x, where loss and g are known. It has converged when decrease and gradient are small, or when the value
-    stays and the gradient does not fall any more, or when there is no step. Returns 1 when x has moved, with loss and g of the new place; 0 when no
-    step was found (converged, or stalled by rounding): x, loss and g are as they were. */
+/*  One iteration from x, where loss and g are known. Returns 1 when x has moved, with loss and g of the new place; 0 when no
+    step was found: x, loss and g are as they were. It has converged when decrease and gradient are small, or when the value
+    stays and the gradient does not fall any more, or when there is no step. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
     odvgp__probe at;
@@ -9194,7 +9197,7 @@ static int odvgp__same_jitter(const odvgp__jitter *jitter, const odvgp_real *rai
     return same;
 }
 
-/*  Loss and gradient at theta: known from the last iteration, or made; then the history is of another function and is dropped. */
+/*  Loss and gradient at theta: known from the last iteration, or made; then the history is of another function, and goes. */
 static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
     odvgp_model *m = job->m;
