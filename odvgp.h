@@ -8949,7 +8949,7 @@ static void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_r
     for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
 }
 
-static double odvgp__largest(ptrdiff_t n, const odvgp_real *x)
+static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
 {
     double most = 0;
     for (ptrdiff_t i = 0; i < n; i++) most = ODVGP__MAX(most, fabs((double)x[i]));
@@ -8959,7 +8959,7 @@ static double odvgp__largest(ptrdiff_t n, const odvgp_real *x)
 /*  |x|, also where its square is not a number. */
 static double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
-    double most = odvgp__largest(n, x), sum = 0;
+    double most = odvgp__max_abs(n, x), sum = 0;
     for (ptrdiff_t i = 0; i < n && most > 0; i++) sum += (double)x[i] / most * ((double)x[i] / most);
     return most * sqrt(sum);
 }
@@ -9112,7 +9112,7 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
         odvgp__lbfgs_drop(w);
     }
     odvgp__lbfgs_remember(w);
-    double was = odvgp__largest(w->n, w->g), now = odvgp__largest(w->n, w->g_trial);
+    double was = odvgp__max_abs(w->n, w->g), now = odvgp__max_abs(w->n, w->g_trial);
     odvgp__copy(w->x, w->trial, w->n);
     odvgp__copy(w->g, w->g_trial, w->n);
     w->loss = at.f;
@@ -9128,6 +9128,7 @@ typedef struct odvgp__lbfgs_job {
     odvgp_model *m;
     const odvgp__rows *rows;
     odvgp__jitter jitter[ODVGP__JITTERS]; /* each evaluation starts from it, so that the bound is a function of theta */
+    uint64_t nat_valid, fitted;           /* of where the iteration begins */
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
@@ -9233,6 +9234,8 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     odvgp__lbfgs_place(m, m->lbfgs.x);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
     memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    m->state.nat_valid = job->nat_valid;
+    m->state.fitted = job->fitted;
 }
 
 static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
@@ -9251,6 +9254,8 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     if (s) return s;
     odvgp_real expected = job.expected, kl = job.kl;
     memcpy(job.jitter, m->tape.jitter, sizeof job.jitter);
+    job.nat_valid = state->nat_valid;
+    job.fitted = state->fitted;
     odvgp__copy(m->kept, m->par.value, m->par.positive);
     for (int k = 0; k < ODVGP__JITTERS; k++) state->lbfgs_jitter[k] = job.jitter[k].raised;
     if (odvgp__lbfgs_iterate(w, &problem)) {
