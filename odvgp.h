@@ -69,6 +69,7 @@ CONTENTS                                                        (search for the 
       >>natgrad         natural gradient steps from two vectors
       >>optimum         the best q for a Gaussian likelihood, in one pass over the data
       >>adam            Adam, schedules, the training step and its safeguards
+      >>lbfgs           L-BFGS with a line search; the public steps of either optimiser
       >>init            inducing points and hyperparameters from the data; scales of columns
       >>io              model files
       >>easy            the allocating layer
@@ -111,6 +112,10 @@ CONTENTS                                                        (search for the 
     O(M)       FREE + DIAGONAL    Kobe 2021; M_gamma = 0
     odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
     gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
+  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_LBFGS, with
+    .natgrad = 0 and .batch = N, moves everything by L-BFGS. It has no step sizes to choose, and odvgp_fit ends where it has
+    converged.
+    odvgp_set_bounds keeps positive numbers in a range, odvgp_set_prior says what is believed of hyperparameters, for both.
   Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
     the variance and the mean, more gamma the mean alone, at a cost that is only linear.
   Units. The library takes X and Y as they are and scales nothing: standardise your columns, and give the scales to odvgp_freeze
@@ -122,7 +127,7 @@ CONTENTS                                                        (search for the 
     outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the
     value is raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It
-    decays again after 100 clean steps.
+    decays again after 100 clean steps of Adam; with L-BFGS it stays.
   Instruction sets. The best that the machine has is found when a model is made; config.isa and odvgp_blas_init can force
     another. Results differ between them in the last bits. No compiler flags are needed. On 32-bit ARM, NEON serves float
     only, and takes subnormal numbers for 0.
@@ -147,13 +152,15 @@ CONTENTS                                                        (search for the 
     [FARTHEST] Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical Computer Science 1985
     [ULAPANE] Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared Exponential Kernel-based Gaussian
               Process Regression, ICIEA 2020
+    [LBFGS]   Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
     [PHILOX]  Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of counters;
               the mixer here is smaller)
 
 >>revisions
     0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
            model files (version 3). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
-           matrix of gamma is kept for the gradient (config.keep).
+           matrix of gamma is kept for the gradient (config.keep). L-BFGS for full batches, bounds and priors of
+           hyperparameters, schedules that decay.
 */
 
 /* ====================================================================================================================== */
@@ -299,6 +306,13 @@ typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } 
 
 typedef enum odvgp_mean_function { ODVGP_MEANFN_ZERO, ODVGP_MEANFN_CONSTANT, ODVGP_MEANFN_LINEAR } odvgp_mean_function;
 typedef enum odvgp_likelihood { ODVGP_GAUSSIAN } odvgp_likelihood;
+
+/*  What moves parameters that no natural step moves.
+        ADAM   in minibatches or not                                                                            (default)
+        LBFGS  limited-memory BFGS with a line search that satisfies the strong Wolfe conditions: deterministic, for full
+               batch (batch >= N) and natgrad = 0. A step is one line search over all trainable slots with all gamma columns;
+               the bound never falls. Schedules, step sizes and gamma_coords' scales are not used. */
+typedef enum odvgp_optimizer { ODVGP_ADAM, ODVGP_LBFGS } odvgp_optimizer;
 typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST } odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
 
@@ -334,6 +348,13 @@ typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp
 typedef enum odvgp_init_hyper { ODVGP_HYPER_MEDIAN, ODVGP_HYPER_ULAPANE } odvgp_init_hyper;
 
 typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
+
+/*  What is believed of a hyperparameter's value v before there are data: a density whose logarithm is added to the bound.
+        LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
+                   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
+        GAMMA      shape a > 0 and rate b > 0, mean a / b:
+                   a log b - log Gamma(a) + (a - 1) log v - b v */
+typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
 typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
 typedef enum odvgp_isa {
     ODVGP_ISA_AUTO,
@@ -401,6 +422,8 @@ typedef struct odvgp_allocator {
 #define odvgp_get               odvgpf_get
 #define odvgp_set               odvgpf_set
 #define odvgp_set_trainable     odvgpf_set_trainable
+#define odvgp_set_bounds        odvgpf_set_bounds
+#define odvgp_set_prior         odvgpf_set_prior
 #define odvgp_steps_done        odvgpf_steps_done
 #define odvgp_model_events      odvgpf_model_events
 #define odvgp_kernel_text       odvgpf_kernel_text
@@ -473,11 +496,15 @@ extern "C" {
 #endif
 
 /*  A number that changes with the step: from start to end over `steps` steps, then end. CONSTANT uses end alone.
-    LINEAR goes in equal steps, LOGLINEAR in equal ratios (start and end > 0). */
+    LINEAR goes in equal steps, LOGLINEAR in equal ratios (start and end > 0).
+    With decay_steps > 0 it goes on from end to `final` over so many steps from step decay_from (>= steps) on, then stays there:
+    LINEAR in equal steps, the others in equal ratios (final > 0). decay_steps = 0: no decay. */
 typedef struct odvgp_schedule {
     odvgp_schedule_kind kind;
     odvgp_real start, end;
     ptrdiff_t steps;
+    odvgp_real final;
+    ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
 /*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
@@ -519,6 +546,8 @@ typedef struct odvgp_config {
     odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
     odvgp_real jitter_max; /* largest jitter, times the mean of Kb's diagonal. Default 1e-2 */
     /* training */
+    odvgp_optimizer optimizer;   /* default ADAM */
+    ptrdiff_t lbfgs_memory;      /* pairs of differences that L-BFGS remembers, 1..1000. Default 10 */
     int natgrad;                 /* 1: natural gradients for q(u) on beta, Adam for the rest; 0: Adam for all. Default 1 */
     odvgp_schedule natgrad_step; /* default constant 0.005 */
     odvgp_schedule lr;           /* Adam's learning rate, default constant 0.001 */
@@ -543,9 +572,11 @@ typedef struct odvgp_predictor odvgp_predictor; /* a frozen model: one relocatab
 typedef struct odvgp_report {
     ptrdiff_t step;              /* steps done so far, this one included */
     odvgp_real elbo;             /* N/B sum E_q[log p] - KL, nats for all N rows */
-    odvgp_real expected_loglik;  /* its first term */
+    odvgp_real expected_loglik;  /* its first term, with log densities of priors */
     odvgp_real kl;               /* its second term (estimated, where gamma columns are sampled) */
-    odvgp_real lr, natgrad_step; /* the step sizes used */
+    odvgp_real lr, natgrad_step; /* the step sizes used; lr is L-BFGS's step length, 0 if it found none */
+    int converged;               /* L-BFGS: gradient and decrease are small, or no step lowers the loss any more */
+    ptrdiff_t evaluations;       /* of the bound, in this step */
     odvgp_events events;
 } odvgp_report;
 
@@ -584,6 +615,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
         X [N,D], Y [N,P]   all data; N from the config
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
+    With ODVGP_LBFGS it ends when a step reports convergence.
     Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
                                  int (*watch)(void *user, const odvgp_report *report), void *user);
@@ -653,7 +685,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
                                          const odvgp_real *scale, odvgp_real *out);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
-    Natural step on q(u) on beta and Adam on the other trainable slots. Allocates nothing.
+    Natural step on q(u) on beta and Adam on the other trainable slots, or one iteration of L-BFGS. Allocates nothing.
     If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max), or give a
     bound past all sense, and those before it do better on the same rows, then these are taken back, the step sizes are halved,
     and events.step_undone counts it. If they do no better the rows are to blame: an error, and nothing is changed.
@@ -663,7 +695,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
                                   odvgp_info *info);
 
-/*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,P], 1 <= n. */
+/*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,P], 1 <= n. L-BFGS needs n = N. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
                                         odvgp_report *report, odvgp_info *info);
 
@@ -715,7 +747,7 @@ ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);     
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name); /* NULL when there is none */
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot (count must match). Positive slots take and give positive values.
+/*  Read or write the values of one slot (count must match). Positive slots take and give positive values within their bounds.
     Entries above the diagonal of a lower triangular slot are ignored.
     Returns  OK | E_ARG | E_NAME | E_NAN | E_SIZE (count) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
@@ -726,6 +758,23 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
     With config.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
     same. */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
+
+/*  Bounds of a positive slot: low >= 0, high > low, or HUGE_VAL for none; a name may end in '*' (positive slots that begin so).
+    Every optimiser moves t without bounds, and the value is
+        low + e^t, or low + log(1 + e^t) (config.positive)     without an upper bound
+        low + (high - low) / (1 + e^-t)                        with one, whatever config.positive is
+    A value of now that is not inside moves inside, by a thousandth of high - low, or of low where there is no upper bound; so
+    does later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot
+    are emptied. 0 and HUGE_VAL take bounds away.
+    Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
+
+/*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a
+    name may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and
+    its gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does
+    not depend on config.positive or on bounds.
+    Returns  OK | E_ARG (also: a slot that can have none) | E_NAME */
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
@@ -4363,27 +4412,10 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>params   the parameter vector and its slots                                                                         */
 /*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)   */
-/*      or e^theta; their values are kept beside. All others are their own values.                                        */
+/*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their  */
+/*      own values. Hyperparameters may have a prior density.                                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_SLOTS (2 * ODVGP_MAX_LEAVES + 8)
-
-static odvgp_real odvgp__to_positive(odvgp_positive kind, odvgp_real t)
-{
-    if (kind == ODVGP_EXP) return (odvgp_real)exp((double)t);
-    return (odvgp_real)(t > 0 ? (double)t + log1p(exp(-(double)t)) : log1p(exp((double)t)));
-}
-
-static odvgp_real odvgp__from_positive(odvgp_positive kind, odvgp_real v)
-{
-    if (kind == ODVGP_EXP) return (odvgp_real)log((double)v);
-    return (odvgp_real)((double)v + log(-expm1(-(double)v)));
-}
-
-/*  d value / d theta, from the value: v for e^t, 1 - e^-v for log(1 + e^t) */
-static odvgp_real odvgp__positive_slope(odvgp_positive kind, odvgp_real v)
-{
-    return kind == ODVGP_EXP ? v : (odvgp_real)-expm1(-(double)v);
-}
 
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
@@ -4392,8 +4424,58 @@ typedef struct odvgp__params {
     int slots;
     odvgp_slot slot[ODVGP__MAX_SLOTS];
     char name[ODVGP__MAX_SLOTS][24];
-    uint64_t stamp[ODVGP__MAX_SLOTS]; /* of the last change, from the tape's clock */
+    odvgp_real low[ODVGP__MAX_SLOTS], high[ODVGP__MAX_SLOTS]; /* bounds of values; high is HUGE_VAL where there is none */
+    int prior[ODVGP__MAX_SLOTS];                              /* odvgp_prior ... */
+    odvgp_real prior_a[ODVGP__MAX_SLOTS], prior_b[ODVGP__MAX_SLOTS]; /* ... and its numbers */
+    uint64_t stamp[ODVGP__MAX_SLOTS];                                /* of the last change, from the tape's clock */
 } odvgp__params;
+
+/*  1 / (1 + e^t) for t >= 0: how far from the nearer bound, without loss of digits. */
+static double odvgp__tail(double t)
+{
+    double e = exp(-t);
+    return e / (1 + e);
+}
+
+/*  The value of theta = t in slot s. */
+static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
+{
+    double t = (double)theta, low = (double)p->low[s], high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * far : high - (high - low) * far);
+    if (p->kind == ODVGP_EXP) return (odvgp_real)(low + exp(t));
+    return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
+}
+
+/*  theta for a value within the bounds. A value that rounding has put on one of them stands for the theta where that begins. */
+static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
+{
+    double low = (double)p->low[s], high = (double)p->high[s], v = (double)value - low, eps = (double)ODVGP__EPS;
+    if (high < HUGE_VAL) {
+        double size = eps * (high - low), down = ODVGP__MAX(v, size), up = ODVGP__MAX(high - (double)value, size);
+        return (odvgp_real)(log(down) - log(up));
+    }
+    if (low > 0) v = ODVGP__MAX(v, eps * low);
+    if (p->kind == ODVGP_EXP) return (odvgp_real)log(v);
+    return (odvgp_real)(v + log(-expm1(-v)));
+}
+
+/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t); with them from theta, for the
+    distance to a bound has fewer digits than theta. */
+static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
+{
+    double t = (double)theta, low = (double)p->low[s], high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL) return (odvgp_real)((high - low) * far * (1 - far));
+    if (p->kind == ODVGP_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
+    return (odvgp_real)(low > 0 ? t < 0 ? far : 1 - far : -expm1(-(double)value));
+}
+
+/*  A value, moved inside the bounds where it is not. */
+static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
+{
+    odvgp_real low = p->low[s], high = p->high[s], margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
+    if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
+    return value < high ? value : high - margin;
+}
 
 static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
@@ -4412,6 +4494,7 @@ static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims,
     slot->offset = p->count;
     slot->count = a * b * c;
     slot->trainable = 1;
+    p->high[p->slots - 1] = (odvgp_real)HUGE_VAL;
     p->count += slot->count;
     return slot;
 }
@@ -4431,7 +4514,62 @@ static int odvgp__slot_index(const odvgp__params *p, const char *name)
 /*  Values of positive slots from theta. */
 static void odvgp__params_refresh(odvgp__params *p)
 {
-    for (ptrdiff_t i = 0; i < p->positive; i++) p->value[i] = odvgp__to_positive(p->kind, p->theta[i]);
+    for (int s = 0; s < p->slots && p->slot[s].positive; s++)
+        for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++)
+            p->value[i] = odvgp__to_positive(p, s, p->theta[i]);
+}
+
+/*  The slot of a place in theta. */
+static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
+{
+    int s = 0;
+    while (i >= p->slot[s].offset + p->slot[s].count) s++;
+    return s;
+}
+
+/*  log Gamma(x) for x > 0: Stirling's series, from 10 on. */
+static double odvgp__log_gamma(double x)
+{
+    double shift = 0;
+    for (; x < 10; x++) shift += log(x);
+    double r = 1 / (x * x),
+           series =
+               (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * 691.0 / 360360))))) / x;
+    return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
+}
+
+/*  The log density of v in slot s, and its slope. */
+static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *slope)
+{
+    *slope = 0;
+    if (!(v > 0)) return -HUGE_VAL;
+    double a = (double)p->prior_a[s], b = (double)p->prior_b[s], z = (log(v) - a) / b;
+    *slope = p->prior[s] == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
+    if (p->prior[s] == ODVGP_PRIOR_LOGNORMAL) return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
+    return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
+}
+
+/*  The sum over all values with a prior; its gradient goes from that of the loss. */
+static double odvgp__add_priors(odvgp__params *p)
+{
+    double sum = 0, slope;
+    for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
+        if (p->prior[s] == ODVGP_PRIOR_NONE) continue;
+        for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
+            sum += odvgp__log_prior(p, s, (double)p->value[i], &slope);
+            p->grad[i] -= (odvgp_real)slope;
+        }
+    }
+    return sum;
+}
+
+static int odvgp__bounds_ok(odvgp_real low, odvgp_real high) { return low >= 0 && low < HUGE_VAL && high > low; }
+
+static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
+{
+    if (kind == ODVGP_PRIOR_NONE) return 1;
+    if (kind != ODVGP_PRIOR_LOGNORMAL && kind != ODVGP_PRIOR_GAMMA) return 0;
+    return a - a == 0 && b > 0 && b < HUGE_VAL && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -5916,7 +6054,26 @@ typedef struct odvgp__state {
     uint64_t fitted;                                     /* q is odvgp_fit_q's for the parameters of now */
     double good_elbo;                                    /* what the last good parameters gave, on their rows */
     double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
+    uint64_t lbfgs_valid, lbfgs_data;                    /* L-BFGS knows the bound here, on data of this hash ... */
+    double lbfgs_expected, lbfgs_kl;                     /* ... and this is it, in two terms ... */
+    odvgp_real lbfgs_jitter[ODVGP__JITTERS];             /* ... with so much jitter raised */
 } odvgp__state;
+
+/*  What L-BFGS keeps from one iteration to the next, and work. It knows nothing of models. */
+typedef struct odvgp__lbfgs {
+    ptrdiff_t n, memory;         /* numbers; most pairs */
+    uint64_t pairs, next;        /* pairs kept; where the next one goes */
+    odvgp_real *S, *Y;           /* [memory,n] differences of x and of gradients, a ring ... */
+    double *sy;                  /* [memory] ... and their products s.y, all above 0 */
+    odvgp_real *x, *g;           /* [n] where the iteration starts, then where it ends; the gradient there */
+    double loss;                 /* and the value */
+    odvgp_real *d;               /* [n] direction */
+    odvgp_real *trial, *g_trial; /* [n] a point on the line */
+    double *alpha;               /* [memory] work */
+    double length;               /* of the step, in directions; 0: there was none */
+    ptrdiff_t evaluations;       /* in the last iteration */
+    int converged;
+} odvgp__lbfgs;
 
 struct odvgp_model {
     uint32_t magic;
@@ -5934,6 +6091,7 @@ struct odvgp_model {
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
+    odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
     odvgp_real *nat_R, *nat_t; /* work of natural steps [M,M], [2,M], M the largest block's */
     odvgp_real *scales;        /* D of gamma [M_gamma] */
     odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
@@ -5960,6 +6118,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.jitter_rel =
         ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter_max = ODVGP__R(1e-2);
+    c.lbfgs_memory = 10;
     c.natgrad = 1;
     c.natgrad_step.end = ODVGP__R(0.005);
     c.gamma_natgrad = 1;
@@ -5974,8 +6133,11 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
 
 static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
-    int falls = s->kind != ODVGP_CONSTANT;
+    int falls = s->kind != ODVGP_CONSTANT, linear = s->kind == ODVGP_LINEAR;
     if (s->kind < ODVGP_CONSTANT || s->kind > ODVGP_LOGLINEAR || s->steps < 0 || !(s->end > 0) || !(s->end <= limit)) return 0;
+    if (s->decay_steps < 0 || s->decay_from < 0) return 0;
+    if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear))) return 0;
+    if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
     return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_LINEAR || s->start > 0));
 }
 
@@ -6045,8 +6207,21 @@ static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *in
     return ODVGP_OK;
 }
 
+static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
+{
+    if (c->optimizer != ODVGP_LBFGS) return ODVGP_OK;
+    if (c->natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0, "must be 0 with L-BFGS, which moves all slots itself");
+    if (c->batch < c->N)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "batch", -1, (double)c->batch,
+                           "must cover all rows: L-BFGS needs full batch");
+    return ODVGP_OK;
+}
+
 static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 {
+    odvgp_status s = odvgp__check_lbfgs(c, info);
+    if (s) return s;
     if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
     if (c->natgrad && !odvgp__has_natural(c))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
@@ -6089,6 +6264,8 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
                 {"init_gamma", c->init_gamma == ODVGP_GAMMA_RANDOM || c->init_gamma == ODVGP_GAMMA_RESIDUAL},
                 {"init_hyper", c->init_hyper == ODVGP_HYPER_MEDIAN || c->init_hyper == ODVGP_HYPER_ULAPANE},
                 {"update", c->update >= ODVGP_JOINT && c->update <= ODVGP_ADAM_FIRST},
+                {"optimizer", c->optimizer == ODVGP_ADAM || c->optimizer == ODVGP_LBFGS},
+                {"lbfgs_memory", c->lbfgs_memory >= 1 && c->lbfgs_memory <= 1000},
                 {"natgrad", c->natgrad == 0 || c->natgrad == 1},
                 {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
                 {"jitter", c->jitter >= 0 && odvgp__finite(&c->jitter, 1)},
@@ -6726,6 +6903,19 @@ static void odvgp__natural_layout(odvgp_model *m, odvgp__arena *a)
     m->nat_t = odvgp__take(a, diagonal ? 6 : 2, ODVGP__MAX(M, c->M_gamma));
 }
 
+static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, ptrdiff_t memory)
+{
+    odvgp_real **vectors[] = {&w->x, &w->g, &w->d, &w->trial, &w->g_trial};
+    memset(w, 0, sizeof *w);
+    w->n = n;
+    w->memory = memory;
+    w->S = odvgp__take(a, memory, n);
+    w->Y = odvgp__take(a, memory, n);
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(vectors); i++) *vectors[i] = odvgp__take(a, n, 1);
+    w->sy = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
+    w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
+}
+
 /*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
@@ -6736,8 +6926,9 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     memset(&m->tape, 0, sizeof m->tape);
     m->kls = 0;
     odvgp__slots_build(m);
+    int lbfgs = c->optimizer == ODVGP_LBFGS;
     m->adam_count = 0; /* slots that natural steps move come last, mostly */
-    for (int i = 0; i < m->par.slots; i++)
+    for (int i = 0; i < m->par.slots && !lbfgs; i++)
         if (!m->par.slot[i].natgrad) m->adam_count = m->par.slot[i].offset + m->par.slot[i].count;
     m->par.theta = odvgp__take(a, m->par.count, 1);
     m->par.value = odvgp__take(a, m->par.positive, 1);
@@ -6745,6 +6936,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     m->good = odvgp__take(a, m->par.count, 1);
     m->m1 = odvgp__take(a, m->adam_count, 1);
     m->m2 = odvgp__take(a, m->adam_count, 1);
+    odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->lbfgs_memory : 0);
     odvgp__natural_layout(m, a);
     m->scales = odvgp__take(a, 1, c->M_gamma);
     m->kept = odvgp__take(a, m->par.positive, 1);
@@ -6818,6 +7010,7 @@ static void odvgp__touch(odvgp_model *m, int slot)
 {
     m->par.stamp[slot] = ++m->tape.clock;
     m->state.fitted = 0;
+    m->state.lbfgs_valid = 0;
     for (int b = 0; b < ODVGP__BLOCKS; b++)
         if (slot == m->block[b].slot_mu || slot == m->block[b].slot_root) m->state.nat_valid &= ~((uint64_t)1 << b);
 }
@@ -6830,7 +7023,8 @@ static void odvgp__touch_all(odvgp_model *m)
 
 static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 {
-    m->par.theta[i] = odvgp__from_positive(m->par.kind, (odvgp_real)value);
+    int s = odvgp__slot_of(&m->par, i);
+    m->par.theta[i] = odvgp__from_positive(&m->par, s, odvgp__inside(&m->par, s, (odvgp_real)value));
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -6864,7 +7058,7 @@ static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
     odvgp__zero(m->m2, m->adam_count);
     m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
     m->state.step_scale = 1;
-    m->state.good_valid = 0;
+    m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
 /*  k(x,x) with the hyperparameters of now. */
@@ -6971,9 +7165,14 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
         if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
+    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+        if (!(values[i] >= m->par.low[index] && values[i] <= m->par.high[index]))
+            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
     for (ptrdiff_t i = 0; i < count; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
-        m->par.theta[slot->offset + i] = above ? 0 : slot->positive ? odvgp__from_positive(m->par.kind, values[i]) : values[i];
+        m->par.theta[slot->offset + i] = above            ? 0
+                                         : slot->positive ? odvgp__from_positive(&m->par, index, values[i])
+                                                          : values[i];
         if (slot->positive) m->par.value[slot->offset + i] = values[i]; /* exactly what was given, until the next step */
     }
     m->state.good_valid = 0;
@@ -6981,18 +7180,71 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     return ODVGP_OK;
 }
 
+/*  A slot of this name, or one that begins as a name that ends in '*' does. */
+static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
+{
+    size_t length = strlen(name), open = length && name[length - 1] == '*';
+    return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
+}
+
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int trainable)
 {
     int hits = 0;
     if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
-    size_t length = strlen(name), open = length && name[length - 1] == '*';
     for (int i = 0; i < m->par.slots; i++) {
         odvgp_slot *slot = &m->par.slot[i];
-        if ((open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) != 0) continue;
+        if (!odvgp__slot_matches(slot, name)) continue;
         slot->trainable = trainable != 0;
         hits++;
     }
+    m->state.lbfgs_valid = 0; /* another set of directions */
     return hits ? ODVGP_OK : ODVGP_E_NAME;
+}
+
+/*  Values as they are where they are inside, theta in the new coordinates; nothing is remembered of the old ones. */
+static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
+{
+    const odvgp_slot *slot = &m->par.slot[s];
+    m->par.low[s] = low;
+    m->par.high[s] = high;
+    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+        m->par.value[i] = odvgp__inside(&m->par, s, m->par.value[i]);
+        m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
+        if (i >= m->adam_count) continue;
+        m->m1[i] = m->m2[i] = 0;
+    }
+    m->state.good_valid = 0;
+    odvgp__touch(m, s);
+}
+
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
+{
+    int hits = 0, others = 0;
+    if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
+    for (int i = 0; i < m->par.slots; i++) {
+        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
+        if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
+        hits += m->par.slot[i].positive;
+        others++;
+    }
+    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
+}
+
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
+{
+    int hits = 0, others = 0;
+    if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
+    for (int i = 0; i < m->par.slots; i++) {
+        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
+        others++;
+        if (!m->par.slot[i].positive || !strcmp(m->par.slot[i].name, "q_diag")) continue;
+        m->par.prior[i] = (int)kind;
+        m->par.prior_a[i] = kind == ODVGP_PRIOR_NONE ? 0 : a;
+        m->par.prior_b[i] = kind == ODVGP_PRIOR_NONE ? 0 : b;
+        hits++;
+    }
+    if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* another bound */
+    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
 }
 
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
@@ -7181,7 +7433,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
-    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale));
+    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) + odvgp__add_priors(&m->par));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
         (grads && !odvgp__finite(m->par.grad, m->par.count)))
@@ -7206,7 +7458,7 @@ static void odvgp__swap_good(odvgp_model *m)
         if (now == m->good[i]) continue;
         m->par.theta[i] = m->good[i];
         m->good[i] = now;
-        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(m->par.kind, m->par.theta[i]);
+        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(&m->par, odvgp__slot_of(&m->par, i), m->par.theta[i]);
     }
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
 }
@@ -8010,7 +8262,10 @@ static odvgp_status odvgp__nat_diagonal(odvgp_model *m, odvgp_real tau)
         odvgp__copy(g->d + p * M, w.g, M);
     }
     odvgp__copy(mu->v, mu->d, m->cfg.P * M);
-    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) {
+        g->d[i] = odvgp__inside(&m->par, g->slot, g->d[i]);
+        odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
+    }
     odvgp__copy(g->v, g->d, m->cfg.P * M);
     odvgp__touch(m, mu->slot);
     odvgp__touch(m, g->slot);
@@ -8526,12 +8781,23 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
     }
 }
 
+/*  A part f of the way from one number to another, in equal steps or equal ratios. */
+static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
+{
+    if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
+    return (odvgp_real)((double)from * pow((double)to / (double)from, f));
+}
+
 static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
 {
+    int linear = s->kind == ODVGP_LINEAR;
+    if (s->decay_steps && step >= (uint64_t)s->decay_from) {
+        uint64_t gone = step - (uint64_t)s->decay_from;
+        if (gone >= (uint64_t)s->decay_steps) return s->final;
+        return odvgp__between(linear, s->end, s->final, (double)gone / (double)s->decay_steps);
+    }
     if (s->kind == ODVGP_CONSTANT || step >= (uint64_t)s->steps) return s->end;
-    double f = (double)step / (double)s->steps;
-    if (s->kind == ODVGP_LINEAR) return (odvgp_real)((double)s->start + f * ((double)s->end - (double)s->start));
-    return (odvgp_real)((double)s->start * pow((double)s->end / (double)s->start, f));
+    return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
 /*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance k, so that the learning
@@ -8579,7 +8845,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (!slot->trainable || slot->natgrad || !slot->count) continue;
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
-                m->par.grad[i] *= odvgp__positive_slope(m->par.kind, m->par.value[i]);
+                m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
         int by_scales = scaled && m->tape.node[m->a_slot].slot == s;
         odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : NULL, m->cfg.M_gamma,
                            m->m1 + o, m->m2 + o);
@@ -8653,8 +8919,383 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     report->kl = kl;
     report->lr = lr;
     report->natgrad_step = tau;
+    report->evaluations = 1 + split;
     report->events = m->tape.events;
     return ODVGP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>lbfgs   L-BFGS with a line search; the public steps of either optimiser                                             */
+/*      d = -H g with H from the last pairs s = x' - x, y = g' - g by the two-loop recursion, H0 = s.y / y.y I of the     */
+/*      newest pair [LBFGS] algorithm 7.4. Then x <- x + a d with a by bracketing and zooming (algorithms 3.5, 3.6) until */
+/*          f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|                               (strong Wolfe)          */
+/*      A pair with s.y <= eps |s| |y| is not kept. The value never rises: where no point of the line is lower, the pairs */
+/*      are dropped and steepest descent is tried, and if that finds none either, x stays. Cost of an iteration but for   */
+/*      evaluations: O(memory n).                                                                                         */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__WOLFE_1       1e-4
+#define ODVGP__WOLFE_2       0.9
+#define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
+#define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
+
+/*  A function to minimise: its value at x, and the gradient into g. What is not finite counts as too far along the line. */
+typedef struct odvgp__problem {
+    void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
+    void *user;
+} odvgp__problem;
+
+static double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
+{
+    double sum[4] = {0, 0, 0, 0};
+    for (ptrdiff_t i = 0; i < n; i++) sum[i & 3] += (double)x[i] * (double)y[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
+{
+    for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
+}
+
+static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
+{
+    double most = 0;
+    for (ptrdiff_t i = 0; i < n; i++) most = ODVGP__MAX(most, fabs((double)x[i]));
+    return most;
+}
+
+/*  |x|, also where its square is not a number. */
+static double odvgp__length(ptrdiff_t n, const odvgp_real *x)
+{
+    double most = odvgp__max_abs(n, x), sum = 0;
+    for (ptrdiff_t i = 0; i < n && most > 0; i++) sum += (double)x[i] / most * ((double)x[i] / most);
+    return most * sqrt(sum);
+}
+
+static void odvgp__lbfgs_drop(odvgp__lbfgs *w) { w->pairs = w->next = 0; }
+
+/*  The pair that is `age` older than the newest. */
+static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
+{
+    return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
+}
+
+/*  d = -H g. Returns the slope d.g, 0 where d does not lead down. */
+static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
+{
+    ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
+    for (ptrdiff_t i = 0; i < n; i++) w->d[i] = -w->g[i];
+    for (ptrdiff_t age = 0; age < pairs; age++) {
+        ptrdiff_t k = odvgp__lbfgs_pair(w, age);
+        w->alpha[k] = odvgp__wide_dot(n, w->S + k * n, w->d) / w->sy[k];
+        odvgp__wide_axpy(n, -w->alpha[k], w->Y + k * n, w->d);
+    }
+    if (pairs) {
+        ptrdiff_t k = odvgp__lbfgs_pair(w, 0);
+        double yy = odvgp__wide_dot(n, w->Y + k * n, w->Y + k * n), h = yy > 0 ? w->sy[k] / yy : 0;
+        for (ptrdiff_t i = 0; i < n; i++) w->d[i] = (odvgp_real)(h * (double)w->d[i]);
+    }
+    for (ptrdiff_t age = pairs - 1; age >= 0; age--) {
+        ptrdiff_t k = odvgp__lbfgs_pair(w, age);
+        double beta = odvgp__wide_dot(n, w->Y + k * n, w->d) / w->sy[k];
+        odvgp__wide_axpy(n, w->alpha[k] - beta, w->S + k * n, w->d);
+    }
+    double slope = odvgp__finite(w->d, n) ? odvgp__wide_dot(n, w->d, w->g) : 0;
+    return slope < 0 && slope - slope == 0 ? slope : 0;
+}
+
+/*  A point x + a d of the line: value (HUGE_VAL: too far) and slope. */
+typedef struct odvgp__probe {
+    double a, f, slope;
+} odvgp__probe;
+
+static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p, double a)
+{
+    odvgp__probe at = {a, HUGE_VAL, 0};
+    double f = HUGE_VAL, slope;
+    for (ptrdiff_t i = 0; i < w->n; i++) w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
+    if (!odvgp__finite(w->trial, w->n)) return at;
+    w->evaluations++;
+    p->loss(p->user, w->trial, &f, w->g_trial);
+    if (!(f - f == 0) || !odvgp__finite(w->g_trial, w->n)) return at;
+    slope = odvgp__wide_dot(w->n, w->g_trial, w->d);
+    if (!(slope - slope == 0)) return at;
+    at.f = f;
+    at.slope = slope;
+    return at;
+}
+
+/*  Lower by enough. Where the values differ by their rounding alone, slopes tell: for a parabola this is the same condition. */
+static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
+{
+    if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->slope) return 1;
+    int same = from->f - at->f <= 8 * (double)ODVGP__EPS * fabs(from->f);
+    return at->f <= from->f && same && at->slope <= (2 * ODVGP__WOLFE_1 - 1) * from->slope;
+}
+
+/*  Where the cubic through two points has its minimum, in units of the way from one to the other; NaN where it has none. */
+static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
+{
+    double way = q->a - p->a, s0 = p->slope * way, s1 = q->slope * way, rise = q->f - p->f, none = HUGE_VAL - HUGE_VAL;
+    if (fabs(rise) <= 16 * (double)ODVGP__EPS * fabs(p->f)) return s0 < s1 ? s0 / (s0 - s1) : none; /* the slopes' parabola */
+    double d1 = s0 + s1 - 3 * rise, square = d1 * d1 - s0 * s1;
+    if (!(square >= 0)) return none;
+    double d2 = sqrt(square), bend = s1 - s0 + 2 * d2;
+    return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
+}
+
+/*  The next point: beyond lo, while nothing bounds the search; else between, and not too near either end. */
+static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo, const odvgp__probe *hi, double *width)
+{
+    double t, way = hi->a - lo->a;
+    if (!(hi->a < HUGE_VAL)) {
+        t = odvgp__cubic_minimum(old, lo);
+        return old->a + (t >= 2 ? ODVGP__MIN(t, 10) : t < 2 ? 2 : 5) * (lo->a - old->a);
+    }
+    if (!(hi->f < HUGE_VAL)) return lo->a + 0.25 * way;
+    t = odvgp__cubic_minimum(lo, hi);
+    if (!(t - t == 0) || fabs(way) > 0.66 * *width) t = 0.5;
+    *width = fabs(way);
+    return lo->a + ODVGP__MAX(0.1, ODVGP__MIN(t, 0.9)) * way;
+}
+
+/*  A step length with the Wolfe conditions, or else the lowest point that was seen; trial and g_trial are there. The loss is a
+    function, so that to look at a point again is to have been there last. Returns 0 where no point is lower. */
+static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first, double slope, odvgp__probe *at)
+{
+    odvgp__probe start = {0, w->loss, slope}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0}, old = start;
+    double a = first, width = HUGE_VAL;
+    for (int i = 0; i < ODVGP__SEARCH_PROBES; i++) {
+        *at = odvgp__lbfgs_probe(w, p, a);
+        if (odvgp__lower_by_enough(&start, at) && at->f <= lo.f) {
+            if (fabs(at->slope) <= -ODVGP__WOLFE_2 * slope) return 1;
+            old = lo;
+            if (at->slope * (hi.a - lo.a) >= 0) hi = lo;
+            lo = *at;
+        } else hi = *at;
+        a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
+        if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a)) break;
+    }
+    if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
+    if (at->a != lo.a) *at = odvgp__lbfgs_probe(w, p, lo.a);
+    return at->f < start.f;
+}
+
+/*  The pair of the step from x to trial takes the place of the oldest one, if the loss curves upwards along it. */
+static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
+{
+    odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
+    double sy = 0, ss = 0, yy = 0;
+    for (ptrdiff_t i = 0; i < w->n; i++) { /* rounded first, as they would be kept */
+        odvgp_real si = w->trial[i] - w->x[i], yi = w->g_trial[i] - w->g[i];
+        sy += (double)si * (double)yi;
+        ss += (double)si * (double)si;
+        yy += (double)yi * (double)yi;
+    }
+    if (!(sy > ODVGP__CURVATURE * sqrt(ss) * sqrt(yy)) || !(sy < HUGE_VAL) || !(yy < HUGE_VAL)) return;
+    for (ptrdiff_t i = 0; i < w->n; i++) {
+        s[i] = w->trial[i] - w->x[i];
+        y[i] = w->g_trial[i] - w->g[i];
+    }
+    w->sy[w->next] = sy;
+    w->next = (w->next + 1) % (uint64_t)w->memory;
+    w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
+}
+
+/*  One iteration from x, where loss and g are known. Returns 1 when x has moved, with loss and g of the new place; 0 when no
+    step was found: x, loss and g are as they were. It has converged when decrease and gradient are small, or when the value
+    stays and the gradient does not fall any more, or when there is no step. */
+static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
+{
+    odvgp__probe at;
+    double before = w->loss, size = ODVGP__MAX(1, fabs(before));
+    w->evaluations = 0;
+    w->length = 0;
+    w->converged = 1;
+    for (;;) {
+        double slope = odvgp__lbfgs_direction(w);
+        double length = odvgp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
+        if (slope < 0 && odvgp__lbfgs_search(w, p, first, slope, &at)) break;
+        if (!w->pairs) return 0;
+        odvgp__lbfgs_drop(w);
+    }
+    odvgp__lbfgs_remember(w);
+    double was = odvgp__max_abs(w->n, w->g), now = odvgp__max_abs(w->n, w->g_trial);
+    odvgp__copy(w->x, w->trial, w->n);
+    odvgp__copy(w->g, w->g_trial, w->n);
+    w->loss = at.f;
+    w->length = at.a;
+    w->converged = (before - at.f <= pow((double)ODVGP__EPS, 2.0 / 3) * size && now <= sqrt((double)ODVGP__EPS) * size) ||
+                   (at.f == before && now > 0.5 * was);
+    return 1;
+}
+
+/* --- with a model --- */
+
+typedef struct odvgp__lbfgs_job {
+    odvgp_model *m;
+    const odvgp__rows *rows;
+    odvgp__jitter jitter[ODVGP__JITTERS]; /* each evaluation starts from it, so that the bound is a function of theta */
+    uint64_t nat_valid, fitted;           /* of where the iteration begins */
+    odvgp_real expected, kl;
+} odvgp__lbfgs_job;
+
+/*  theta <- x; values are made anew where it differs. */
+static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
+{
+    for (int s = 0; s < m->par.slots; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        if (!slot->trainable) continue;
+        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+            if (m->par.theta[i] == x[i]) continue;
+            m->par.theta[i] = x[i];
+            if (slot->positive) m->par.value[i] = odvgp__to_positive(&m->par, s, x[i]);
+        }
+        odvgp__touch(m, s);
+    }
+}
+
+/*  The gradient with respect to theta, 0 for slots that stay. */
+static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
+{
+    for (int s = 0; s < m->par.slots; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+            odvgp_real slope = slot->positive ? odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]) : 1;
+            g[i] = slot->trainable ? m->par.grad[i] * slope : 0;
+        }
+    }
+}
+
+static odvgp_status odvgp__lbfgs_evaluate(odvgp__lbfgs_job *job, double *loss, odvgp_real *g, odvgp_info *info)
+{
+    int data_error;
+    odvgp__wants_list want = {1, 0, 0, ODVGP__FOR_BOUND};
+    odvgp_status s = odvgp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
+    if (s) return s;
+    odvgp__lbfgs_gradient(job->m, g);
+    *loss = (double)job->kl - (double)job->expected;
+    return ODVGP_OK;
+}
+
+static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_real *g)
+{
+    odvgp__lbfgs_job *job = (odvgp__lbfgs_job *)user;
+    odvgp_model *m = job->m;
+    *loss = HUGE_VAL;
+    odvgp__lbfgs_place(m, x);
+    memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
+}
+
+/*  A hash of the data: the bound that is known here is of these rows. */
+static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, &x[i], sizeof x[i]);
+        h = odvgp__mix(h ^ bits);
+    }
+    return h;
+}
+
+static int odvgp__same_jitter(const odvgp__jitter *jitter, const odvgp_real *raised)
+{
+    int same = 1;
+    for (int k = 0; k < ODVGP__JITTERS; k++) same &= jitter[k].raised == raised[k];
+    return same;
+}
+
+/*  Loss and gradient at theta: known from the last iteration, or made; then the history is of another function, and goes. */
+static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
+{
+    odvgp_model *m = job->m;
+    const odvgp__rows *rows = job->rows;
+    odvgp__lbfgs *w = &m->lbfgs;
+    odvgp__state *state = &m->state;
+    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->cfg.P, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.D, 1));
+    odvgp__copy(w->x, m->par.theta, w->n);
+    job->expected = (odvgp_real)state->lbfgs_expected;
+    job->kl = (odvgp_real)state->lbfgs_kl;
+    w->loss = state->lbfgs_kl - state->lbfgs_expected;
+    *evaluations = 0;
+    if (state->lbfgs_valid && state->lbfgs_data == hash && odvgp__same_jitter(m->tape.jitter, state->lbfgs_jitter))
+        return ODVGP_OK;
+    odvgp_events events = m->tape.events;
+    memcpy(job->jitter, m->tape.jitter, sizeof job->jitter);
+    odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
+    if (s) {
+        memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+        m->tape.events = events;
+        return s;
+    }
+    odvgp__lbfgs_drop(w);
+    state->lbfgs_data = hash;
+    *evaluations = 1;
+    return ODVGP_OK;
+}
+
+/*  Back where the iteration began, to the last bit of the values. */
+static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
+{
+    odvgp_model *m = job->m;
+    odvgp__lbfgs_place(m, m->lbfgs.x);
+    odvgp__copy(m->par.value, m->kept, m->par.positive);
+    memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    m->state.nat_valid = job->nat_valid;
+    m->state.fitted = job->fitted;
+}
+
+static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+{
+    odvgp__lbfgs *w = &m->lbfgs;
+    odvgp__state *state = &m->state;
+    odvgp__lbfgs_job job;
+    odvgp__problem problem = {odvgp__lbfgs_loss, &job};
+    ptrdiff_t evaluations;
+    if (rows->n != m->cfg.N)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n, "L-BFGS needs full batch: all N rows at once");
+    job.m = m;
+    job.rows = rows;
+    odvgp__all_columns(m);
+    odvgp_status s = odvgp__lbfgs_start(&job, &evaluations, info);
+    if (s) return s;
+    odvgp_real expected = job.expected, kl = job.kl;
+    memcpy(job.jitter, m->tape.jitter, sizeof job.jitter);
+    job.nat_valid = state->nat_valid;
+    job.fitted = state->fitted;
+    odvgp__copy(m->kept, m->par.value, m->par.positive);
+    for (int k = 0; k < ODVGP__JITTERS; k++) state->lbfgs_jitter[k] = job.jitter[k].raised;
+    if (odvgp__lbfgs_iterate(w, &problem)) {
+        if (!odvgp__same_jitter(m->tape.jitter, state->lbfgs_jitter)) odvgp__lbfgs_drop(w);
+        for (int k = 0; k < ODVGP__JITTERS; k++) state->lbfgs_jitter[k] = m->tape.jitter[k].raised;
+    } else {
+        odvgp__lbfgs_return(&job);
+        job.expected = expected;
+        job.kl = kl;
+    }
+    state->lbfgs_expected = (double)job.expected;
+    state->lbfgs_kl = (double)job.kl;
+    state->lbfgs_valid = 1;
+    state->good_valid = 0; /* a line search leaves nothing behind that cannot be evaluated */
+    state->steps++;        /* a raised jitter is not lowered here: at another one it is another function */
+    if (!report) return ODVGP_OK;
+    memset(report, 0, sizeof *report);
+    report->step = (ptrdiff_t)state->steps;
+    report->elbo = expected - kl;
+    report->expected_loglik = expected;
+    report->kl = kl;
+    report->lr = (odvgp_real)w->length;
+    report->converged = w->converged;
+    report->evaluations = evaluations + w->evaluations;
+    report->events = m->tape.events;
+    return ODVGP_OK;
+}
+
+/* --- the public steps --- */
+
+static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+{
+    return m->cfg.optimizer == ODVGP_LBFGS ? odvgp__lbfgs_step(m, rows, report, info) : odvgp__step_rows(m, rows, report, info);
 }
 
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
@@ -8662,7 +9303,7 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, co
 {
     odvgp_status s = odvgp__rows_check(m, Xb, Yb, n, info);
     odvgp__rows rows = odvgp__rows_plain(Xb, Yb, n);
-    return s ? s : odvgp__step_rows(m, &rows, report, info);
+    return s ? s : odvgp__step_by(m, &rows, report, info);
 }
 
 ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
@@ -8675,7 +9316,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
     rows.permuted = m->cfg.batch < m->cfg.N;
     rows.epoch = m->state.steps / per_epoch;
     rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.batch : 0;
-    return odvgp__step_rows(m, &rows, report, info);
+    return odvgp__step_by(m, &rows, report, info);
 }
 
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
@@ -8687,6 +9328,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
         odvgp_status s = odvgp_step(m, X, Y, &report, NULL);
         if (s) return s;
         if (watch && watch(user, &report)) return ODVGP_E_STOPPED;
+        if (report.converged) break;
     }
     return ODVGP_OK;
 }
@@ -9262,7 +9904,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__arena a = m->tape.scratch;
     odvgp__init_scratch(&a, m, &w);
     ODVGP_ASSERT(!a.bad);
-    uint64_t nat_valid = m->state.nat_valid;
+    uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid;
     odvgp__copy(m->par.grad, m->par.theta, m->par.count); /* the gradient's memory is free here */
     odvgp__copy(m->kept, m->par.value, m->par.positive);
     odvgp__init_hyper(m, X, Y, &w); /* first, for points may be chosen by the kernel */
@@ -9273,6 +9915,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__copy(m->par.value, m->kept, m->par.positive);
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
     m->state.nat_valid = nat_valid;
+    m->state.lbfgs_valid = lbfgs_valid;
     return s;
 }
 
@@ -9423,17 +10066,21 @@ static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
     odvgp__file_real(f, &s->start);
     odvgp__file_real(f, &s->end);
     odvgp__file_size(f, &s->steps);
+    odvgp__file_real(f, &s->final);
+    odvgp__file_size(f, &s->decay_from);
+    odvgp__file_size(f, &s->decay_steps);
 }
 
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
-    ptrdiff_t *sizes[] = {&c->N, &c->D, &c->P, &c->M, &c->M_gamma, &c->batch, &c->tile, &c->gamma_batch, &c->keep};
+    ptrdiff_t *sizes[] = {&c->N,     &c->D,    &c->P,           &c->M,    &c->M_gamma,
+                          &c->batch, &c->tile, &c->gamma_batch, &c->keep, &c->lbfgs_memory};
     odvgp_real *reals[] = {&c->noise_variance, &c->jitter,   &c->jitter_rel,    &c->jitter_max, &c->adam_beta1,
                            &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps};
     int kind[] = {(int)c->mean_part,     (int)c->cov_part,  (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
                   (int)c->mean_function, (int)c->positive,  (int)c->q_init,     (int)c->update,       c->natgrad,
                   c->adam_eps_inside,    (int)c->gamma_kl,  (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step,
-                  (int)c->objective,     (int)c->init_beta, (int)c->init_gamma, (int)c->init_hyper};
+                  (int)c->objective,     (int)c->init_beta, (int)c->init_gamma, (int)c->init_hyper,   (int)c->optimizer};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
@@ -9456,6 +10103,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     c->init_beta = (odvgp_init_beta)kind[16];
     c->init_gamma = (odvgp_init_gamma)kind[17];
     c->init_hyper = (odvgp_init_hyper)kind[18];
+    c->optimizer = (odvgp_optimizer)kind[19];
     odvgp__file_schedule(f, &c->natgrad_step);
     odvgp__file_schedule(f, &c->lr);
     odvgp__file_u64(f, &c->seed);
@@ -9522,6 +10170,47 @@ static void odvgp__file_model_head(odvgp__file *f, odvgp_model *m)
     odvgp__file_words(f, &m->kernel, sizeof m->kernel);
 }
 
+/*  Bounds and priors of positive slots. */
+static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
+{
+    for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
+        odvgp_real *reals[] = {&p->low[s], &p->high[s], &p->prior_a[s], &p->prior_b[s]};
+        odvgp__file_int(f, &p->prior[s]);
+        for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
+        if (f->mode != ODVGP__FILE_READ || f->bad) continue;
+        int none = p->prior[s] == ODVGP_PRIOR_NONE || strcmp(p->slot[s].name, "q_diag") != 0;
+        if (!none || !odvgp__bounds_ok(p->low[s], p->high[s]) || !odvgp__prior_ok(p->prior[s], p->prior_a[s], p->prior_b[s]))
+            f->bad = 1;
+    }
+}
+
+/*  Where L-BFGS stands, and its history; nothing at all with another optimiser. A history that no training makes is damage. */
+static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
+{
+    odvgp__lbfgs *w = &m->lbfgs;
+    odvgp__state *s = &m->state;
+    if (m->cfg.optimizer != ODVGP_LBFGS) return;
+    uint64_t *counts[] = {&s->lbfgs_valid, &s->lbfgs_data, &w->pairs, &w->next};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+    odvgp__file_double(f, &s->lbfgs_expected);
+    odvgp__file_double(f, &s->lbfgs_kl);
+    odvgp__file_reals(f, s->lbfgs_jitter, ODVGP__JITTERS, (int)sizeof(odvgp_real));
+    int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
+    if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory || (full ? w->next >= w->pairs : w->next != w->pairs)))
+        f->bad = 1;
+    for (ptrdiff_t i = 0; i < w->memory; i++) {
+        double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring knows no arrays */
+        odvgp__file_double(f, &sy);
+        if (reading) w->sy[i] = sy;
+        if (reading && (uint64_t)i < w->pairs && !(sy > 0 && sy < HUGE_VAL)) f->bad = 1;
+    }
+    double loss = s->lbfgs_kl - s->lbfgs_expected;
+    odvgp__file_reals(f, w->S, w->memory * w->n, (int)sizeof(odvgp_real));
+    odvgp__file_reals(f, w->Y, w->memory * w->n, (int)sizeof(odvgp_real));
+    odvgp__file_reals(f, w->g, w->n, (int)sizeof(odvgp_real));
+    if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !odvgp__finite(w->g, w->n))) f->bad = 1;
+}
+
 static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 {
     odvgp__state *s = &m->state;
@@ -9543,6 +10232,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
         odvgp__file_int(f, &m->tape.jitter[i].clean);
     }
     for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
+    odvgp__file_beliefs(f, &m->par);
     struct {
         odvgp_real *x;
         ptrdiff_t n;
@@ -9555,6 +10245,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
         odvgp__file_reals(f, m->block[b].P, natural * m->block[b].M, (int)sizeof(odvgp_real));
         odvgp__file_reals(f, m->block[b].j, natural, (int)sizeof(odvgp_real));
     }
+    odvgp__file_lbfgs(f, m);
 }
 
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
@@ -9773,10 +10464,11 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
         m->magic = 0;
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL);
     }
-    uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted;
+    uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted, lbfgs_valid = m->state.lbfgs_valid;
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i); /* values are in the file: they are not made anew */
     m->state.nat_valid = nat_valid;
     m->state.fitted = fitted;
+    m->state.lbfgs_valid = lbfgs_valid;
     *model = m;
     return ODVGP_OK;
 }
@@ -9979,6 +10671,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_get
 #undef odvgp_set
 #undef odvgp_set_trainable
+#undef odvgp_set_bounds
+#undef odvgp_set_prior
 #undef odvgp_steps_done
 #undef odvgp_model_events
 #undef odvgp_kernel_text

@@ -1607,7 +1607,7 @@ NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const 
 
 static odvgp_schedule natgrad_schedule(const options *o)
 {
-    odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0};
+    odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0, 0, 0, 0};
     s.end = s.start = option_real(o, OPT_NATGRAD_STEP, DBL_MIN, 1, "above 0, at most 1");
     const char *text = o->value[OPT_NATGRAD_WARMUP], *p = text;
     if (!text) return s;
