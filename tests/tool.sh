@@ -334,8 +334,8 @@ check "refused: parameters that a basis does not have" refuses "--basis solve: p
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
 check "refused: the same in other words" refuses "--bases: orth and orth:gamma=9:natgrad=on are the same" $c orth,orth:gamma=9:natgrad=on --gamma 9
-check "refused: unknown suffix" refuses "--bases orth:lr=1: 'lr=1' must be natgrad=on|off, beta=M or gamma=M" $c orth:lr=1
-check "refused: suffix without value" refuses "'natgrad' must be natgrad=on|off" $c orth:natgrad
+check "refused: unknown suffix" refuses "--bases orth:batch=1: 'batch=1' must be KEY=VALUE with a key of natgrad, beta," $c orth:batch=1
+check "refused: suffix without value" refuses "'natgrad' must be KEY=VALUE" $c orth:natgrad
 check "refused: not a choice of a suffix" refuses "--natgrad maybe: must be one of on|off" $c orth:natgrad=maybe
 check "refused: gamma of coupled" refuses "--bases coupled:gamma=3: the basis coupled has no gamma points" $c coupled:gamma=3
 check "refused: beta of one above the rows" refuses "--beta 201: there are only 200 distinct" $c coupled,orth:beta=201 --trace bad.csv
