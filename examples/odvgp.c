@@ -225,6 +225,9 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, "both at once, or one after the other")         \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, "put q to its optimum at the start or end of the training")          \
+    X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "where beta points start")                          \
+    X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "where gamma points start")                           \
+    X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, "how hyperparameters not given start")                 \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, "parameters that stay: noise_variance, Z_beta, kernel.*, ...")               \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb")                                                   \
     X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal")                                  \
@@ -274,7 +277,7 @@ static int command_by_name(const char *name)
 
 /*  What an item of --bases may have for itself. */
 static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG,
-                                  OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q};
+                                  OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
 enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 /* those with a column in the table */ };
 
 static bytes own_names(void)
@@ -1832,6 +1835,10 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.positive = (odvgp_positive)option_choice(o, OPT_POSITIVE, "softplus|exp");
     c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT, "prior|identity");
     c.update = (odvgp_update)option_choice(o, OPT_UPDATE, "joint|natgrad-first|adam-first");
+    c.init_beta = (odvgp_init_beta)option_choice(o, OPT_INIT, "kmeans|random|greedy|farthest");
+    c.init_gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA, "random|residual");
+    c.init_hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER, "median|ulapane");
+    if (is_exact(b)) c.init_beta = ODVGP_INIT_RANDOM; /* the cheapest, for they are not used */
     c.natgrad = natgrad_of(o, b);
     natgrad_ways(&c, o);
     schedules_of(o, &c.lr, &c.natgrad_step);
@@ -1878,6 +1885,8 @@ static void note_unused(const options *o, const basis *b, bytes *notes)
 {
     const char *text = "note: the basis %s has %s; --%s is not used\n";
     if (!b->gamma && o->given[OPT_GAMMA]) bytes_print(notes, text, b->name, "no gamma points", "gamma");
+    if (!b->gamma && o->given[OPT_INIT_GAMMA]) bytes_print(notes, text, b->name, "no gamma points", "init-gamma");
+    if (is_exact(b) && o->given[OPT_INIT]) bytes_print(notes, text, b->name, "a beta point at each row", "init");
     if (is_exact(b) && o->given[OPT_BETA]) bytes_print(notes, text, b->name, "a beta point at each row", "beta");
     if (without_q(b) && o->given[OPT_BATCH]) bytes_print(notes, text, b->name, "all rows in each step", "batch");
 }

@@ -212,6 +212,14 @@ fit --data plain.csv --basis orth --natgrad-gamma diagonal --model one.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "resume: with gamma's natural step, the same bits" cmp one.odvgp whole.odvgp
 
+# ---- starts ----
+elbos=
+for init in "--init kmeans" "--init random" "--init greedy" "--init farthest" "--init-gamma residual" "--init-hyper ulapane"; do
+    train --data plain.csv --basis solve --beta 12 --gamma 20 --iters 5 $init --model t.odvgp --json >t.json
+    elbos="$elbos $(value t.json elbo)"
+done
+check "starts: each of its own" test "$(echo $elbos | tr ' ' '\n' | sort -u | wc -l)" -eq 6
+
 # ---- comparing ----
 compare() { "$tool" compare --iters 30 --quiet --threads 1 --beta 12 --gamma 20 "$@"; }
 four=coupled:natgrad=off,coupled,orth:natgrad=off,orth:gamma=24
@@ -391,6 +399,9 @@ check "refused: gamma's natural step of coupled" refuses "--natgrad-gamma exact:
 check "refused: blocks of an item without them" refuses "--natgrad-blocks alternate: the basis orth has no such" $c orth:natgrad-blocks=alternate
 check "refused: gamma's natural step without beta's" refuses "--natgrad-gamma diagonal: needs --natgrad on" train --data named.csv --natgrad off --natgrad-gamma diagonal $m
 check "refused: not a way of the natural step" refuses "--natgrad-diag best: must be one of exact|affine|projected" train --data named.csv --natgrad-diag best $m
+check "refused: not a start" refuses "--init grid: must be one of kmeans|random|greedy|farthest" train --data named.csv --init grid $m
+check "refused: not a start of gamma" refuses "--init-gamma greedy: must be one of random|residual" train --data named.csv --init-gamma greedy $m
+check "refused: not a start of hyperparameters" refuses "--init-hyper mean: must be one of median|ulapane" $c coupled --init-hyper mean
 check "refused: not a time for q" refuses "--fit-q now: must be one of none|start|end|both" train --data named.csv --fit-q now $m
 check "refused: beta of exact" refuses "--bases exact:beta=3: the basis exact has a beta point at each row" $c exact:beta=3
 awk 'BEGIN { for (i = 0; i < 5001; i++) print i "," i % 7 }' >many.csv
