@@ -199,7 +199,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, "test rows have a 1 in this column of a file without header")          \
     X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, "of the targets given f")                                  \
     X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below")                                                  \
-    X(BASES, "bases", "LIST", "coupled,orth", COMPARE, "what to compare: NAME[:natgrad=on|off][:beta=M][:gamma=M],...")        \
+    X(BASES, "bases", "LIST", "coupled,orth", COMPARE, "what to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)")        \
     X(BETA, "beta", "M", NULL, FIT | KEPT, "inducing points of mean and covariance (default: min(300, n/2))")                  \
     X(GAMMA, "gamma", "M", NULL, FIT | KEPT, "further ones of the mean (default: min(700, n - beta))")                         \
     X(KERNEL, "kernel", "EXPR", "matern52 + rbf", FIT | KEPT, "sums, products of name(lengthscale, variance, ard, dims=0:7)")  \
@@ -210,17 +210,24 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, "how Adam moves gamma's weights")     \
     X(POSITIVE, "positive", "softplus|exp", "softplus", FIT | KEPT, "how Adam sees positive numbers")                          \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "where q(u) starts")                                            \
-    X(ITERS, "iters", "N", "20000", FIT, "training steps in all, those of a resumed model included")                           \
+    X(ITERS, "iters", "N", NULL, FIT, "steps in all, those before --resume too (20000; 1000 of bases that use all rows)")      \
     X(MINUTES, "minutes", "T", NULL, FIT, "end after this time; compare: each of them")                                        \
     X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                   \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
-    X(LR, "lr", "R", "0.001", FIT | KEPT, "Adam's learning rate")                                                              \
+    X(LR, "lr", "R", NULL, FIT | KEPT, "Adam's learning rate (default: 0.001; 0.01 of bases that use all rows)")               \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or Adam for everything")                    \
+    X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
+    X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
+    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "exact", FIT | KEPT, "coordinates of diagonal's natural step")   \
     X(NATGRAD_STEP, "natgrad-step", "R", "0.005", FIT | KEPT, "natural step size")                                             \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; linear or loglinear")     \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, "both at once, or one after the other")         \
+    X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, "put q to its optimum at the start or end of the training")          \
+    X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "where beta points start")                          \
+    X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "where gamma points start")                           \
+    X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, "how hyperparameters not given start")                 \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, "parameters that stay: noise_variance, Z_beta, kernel.*, ...")               \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb")                                                   \
     X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal")                                  \
@@ -268,30 +275,48 @@ static int command_by_name(const char *name)
     return 0;
 }
 
+/*  What an item of --bases may have for itself. */
+static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG,
+                                  OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
+enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 /* those with a column in the table */ };
+
+static bytes own_names(void)
+{
+    bytes names = {NULL, 0, 0};
+    for (int i = 0; i < OWN_COUNT; i++) bytes_print(&names, "%s%s", i ? ", " : "", option_list[own_options[i]].name);
+    return names;
+}
+
 /* ---- bases: one row for each member of the family ---- */
 
 typedef struct basis {
     const char *name;
     odvgp_mean_part mean_part;
     odvgp_cov_part cov_part;
+    odvgp_objective objective;
     int gamma;   /* takes gamma points */
     int natgrad; /* has a natural step */
-    odvgp_status (*step)(odvgp_model *, const odvgp_real *X, const odvgp_real *Y, odvgp_report *,
-                         odvgp_info *); /* of training */
     const char *help;
 } basis;
 
 /* clang-format off */
 static const basis basis_list[] = {
-    {"coupled",   ODVGP_MEAN_BETA,   ODVGP_COV_DENSE,    0, 1, odvgp_step, "beta points for mean and covariance (SVGP)"},
-    {"orth",      ODVGP_MEAN_ORTH,   ODVGP_COV_DENSE,    1, 1, odvgp_step, "gamma points for the mean beside them, orthogonal to them"},
-    {"hybrid",    ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE,    1, 1, odvgp_step, "gamma points for the mean beside them, not orthogonal"},
-    {"decoupled", ODVGP_MEAN_FREE,   ODVGP_COV_INVERSE,  1, 0, odvgp_step, "gamma points for the mean, beta points for the covariance"},
-    {"solve",     ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS,   1, 1, odvgp_step, "gamma points as a second block of mean and covariance (SOLVE-GP)"},
-    {"diagonal",  ODVGP_MEAN_FREE,   ODVGP_COV_DIAGONAL, 0, 1, odvgp_step, "beta points with one number each for mean and covariance"},
+    {"coupled",   ODVGP_MEAN_BETA,   ODVGP_COV_DENSE,    ODVGP_OBJECTIVE_ELBO, 0, 1, "beta points for mean and covariance (SVGP)"},
+    {"orth",      ODVGP_MEAN_ORTH,   ODVGP_COV_DENSE,    ODVGP_OBJECTIVE_ELBO, 1, 1, "gamma points for the mean beside them, orthogonal to them"},
+    {"hybrid",    ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE,    ODVGP_OBJECTIVE_ELBO, 1, 1, "gamma points for the mean beside them, not orthogonal"},
+    {"decoupled", ODVGP_MEAN_FREE,   ODVGP_COV_INVERSE,  ODVGP_OBJECTIVE_ELBO, 1, 0, "gamma points for the mean, beta points for the covariance"},
+    {"solve",     ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS,   ODVGP_OBJECTIVE_ELBO, 1, 1, "gamma points as a second block of mean and covariance (SOLVE-GP)"},
+    {"diagonal",  ODVGP_MEAN_FREE,   ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_ELBO, 0, 1, "beta points with one number each for mean and covariance"},
+    {"sgpr",      ODVGP_MEAN_BETA,   ODVGP_COV_DENSE,    ODVGP_OBJECTIVE_COLLAPSED, 0, 0, "coupled with its best q at every step (Titsias' bound); all rows"},
+    {"solve-collapsed", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 1, 0, "solve with its best q at every step; all rows"},
+    {"exact",     ODVGP_MEAN_FREE,   ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0, "exact GP regression: every row is a beta point; up to 5000 rows"},
 };
 /* clang-format on */
-enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list };
+enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list, EXACT_ROWS = 5000 };
+
+/*  Training that has no q: each step uses all rows, and q is put where the bound has it before it is used. */
+static int without_q(const basis *b) { return b->objective != ODVGP_OBJECTIVE_ELBO; }
+static int is_exact(const basis *b) { return b->objective == ODVGP_OBJECTIVE_EXACT; }
 
 static const basis *basis_find(const char *name, size_t length)
 {
@@ -362,7 +387,11 @@ static void print_help(int command)
     }
     if (command & FIT) printf("\nBases\n");
     for (int i = 0; i < BASIS_COUNT && (command & FIT); i++)
-        printf("  %-12s %s%s\n", basis_list[i].name, basis_list[i].help, basis_list[i].natgrad ? "" : "; Adam alone");
+        printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help, basis_list[i].natgrad ? "" : "; Adam alone");
+    if (command != COMPARE) return;
+    bytes names = own_names();
+    printf("\nKeys of --bases\n  %s\n", names.at);
+    free(names.at);
 }
 
 /*  Repeated --ordinal and --schedule options are joined by line ends; of others the last one counts. */
@@ -751,6 +780,7 @@ static void settings_apply(options *o, const char *settings)
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (!(option_list[i].where & KEPT)) continue;
         const char *name = option_list[i].name, *kept = settings_find(settings, name);
+        if (!kept) kept = option_list[i].preset;
         if (o->given[i] && !same_value(o->value[i], kept))
             die(BAD_INPUT, "--%s %s: the model was made with %s, and --resume keeps that", name, o->value[i],
                 kept ? kept : "none");
@@ -1580,8 +1610,56 @@ static void json_finish(bytes *b)
 static const char *basis_text(const odvgp_config *c)
 {
     for (int i = 0; i < BASIS_COUNT; i++)
-        if (basis_list[i].mean_part == c->mean_part && basis_list[i].cov_part == c->cov_part) return basis_list[i].name;
+        if (basis_list[i].mean_part == c->mean_part && basis_list[i].cov_part == c->cov_part &&
+            basis_list[i].objective == c->objective)
+            return basis_list[i].name;
     return "unknown";
+}
+
+static const char *objective_text(const odvgp_config *c)
+{
+    return c->objective == ODVGP_OBJECTIVE_ELBO ? "elbo" : c->objective == ODVGP_OBJECTIVE_EXACT ? "exact" : "collapsed";
+}
+
+static const char *training_text(const odvgp_config *c) { return c->natgrad ? "natural gradients" : "Adam alone"; }
+
+/*  The option that says how this model's natural step goes, and its value; NULL: it has no such option. */
+static const char *natgrad_way_text(const odvgp_config *c, const char **value)
+{
+    static const char *const gamma[] = {"adam", "diagonal", "exact"}, *const blocks[] = {"together", "alternate"},
+                             *const diag[] = {"exact", "affine", "projected"};
+    if (!c->natgrad) return NULL;
+    int id = c->cov_part == ODVGP_COV_BLOCKS     ? OPT_NATGRAD_BLOCKS
+             : c->cov_part == ODVGP_COV_DIAGONAL ? OPT_NATGRAD_DIAG
+             : c->M_gamma                        ? OPT_NATGRAD_GAMMA
+                                                 : -1;
+    if (id < 0) return NULL;
+    *value = id == OPT_NATGRAD_BLOCKS ? blocks[c->blocks_step]
+             : id == OPT_NATGRAD_DIAG ? diag[c->diag_step]
+                                      : gamma[c->gamma_step];
+    return option_list[id].name;
+}
+
+/*  Objective and natural gradients in the words of the options. */
+static void text_method(bytes *b, const odvgp_config *c)
+{
+    const char *value = NULL, *way = natgrad_way_text(c, &value);
+    bytes_print(b, "method   objective %s, natgrad %s", objective_text(c), c->natgrad ? "on" : "off");
+    if (way) bytes_print(b, ", %s %s", way, value);
+    bytes_print(b, "\n");
+}
+
+static void json_method(bytes *b, const odvgp_config *c)
+{
+    const char *value = NULL, *way = natgrad_way_text(c, &value);
+    json_text(b, "objective", objective_text(c));
+    json_flag(b, "natgrad", c->natgrad);
+    if (!way) return;
+    char key[40];
+    snprintf(key, sizeof key, "%s", way);
+    for (char *k = key; *k; k++)
+        if (*k == '-') *k = '_';
+    json_text(b, key, value);
 }
 
 static double noise_of(const odvgp_model *model)
@@ -1694,6 +1772,41 @@ static const basis *basis_of(const options *o)
     return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
 }
 
+static void option_default(options *o, int id, const char *text)
+{
+    if (!o->value[id]) o->value[id] = o->owned[id] = copy_text(text);
+}
+
+/*  Defaults that depend on the basis: where all rows are used, gradients have no noise. */
+static void options_settle(options *o)
+{
+    int all_rows = without_q(basis_of(o));
+    option_default(o, OPT_ITERS, all_rows ? "1000" : "20000");
+    option_default(o, OPT_LR, all_rows ? "0.01" : "0.001");
+}
+
+/*  A way of the natural step that only some bases have; elsewhere it is an error if it was asked for, and else the first one. */
+static int natgrad_way(const options *o, int id, const char *words, int there)
+{
+    int way = option_choice(o, id, words);
+    const basis *b = basis_of(o);
+    if (way && o->given[id] && !there)
+        die(BAD_INPUT, "--%s %s: the basis %s has no such natural step", option_list[id].name, o->value[id], b->name);
+    if (way && o->given[id] && !natgrad_of(o, b))
+        die(BAD_INPUT, "--%s %s: needs --natgrad on", option_list[id].name, o->value[id]);
+    return there && natgrad_of(o, b) ? way : 0;
+}
+
+static void natgrad_ways(odvgp_config *c, const options *o)
+{
+    int gamma = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID, elbo = !without_q(basis_of(o));
+    c->gamma_step = (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA, "adam|diagonal|exact", gamma);
+    c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, "together|alternate",
+                                                    elbo && c->cov_part == ODVGP_COV_BLOCKS);
+    c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, "exact|affine|projected",
+                                                elbo && c->cov_part == ODVGP_COV_DIAGONAL);
+}
+
 /*  --whiten is another way to say --param. */
 static void merge_whiten(options *o)
 {
@@ -1713,6 +1826,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
     odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
     c.mean_part = b->mean_part;
     c.cov_part = b->cov_part;
+    c.objective = b->objective;
     c.kernel = o->value[OPT_KERNEL];
     if (o->value[OPT_NOISE]) c.noise_variance = option_positive(o, OPT_NOISE);
     c.mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN, "zero|constant|linear");
@@ -1721,7 +1835,12 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.positive = (odvgp_positive)option_choice(o, OPT_POSITIVE, "softplus|exp");
     c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT, "prior|identity");
     c.update = (odvgp_update)option_choice(o, OPT_UPDATE, "joint|natgrad-first|adam-first");
+    c.init_beta = (odvgp_init_beta)option_choice(o, OPT_INIT, "kmeans|random|greedy|farthest");
+    c.init_gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA, "random|residual");
+    c.init_hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER, "median|ulapane");
+    if (is_exact(b)) c.init_beta = ODVGP_INIT_RANDOM; /* the cheapest, for they are not used */
     c.natgrad = natgrad_of(o, b);
+    natgrad_ways(&c, o);
     schedules_of(o, &c.lr, &c.natgrad_step);
     c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
     c.jitter_rel = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
@@ -1730,12 +1849,11 @@ static odvgp_config config_of(const options *o, const dataset *d)
 }
 
 /*  A size that was not given becomes one of the model's settings. */
-static void option_settle(options *o, int id, ptrdiff_t v)
+static void size_settle(options *o, int id, ptrdiff_t v)
 {
     char text[24];
-    if (o->value[id]) return;
     snprintf(text, sizeof text, "%td", v);
-    o->value[id] = o->owned[id] = copy_text(text);
+    option_default(o, id, text);
 }
 
 /*  A size that was asked for must be there; a default shrinks to the data. */
@@ -1750,25 +1868,51 @@ static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdif
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
+/*  Exact regression takes several matrices of rows by rows. */
+static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
+{
+    size_t size = 0;
+    if (n <= EXACT_ROWS) return;
+    c.M = c.batch = n;
+    if (odvgp_model_size(&c, &size, NULL)) size = 0;
+    die(BAD_INPUT, "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d", n,
+        fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
+}
+
+/*  Options of others that this basis has no use for; one with all rows in each step has neither batches nor, if it is exact, a choice
+    of points. */
+static void note_unused(const options *o, const basis *b, bytes *notes)
+{
+    const char *text = "note: the basis %s has %s; --%s is not used\n";
+    if (!b->gamma && o->given[OPT_GAMMA]) bytes_print(notes, text, b->name, "no gamma points", "gamma");
+    if (!b->gamma && o->given[OPT_INIT_GAMMA]) bytes_print(notes, text, b->name, "no gamma points", "init-gamma");
+    if (is_exact(b) && o->given[OPT_INIT]) bytes_print(notes, text, b->name, "a beta point at each row", "init");
+    if (is_exact(b) && o->given[OPT_BETA]) bytes_print(notes, text, b->name, "a beta point at each row", "beta");
+    if (without_q(b) && o->given[OPT_BATCH]) bytes_print(notes, text, b->name, "all rows in each step", "batch");
+}
+
 /*  Sizes as the options and the data have them; what is worth telling goes into the notes. */
 static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
 {
     ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
     const basis *b = basis_of(o);
-    c->M = inducing_size(o, OPT_BETA, 1, smaller(300, larger(1, distinct / 2)), distinct);
+    if (is_exact(b)) refuse_many_rows(*c, n);
+    c->M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, smaller(300, larger(1, distinct / 2)), distinct);
     c->M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, smaller(700, distinct - c->M), distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
-    c->batch = smaller(batch, n);
+    c->batch = without_q(b) ? n : smaller(batch, n);
     c->gamma_batch = smaller(gamma_batch, c->M_gamma);
-    int shrunk = (!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700);
-    if (!b->gamma && o->given[OPT_GAMMA])
-        bytes_print(notes, "note: the basis %s has no gamma points; --gamma is not used\n", b->name);
+    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
+    note_unused(o, b, notes);
     if (shrunk) bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M, c->M_gamma);
-    if (o->given[OPT_BATCH] && batch > n) bytes_print(notes, "note: the batch is all %td rows\n", n);
-    if (c->mean_part == ODVGP_MEAN_ORTH && !c->M_gamma) c->mean_part = ODVGP_MEAN_BETA; /* the same model */
-    option_settle(o, OPT_BETA, c->M);
-    option_settle(o, OPT_GAMMA, c->M_gamma);
+    if (o->given[OPT_BATCH] && batch > n && !without_q(b)) bytes_print(notes, "note: the batch is all %td rows\n", n);
+    if (c->mean_part == ODVGP_MEAN_ORTH && !c->M_gamma) {
+        c->mean_part = ODVGP_MEAN_BETA; /* the same model */
+        c->gamma_step = ODVGP_GAMMA_ADAM;
+    }
+    size_settle(o, OPT_BETA, c->M);
+    size_settle(o, OPT_GAMMA, c->M_gamma);
 }
 
 static void freeze_slots(odvgp_model *model, const char *names)
@@ -1813,22 +1957,27 @@ static odvgp_isa isa_of(const options *o)
     return found;
 }
 
-/*  A new model, all of whose options are good; odvgp_init_data is to follow. */
-static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa, void **block, bytes *notes)
-{
+/*  The memory that a model lives in, all of it. */
+typedef struct model_block {
+    void *at;
     size_t size;
+} model_block;
+
+/*  A new model, all of whose options are good; odvgp_init_data is to follow. */
+static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa, model_block *block, bytes *notes)
+{
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     odvgp_model *model;
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
     c.threads = w->threads;
     c.isa = isa;
-    odvgp_status s = odvgp_model_size(&c, &size, &info);
+    odvgp_status s = odvgp_model_size(&c, &block->size, &info);
     char with[40];
     snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
     if (s) die_of(s, &info, s == ODVGP_E_KERNEL ? "--kernel" : s == ODVGP_E_UNSUPPORTED ? with : "model");
-    *block = take(size, 1);
-    if ((s = odvgp_model_init(&model, &c, *block, size, &info)) != ODVGP_OK) die_of(s, &info, "model");
+    block->at = take(block->size, 1);
+    if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK) die_of(s, &info, "model");
     if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
     return model;
 }
@@ -1868,15 +2017,14 @@ static void model_file_free(model_file *f)
     schema_free(&f->s);
 }
 
-static odvgp_model *model_load(const model_file *f, const workers *w, odvgp_isa isa, void **block)
+static odvgp_model *model_load(const model_file *f, const workers *w, odvgp_isa isa, model_block *block)
 {
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     odvgp_model *model;
-    size_t size = 0;
-    odvgp_status s = odvgp_load_size(f->content, f->size, &w->threads, isa, &size, NULL, NULL, NULL, &info);
+    odvgp_status s = odvgp_load_size(f->content, f->size, &w->threads, isa, &block->size, NULL, NULL, NULL, &info);
     if (s) die_of(s, &info, f->path);
-    *block = take(size, 1);
-    if ((s = odvgp_load(f->content, f->size, &w->threads, isa, *block, size, &model, &info)) != ODVGP_OK)
+    block->at = take(block->size, 1);
+    if ((s = odvgp_load(f->content, f->size, &w->threads, isa, block->at, block->size, &model, &info)) != ODVGP_OK)
         die_of(s, &info, f->path);
     return model;
 }
@@ -1903,13 +2051,19 @@ typedef struct evaluation {
     metrics test;
 } evaluation;
 
+static const double MOST_UPPER_BOUND = 1e11; /* rows times points squared: some ten seconds */
+
 typedef struct training {
     const char *label; /* of one among several that are compared; NULL: the only one */
+    const char *name;  /* of that, in trace and table */
     const options *o;
     const basis *basis;
     const dataset *d;
     const workers *w;
     odvgp_model *model;
+    model_block block;  /* the model's */
+    void *copy;         /* of that, while q is made for an evaluation */
+    bytes work;         /* of odvgp_fit_q */
     ptrdiff_t iters, patience, first_step, step;
     /* clock */
     double begin, start, limit;            /* of the program's work, of the first step; seconds allowed since begin */
@@ -1933,7 +2087,8 @@ typedef struct training {
     /* progress */
     int quiet, terminal;
     double drawn;     /* when the bar was last drawn */
-    char reason[240]; /* why a step failed */
+    int fitted;       /* q is at its optimum, since the last step */
+    char reason[300]; /* why a step failed */
 } training;
 
 static void on_signal(int number)
@@ -2039,7 +2194,7 @@ static void trace_flush(const training *t)
 static void compare_row(const training *t, const evaluation *v)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->basis->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step,
+    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step,
             v->seconds);
     if (isfinite(v->elbo)) fprintf(t->trace, "%.12g", v->elbo);
     if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
@@ -2065,9 +2220,59 @@ static void trace_row(const training *t, const evaluation *v)
     trace_flush(t);
 }
 
+/* ---- the best q ---- */
+
+/*  Memory for odvgp_fit_q and odvgp_upper_bound. Exact regression needs none. */
+static void make_work(training *t)
+{
+    if (t->work.at || is_exact(t->basis)) return;
+    t->work.used = odvgp_fit_q_size(t->model);
+    if (!t->work.used) die(FAILED, "out of memory: q's optimum is too large");
+    t->work.at = take(t->work.used, 1);
+}
+
+/*  q to its optimum for the parameters of now; 0: it cannot be had, `info` says why. */
+static int fit_q(training *t, odvgp_info *info)
+{
+    const part *p = &t->d->train;
+    make_work(t);
+    odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, info);
+    if (s && !info->text[0]) snprintf(info->text, sizeof info->text, "%s", odvgp_status_text(s));
+    return !s;
+}
+
+enum { FIT_NONE, FIT_START, FIT_END, FIT_BOTH };
+static int fit_q_when(const options *o) { return option_choice(o, OPT_FIT_Q, "none|start|end|both"); }
+
+/*  What --fit-q asks for at one end of the training, FIT_START or FIT_END; bases without q have it at the end whatever it says.
+    0: it failed, and t->reason says why. */
+static int fit_q_if_due(training *t, int end)
+{
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    int due = (fit_q_when(t->o) & end) || (end == FIT_END && without_q(t->basis));
+    if (!due) return 1;
+    if (fit_q(t, &info)) {
+        t->fitted = end == FIT_END;
+        return 1;
+    }
+    snprintf(t->reason, sizeof t->reason, "q cannot be put to its optimum: %s", info.text);
+    return 0;
+}
+
+/*  How far the bound can be below log p(y): with the cost of a last evaluation or two, NAN where that is much. */
+static double upper_bound_of(training *t)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    const part *p = &t->d->train;
+    double points = (double)(c->M + c->M_gamma), upper = NAN;
+    if (is_exact(t->basis) || points * points * (double)p->n > MOST_UPPER_BOUND) return NAN;
+    make_work(t);
+    return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL) ? NAN : upper;
+}
+
 /* ---- evaluation ---- */
 
-static metrics evaluate_test(training *t)
+static metrics predict_test(training *t)
 {
     const part *test = &t->d->test;
     const odvgp_predictor *predictor = NULL;
@@ -2076,6 +2281,18 @@ static metrics evaluate_test(training *t)
     if (s) return no_metrics; /* the next step takes care of such parameters */
     forecast_run(&t->forecast, predictor, t->w, test->X, test->n);
     return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
+}
+
+/*  Where training has no q, one is made for the evaluation, and the training goes on with the bytes that it had. */
+static metrics evaluate_test(training *t)
+{
+    odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
+    if (!without_q(t->basis)) return predict_test(t);
+    if (!t->copy) t->copy = take(t->block.size, 1);
+    memcpy(t->copy, t->block.at, t->block.size);
+    metrics m = fit_q(t, &info) ? predict_test(t) : no_metrics;
+    memcpy(t->block.at, t->copy, t->block.size);
+    return m;
 }
 
 /*  The step of the next evaluation of one among several: a fifth further on, or a fortieth of all steps. */
@@ -2123,7 +2340,7 @@ static stop_reason train_step(training *t)
     odvgp_report report;
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     double before = now();
-    odvgp_status s = t->basis->step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
+    odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
     t->step_seconds += now() - before;
     if (s) {
         snprintf(t->reason, sizeof t->reason, "step %td: %s", t->step + 1, info.text[0] ? info.text : odvgp_status_text(s));
@@ -2165,6 +2382,7 @@ static void training_options(training *t, const options *o)
     t->o = o;
     schedules_of(o, &lr, &natgrad);
     t->iters = (ptrdiff_t)option_integer(o, OPT_ITERS, 0, INT_MAX);
+    fit_q_when(o);
     t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
     t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
     t->evaluate_every = larger(1, t->iters / 50);
@@ -2173,8 +2391,9 @@ static void training_options(training *t, const options *o)
     t->terminal = isatty(STDERR_FILENO);
 }
 
-static void training_begin(training *t, const dataset *d, const workers *w, odvgp_model *model)
+static void training_begin(training *t, const dataset *d, const workers *w, odvgp_model *model, model_block block)
 {
+    t->block = block;
     t->basis = basis_of(t->o);
     t->d = d;
     t->w = w;
@@ -2199,6 +2418,8 @@ static void training_end(training *t)
 {
     forecast_free(&t->forecast);
     free(t->predictor_block);
+    free(t->copy);
+    free(t->work.at);
     free(t->history);
 }
 
@@ -2240,7 +2461,7 @@ static void plot_curves(const training *t, const char *path)
 /*  What a training leads to, besides the model. */
 typedef struct outcome {
     stop_reason reason;
-    double seconds, ms, elbo;
+    double seconds, ms, elbo, upper;
     const char *path;
 } outcome;
 
@@ -2258,7 +2479,7 @@ static void print_train_json(const training *t, const outcome *r)
     json_count(&b, "d", d->s.D);
     json_count(&b, "p", d->s.target_count);
     json_text(&b, "basis", t->o->value[OPT_BASIS]);
-    json_flag(&b, "natgrad", c->natgrad);
+    json_method(&b, c);
     json_count(&b, "beta", c->M);
     json_count(&b, "gamma", c->M_gamma);
     json_count(&b, "batch", c->batch);
@@ -2270,6 +2491,7 @@ static void print_train_json(const training *t, const outcome *r)
     json_count(&b, "threads", t->w->threads.run ? t->w->threads.count : 1);
     json_number(&b, "elbo", r->elbo);
     json_number(&b, "elbo_per_row", r->elbo / (double)d->train.n);
+    json_number(&b, "upper_bound", r->upper);
     json_metrics(&b, m);
     json_text(&b, "kernel", kernel);
     json_number(&b, "noise_variance", noise_of(t->model));
@@ -2288,13 +2510,15 @@ static void print_train_text(const training *t, const outcome *r)
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n", d->s.dataset, d->train.n,
                 d->test.n, d->s.D, d->s.target_text);
-    bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", basis_text(c), c->M, c->M_gamma,
-                c->natgrad ? "natural gradients" : "Adam alone");
+    bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", t->basis->name, c->M, c->M_gamma, training_text(c));
+    text_method(&b, c);
     bytes_print(&b, "kernel   %s\n", kernel);
     bytes_print(&b, "noise    variance %.4g\n", noise_of(t->model));
     bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
     if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
-    bytes_print(&b, "\nelbo     %.6g, per row %.5g\n", r->elbo, r->elbo / (double)d->train.n);
+    bytes_print(&b, "\nelbo     %.6g, per row %.5g", r->elbo, r->elbo / (double)d->train.n);
+    if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
+    bytes_print(&b, "\n");
     if (m->n) {
         bytes_print(&b, "test     rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", m->rmse, m->mae, m->loglik);
         bytes_print(&b, "         rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", m->rmse_raw, m->mae_raw,
@@ -2330,7 +2554,7 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
     if (t->quiet) return;
     print_notes(d, notes);
     fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n", d->s.dataset, d->train.n, d->s.D,
-            basis_text(c), c->M, c->M_gamma, c->natgrad ? "natural gradients" : "Adam alone",
+            t->basis->name, c->M, c->M_gamma, training_text(c),
             t->w->threads.run ? t->w->threads.count : 1);
 }
 
@@ -2364,20 +2588,40 @@ static void check_outputs(const options *o, const char *model_path)
     if (is_device(o->value[OPT_PLOT])) die(BAD_INPUT, "--plot %s: is not a file", o->value[OPT_PLOT]);
 }
 
+/*  A model that was trained without q cannot predict without it; another one is saved as it is. */
+static void train_end_q(training *t, stop_reason reason)
+{
+    if (reason == STEP_FAILED && !without_q(t->basis)) return;
+    if (fit_q_if_due(t, FIT_END)) return;
+    clear_bar(t);
+    if (without_q(t->basis)) die(FAILED, "no model is saved: %s", t->reason);
+    fprintf(stderr, "note: --fit-q: %s\n", t->reason);
+}
+
+/*  The last evaluation, unless it is there already. */
+static void evaluate_end(training *t)
+{
+    int there = t->history_count && t->history[t->history_count - 1].step >= (double)t->step;
+    if (!there || t->fitted) evaluate(t);
+}
+
 /*  The loop and all that follows from it; the exit code. */
 static int train_and_report(training *t, const char *model_path, const void *user, size_t user_size)
 {
-    outcome r = {RUNNING, 0, NAN, NAN, model_path};
+    outcome r = {RUNNING, 0, NAN, NAN, NAN, model_path};
     trace_open(t);
     t->start = now();
+    if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
     r.reason = train_loop(t);
     r.seconds = now() - t->start;
     if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
+    train_end_q(t, r.reason);
     save_model(t, model_path, user, user_size); /* before anything that takes time, or may fail */
     t->events = odvgp_model_events(t->model);
     print_stop(t, r.reason);
-    if (!t->history_count || t->history[t->history_count - 1].step < (double)t->step) evaluate(t);
+    evaluate_end(t);
     r.elbo = final_elbo(t);
+    r.upper = upper_bound_of(t);
     if (t->o->value[OPT_PLOT]) plot_curves(t, t->o->value[OPT_PLOT]);
     if (t->o->given[OPT_JSON]) print_train_json(t, &r);
     else print_train_text(t, &r);
@@ -2391,18 +2635,19 @@ static int run_train(options *o)
     training t;
     model_file before;
     odvgp_model *model;
-    void *block;
+    model_block block;
     bytes user = {NULL, 0, 0}, path = {NULL, 0, 0}, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
-    training_options(&t, o);
     merge_whiten(o);
     memset(&before, 0, sizeof before);
     if (resume) {
         model_file_read(&before, resume);
         settings_apply(o, before.s.settings);
     }
+    options_settle(o);
+    training_options(&t, o);
     dataset_read(&d, o);
     if (resume) check_same_data(&before, &d);
     if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
@@ -2416,7 +2661,7 @@ static int run_train(options *o)
         d.s.settings = settings_make(o);
         user = schema_write(&d.s);
     }
-    training_begin(&t, &d, &w, model);
+    training_begin(&t, &d, &w, model, block);
     print_start(&t, &d, &notes);
     catch_signals();
     int code = train_and_report(&t, path.at, user.at, user.used);
@@ -2425,7 +2670,7 @@ static int run_train(options *o)
     workers_stop(&w);
     dataset_free(&d);
     model_file_free(&before);
-    free(block);
+    free(block.at);
     free(user.at);
     free(path.at);
     free(notes.at);
@@ -2441,13 +2686,14 @@ enum { MOST_BASES = 32 };
 
 typedef struct candidate {
     char *label; /* its item of --bases */
+    char *name;  /* the basis, with what the table has no column for */
     const basis *basis;
     options o; /* the options of all and its own */
     /* what came out */
     odvgp_config config; /* without its pointers */
     ptrdiff_t steps;
     stop_reason stopped;
-    double seconds, ms, elbo, noise;
+    double seconds, ms, elbo, upper, noise;
     metrics test;
     evaluation *history;
     int history_count;
@@ -2465,39 +2711,48 @@ typedef struct comparison {
 } comparison;
 
 /*  One KEY=VALUE of an item, up to its end. */
-static void candidate_option(candidate *c, const char *text)
+static void candidate_option(candidate *c, const char *text, bytes *name)
 {
-    static const int ids[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        const char *name = option_list[ids[i]].name;
-        size_t length = strlen(name);
-        if (strncmp(text, name, length) != 0 || text[length] != '=') continue;
-        if (ids[i] == OPT_GAMMA && !c->basis->gamma)
+    for (int i = 0; i < OWN_COUNT; i++) {
+        int id = own_options[i];
+        size_t length = strlen(option_list[id].name);
+        if (strncmp(text, option_list[id].name, length) != 0 || text[length] != '=') continue;
+        if (id == OPT_GAMMA && !c->basis->gamma)
             die(BAD_INPUT, "--bases %s: the basis %s has no gamma points", c->label, c->basis->name);
-        option_set(&c->o, ids[i], text + length + 1);
+        if (id == OPT_BETA && is_exact(c->basis))
+            die(BAD_INPUT, "--bases %s: the basis %s has a beta point at each row", c->label, c->basis->name);
+        option_set(&c->o, id, text + length + 1);
+        if (i >= OWN_SHOWN) bytes_print(name, ":%s", text);
         return;
     }
-    die(BAD_INPUT, "--bases %s: '%s' must be natgrad=on|off, beta=M or gamma=M", c->label, text);
+    die(BAD_INPUT, "--bases %s: '%s' must be KEY=VALUE with a key of %s", c->label, text, own_names().at);
 }
 
 /*  NAME[:KEY=VALUE]... */
 static void candidate_parse(candidate *c, const options *o, const char *item)
 {
     char *copy = copy_text(item), *colon = strchr(copy, ':');
+    bytes name = {NULL, 0, 0};
+    training t;
     c->label = copy_text(item);
     if (colon) *colon = 0;
     c->basis = basis_named(OPT_BASES, copy, strlen(copy));
     c->o = *o;
     memset(c->o.owned, 0, sizeof c->o.owned);
-    c->o.given[OPT_NATGRAD] = c->o.given[OPT_BETA] = c->o.given[OPT_GAMMA] = 0; /* those of all are used where they can be */
+    for (int i = 0; i < OWN_COUNT; i++) /* those of all are used where they can be; step sizes are checked against schedules */
+        if (own_options[i] != OPT_LR && own_options[i] != OPT_NATGRAD_STEP) c->o.given[own_options[i]] = 0;
     option_set(&c->o, OPT_BASIS, c->basis->name);
+    bytes_print(&name, "%s", c->basis->name);
     while (colon) {
         char *text = colon + 1;
         colon = strchr(text, ':');
         if (colon) *colon = 0;
-        candidate_option(c, text);
+        candidate_option(c, text, &name);
     }
+    c->name = name.at;
     natgrad_of(&c->o, c->basis);
+    options_settle(&c->o);
+    training_options(&t, &c->o);
     free(copy);
 }
 
@@ -2522,9 +2777,19 @@ static void candidates_free(comparison *all)
         candidate *c = &all->list[i];
         options_free(&c->o);
         free(c->label);
+        free(c->name);
         free(c->history);
     }
     free(all->list);
+}
+
+/*  Of the same basis with the same sizes, natural gradients and values of its own keys. */
+static int same_candidate(const candidate *a, const candidate *b)
+{
+    int same = a->basis == b->basis && a->config.M == b->config.M && a->config.M_gamma == b->config.M_gamma &&
+               a->config.natgrad == b->config.natgrad;
+    for (int i = OWN_SHOWN; i < OWN_COUNT; i++) same &= same_value(a->o.value[own_options[i]], b->o.value[own_options[i]]);
+    return same;
 }
 
 /*  Makes each model once before the first one is trained: mistakes in options end the program here, and sizes are settled. */
@@ -2532,14 +2797,12 @@ static void candidates_check(comparison *all, bytes *notes)
 {
     for (int i = 0; i < all->count; i++) {
         candidate *c = &all->list[i];
-        void *block;
+        model_block block;
         c->config = *odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
-        free(block);
+        free(block.at);
         for (int k = 0; k < i; k++) {
             const candidate *b = &all->list[k];
-            if (b->basis == c->basis && b->config.M == c->config.M && b->config.M_gamma == c->config.M_gamma &&
-                b->config.natgrad == c->config.natgrad)
-                die(BAD_INPUT, "--bases: %s and %s are the same", b->label, c->label);
+            if (same_candidate(b, c)) die(BAD_INPUT, "--bases: %s and %s are the same", b->label, c->label);
         }
     }
 }
@@ -2552,9 +2815,10 @@ static void candidate_finish(candidate *c, training *t)
     if (t->step) c->ms = 1e3 * t->step_seconds / (double)t->step;
     c->noise = noise_of(t->model);
     if (!*c->reason) {
-        if (!t->history_count || t->history[t->history_count - 1].step < (double)t->step) evaluate(t);
+        evaluate_end(t);
         c->test = t->history[t->history_count - 1].test;
         c->elbo = final_elbo(t);
+        c->upper = upper_bound_of(t);
         if (isnan(c->elbo)) snprintf(c->reason, sizeof c->reason, "step %td: the bound cannot be evaluated", t->step);
         else if (t->d->test.n && !c->test.n)
             snprintf(c->reason, sizeof c->reason, "step %td: the model cannot predict", t->step);
@@ -2567,30 +2831,32 @@ static void candidate_finish(candidate *c, training *t)
 static void candidate_train(comparison *all, candidate *c)
 {
     training t;
-    void *block;
+    model_block block;
     bytes notes = {NULL, 0, 0};
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     training_options(&t, &c->o);
     t.label = c->label;
+    t.name = c->name;
     t.trace = all->trace;
     t.evaluate_every = larger(1, t.iters / 40);
     t.evaluate_next = 1;
     odvgp_model *model = model_make(&c->o, &all->d, &all->w, all->isa, &block, &notes);
-    training_begin(&t, &all->d, &all->w, model);
+    training_begin(&t, &all->d, &all->w, model, block);
     if (!t.quiet)
-        fprintf(stderr, "%s: beta %td, gamma %td, %s\n", c->label, c->config.M, c->config.M_gamma,
-                c->config.natgrad ? "natural gradients" : "Adam alone");
+        fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label, c->config.M, c->config.M_gamma,
+                training_text(&c->config), t.iters);
     odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.train.Y, &info);
     if (s) snprintf(c->reason, sizeof c->reason, "start: %s", info.text[0] ? info.text : odvgp_status_text(s));
     else {
         t.start = now();
-        c->stopped = train_loop(&t);
-        if (c->stopped == STEP_FAILED) snprintf(c->reason, sizeof c->reason, "%s", t.reason);
+        if (fit_q_if_due(&t, FIT_START)) c->stopped = train_loop(&t);
+        if (c->stopped != STEP_FAILED && !*t.reason) fit_q_if_due(&t, FIT_END);
+        snprintf(c->reason, sizeof c->reason, "%s", t.reason);
         print_stop(&t, c->stopped);
     }
     candidate_finish(c, &t);
     training_end(&t);
-    free(block);
+    free(block.at);
     free(notes.at);
 }
 
@@ -2598,7 +2864,7 @@ static void candidate_train(comparison *all, candidate *c)
 
 enum { TABLE_COLUMNS = 10, TABLE_COMMON = 5 /* those that a failed basis has, too */ };
 
-typedef char table_cells[TABLE_COLUMNS][40];
+typedef char table_cells[TABLE_COLUMNS][120];
 
 static void number_cell(char *cell, const char *format, double v)
 {
@@ -2608,7 +2874,7 @@ static void number_cell(char *cell, const char *format, double v)
 
 static void candidate_cells(const candidate *c, table_cells cells)
 {
-    snprintf(cells[0], sizeof cells[0], "%s", c->basis->name);
+    snprintf(cells[0], sizeof cells[0], "%s", c->name);
     snprintf(cells[1], sizeof cells[1], "%s", c->config.natgrad ? "on" : "off");
     snprintf(cells[2], sizeof cells[2], "%td", c->config.M);
     snprintf(cells[3], sizeof cells[3], "%td", c->config.M_gamma);
@@ -2647,7 +2913,8 @@ static void json_candidate(bytes *b, const candidate *c, const dataset *d)
     bytes own = {NULL, 0, 0};
     bytes_print(&own, "{");
     json_text(&own, "basis", c->basis->name);
-    json_flag(&own, "natgrad", c->config.natgrad);
+    json_text(&own, "item", c->label);
+    json_method(&own, &c->config);
     json_count(&own, "beta", c->config.M);
     json_count(&own, "gamma", c->config.M_gamma);
     json_count(&own, "iters", c->steps);
@@ -2656,6 +2923,7 @@ static void json_candidate(bytes *b, const candidate *c, const dataset *d)
     json_number(&own, "ms_per_iter", c->ms);
     json_number(&own, "elbo", c->elbo);
     json_number(&own, "elbo_per_row", c->elbo / (double)d->train.n);
+    json_number(&own, "upper_bound", c->upper);
     json_metrics(&own, &c->test);
     json_number(&own, "noise_variance", c->noise);
     if (*c->reason) json_text(&own, "error", c->reason);
@@ -2753,8 +3021,8 @@ static void compare_start(comparison *all, const bytes *notes)
     const options *o = all->o;
     if (!o->given[OPT_QUIET]) {
         print_notes(&all->d, notes);
-        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %s steps each, %d thread(s)\n",
-                all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count, o->value[OPT_ITERS],
+        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %d thread(s)\n",
+                all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count,
                 all->w.threads.run ? all->w.threads.count : 1);
     }
     if (!o->value[OPT_TRACE]) return;
@@ -2766,13 +3034,11 @@ static void compare_start(comparison *all, const bytes *notes)
 static int run_compare(options *o)
 {
     comparison all;
-    training t;
     bytes notes = {NULL, 0, 0};
     memset(&all, 0, sizeof all);
     all.o = o;
     option_needed(o, OPT_DATA);
     all.isa = isa_of(o);
-    training_options(&t, o);
     merge_whiten(o);
     candidates_parse(&all);
     dataset_read(&all.d, o);
@@ -2784,7 +3050,7 @@ static int run_compare(options *o)
     int failed = 0;
     for (int i = 0; i < all.count; i++) {
         candidate *c = &all.list[i];
-        c->ms = c->elbo = c->noise = NAN;
+        c->ms = c->elbo = c->upper = c->noise = NAN;
         c->test = no_metrics;
         if (stop_signal) snprintf(c->reason, sizeof c->reason, "not trained: stopped by a signal");
         else candidate_train(&all, c);
@@ -2920,6 +3186,13 @@ static void json_fields(bytes *b, const char *key, const field *fields, int coun
     bytes_add(b, "]", 1);
 }
 
+/*  By the name that it was trained with: without gamma points, several are the same model. */
+static const char *basis_of_file(const model_file *f, const odvgp_config *c)
+{
+    const char *name = settings_find(f->s.settings, "basis");
+    return name ? name : basis_text(c);
+}
+
 static void print_info_json(const model_file *f, const odvgp_model *model, const char *kernel)
 {
     const odvgp_config *c = odvgp_model_config(model);
@@ -2930,8 +3203,8 @@ static void print_info_json(const model_file *f, const odvgp_model *model, const
     json_count(&b, "n_train", f->s.n_train);
     json_count(&b, "d", f->s.D);
     json_count(&b, "p", f->s.target_count);
-    json_text(&b, "basis", basis_text(c));
-    json_flag(&b, "natgrad", c->natgrad);
+    json_text(&b, "basis", basis_of_file(f, c));
+    json_method(&b, c);
     json_count(&b, "beta", c->M);
     json_count(&b, "gamma", c->M_gamma);
     json_count(&b, "iters", odvgp_steps_done(model));
@@ -2953,8 +3226,8 @@ static void print_info_text(const model_file *f, const odvgp_model *model, const
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset, f->s.n_train, f->s.D,
                 f->s.target_text);
-    bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", basis_text(c), c->M, c->M_gamma,
-                c->natgrad ? "natural gradients" : "Adam alone");
+    bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", basis_of_file(f, c), c->M, c->M_gamma, training_text(c));
+    text_method(&b, c);
     bytes_print(&b, "kernel   %s\n", kernel);
     bytes_print(&b, "noise    variance %.4g\n", noise_of(model));
     bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
@@ -2977,7 +3250,7 @@ static int run_info(options *o)
 {
     model_file f;
     workers none;
-    void *block;
+    model_block block;
     memset(&none, 0, sizeof none);
     model_file_read(&f, option_needed(o, OPT_MODEL));
     odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
@@ -2985,7 +3258,7 @@ static int run_info(options *o)
     if (o->given[OPT_JSON]) print_info_json(&f, model, kernel);
     else print_info_text(&f, model, kernel);
     free(kernel);
-    free(block);
+    free(block.at);
     model_file_free(&f);
     return 0;
 }

@@ -165,6 +165,61 @@ check "schedule: two of them, resumed in the middle, the same bits" cmp one.odvg
 train --data plain.csv --schedule lr:loglinear:0.01:0.001:10 --iters 0 --model t.odvgp --json >t.json
 check "schedule: no step yet" test "$(value t.json iters)" = 0
 
+# ---- bases without q, the best q ----
+for basis in sgpr solve-collapsed exact; do
+    train --data named.csv --test-fraction 0.2 --basis $basis --beta 12 --gamma 20 --batch 7 --model c.odvgp --json >c.json
+    check "$basis: learns, on all rows" holds "$(value c.json rmse) < 0.6 && $(value c.json batch) == 160"
+    check "$basis: named in the JSON" test "$(value c.json basis) $(value c.json natgrad)" = "$basis false"
+    "$tool" info --model c.odvgp >info.txt
+    check "$basis: info" sh -c 'grep -q "^model    $1, beta " info.txt && grep -q "^method   objective [ce].*, natgrad off" info.txt' sh $basis
+    "$tool" predict --model c.odvgp --data named.csv --out pred.csv --json >pred.json
+    check "$basis: its file predicts" holds "$(value pred.json rmse) < 0.6"
+done
+check "exact: a beta point at each row" test "$(value c.json beta) $(value c.json gamma) $(value c.json objective) $(value c.json upper_bound)" = "160 0 exact null"
+fit --data plain.csv --basis sgpr --beta 12 --model one.odvgp
+fit --data plain.csv --basis sgpr --beta 12 --iters 12 --model part.odvgp
+train --data plain.csv --resume part.odvgp --model whole.odvgp --json >c.json
+for model in one whole; do "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null; done
+check "sgpr: resumed, the same bits are predicted" cmp one.csv whole.csv
+train --data plain.csv --basis sgpr --beta 12 --model t.odvgp --trace t.csv --test-fraction 0.2 --json >t.json
+train --data plain.csv --basis sgpr --beta 12 --model t2.odvgp --json --test-fraction 0.2 >t2.json
+check "sgpr: evaluations do not change the training" cmp t.odvgp t2.odvgp
+check "sgpr: predicts at each evaluation" awk -F, 'NR > 1 && !($4 > 0 && $4 < 1) { exit 1 }' t.csv
+train --data plain.csv --basis exact --iters 0 --model t.odvgp --json >exact.json
+for basis in sgpr solve-collapsed; do
+    train --data plain.csv --basis $basis --beta 40 --gamma 30 --iters 0 --model t.odvgp --json >t.json
+    check "$basis: below the evidence, and that below the upper bound" holds "$(value t.json elbo) < $(value exact.json elbo) && $(value exact.json elbo) < $(value t.json upper_bound)"
+done
+train --data plain.csv --basis coupled --beta 40 --iters 0 --fit-q start --model t.odvgp --json >t2.json
+train --data plain.csv --basis sgpr --beta 40 --iters 0 --model t.odvgp --json >t.json
+check "fit-q: coupled with the best q is sgpr" holds "($(value t.json elbo) - $(value t2.json elbo)) ^ 2 < 1e-6"
+for when in none start end both; do
+    train --data plain.csv --basis coupled --beta 12 --fit-q $when --model t.odvgp --json >t.json
+    eval "elbo_$when=$(value t.json elbo)"
+done
+check "fit-q: at the end, better than without" holds "$elbo_end > $elbo_none && $elbo_start > $elbo_none && $elbo_both >= $elbo_start"
+for basis in coupled orth hybrid decoupled solve diagonal; do
+    check "fit-q: $basis" fit --data plain.csv --basis $basis --beta 12 --gamma 20 --iters 5 --fit-q both --model t.odvgp
+done
+"$tool" train --data plain.csv --basis sgpr --beta 5 --quiet --model t.odvgp --json >t.json
+check "sgpr: its own number of steps" test "$(value t.json iters)" -le 1000
+fit --data plain.csv --basis solve --beta 12 --gamma 20 --natgrad-blocks alternate --model t.odvgp
+check "info: the way of the natural step" sh -c '"$1" info --model t.odvgp | grep -q "natgrad on, natgrad-blocks alternate"' sh "$tool"
+"$tool" info --model t.odvgp --json >info.json
+check "info: the same in JSON" test "$(value info.json basis) $(value info.json objective) $(value info.json natgrad_blocks)" = "solve elbo alternate"
+fit --data plain.csv --basis orth --natgrad-gamma diagonal --iters 12 --model part.odvgp
+fit --data plain.csv --basis orth --natgrad-gamma diagonal --model one.odvgp
+fit --data plain.csv --resume part.odvgp --model whole.odvgp
+check "resume: with gamma's natural step, the same bits" cmp one.odvgp whole.odvgp
+
+# ---- starts ----
+elbos=
+for init in "--init kmeans" "--init random" "--init greedy" "--init farthest" "--init-gamma residual" "--init-hyper ulapane"; do
+    train --data plain.csv --basis solve --beta 12 --gamma 20 --iters 5 $init --model t.odvgp --json >t.json
+    elbos="$elbos $(value t.json elbo)"
+done
+check "starts: each of its own" test "$(echo $elbos | tr ' ' '\n' | sort -u | wc -l)" -eq 6
+
 # ---- comparing ----
 compare() { "$tool" compare --iters 30 --quiet --threads 1 --beta 12 --gamma 20 "$@"; }
 four=coupled:natgrad=off,coupled,orth:natgrad=off,orth:gamma=24
@@ -213,6 +268,14 @@ for basis in hybrid decoupled solve diagonal; do
     fit --data plain.csv --basis $basis --model t.odvgp
     check "train and info: $basis" sh -c '"$1" info --model t.odvgp | grep -q "$2, beta"' sh "$tool" $basis
 done
+compare --data named.csv --test-fraction 0.2 --lr 0.02 --natgrad-step 0.1 --json --bases coupled:fit-q=both,sgpr:lr=0.03 >compare.json
+check "compare: keys of an item" test "$(sed 's/.*"item": "\([^"]*\)".*"item": "\([^"]*\)".*/\1 \2/' compare.json)" = "coupled:fit-q=both sgpr:lr=0.03"
+compare --data named.csv --test-fraction 0.2 --lr 0.02 --bases sgpr,solve-collapsed,exact,orth:natgrad-gamma=diagonal,hybrid:natgrad-gamma=exact,solve:natgrad-blocks=alternate,diagonal:natgrad-diag=affine >table.txt
+check "compare: bases without q and ways of the natural step" test "$? $(awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt)" = \
+    "0 sgpr off 0,solve-collapsed off 20,exact off 0,orth:natgrad-gamma=diagonal on 20,hybrid:natgrad-gamma=exact on 20,solve:natgrad-blocks=alternate on 20,diagonal:natgrad-diag=affine on 0,"
+check "compare: the bound without q grows with the points" awk 'NR > 1 { elbo[NR] = $7 } END { exit !(elbo[2] < elbo[3] && elbo[3] < elbo[4]) }' table.txt
+check "compare: all these ways are steps of their own" test "$(compare --data named.csv --bases orth,orth:natgrad-gamma=diagonal,orth:natgrad-gamma=exact,solve,solve:natgrad-blocks=alternate,diagonal,diagonal:natgrad-diag=affine,diagonal:natgrad-diag=projected |
+    awk 'NR > 1 { print $7 }' | sort -u | wc -l)" -eq 8
 compare --data named.csv --iters 100000000 --minutes 0.001 >table.txt
 check "compare: --minutes, the default list" test "$(wc -l <table.txt) $(cut -c1-7 table.txt | tr -d '\n')" = "3 basis  coupledorth   "
 compare --data named.csv --noise 1e-300 --plot compare.svg --trace compare.csv >table.txt 2>err.txt
@@ -329,13 +392,27 @@ c="compare --data named.csv --bases"
 check "refused: unknown basis" refuses "--bases solv: there is no such basis; there are coupled, orth" $c coupled,solv
 check "refused: no bases" refuses "--bases '': a name is missing" $c ""
 check "refused: natural step of one that has none" refuses "--natgrad on: the basis decoupled has no natural step" $c decoupled:natgrad=on
+for basis in sgpr exact; do
+    check "refused: natural step of $basis" refuses "--natgrad on: the basis $basis has no natural step" train --data named.csv --basis $basis --natgrad on $m
+done
+check "refused: gamma's natural step of coupled" refuses "--natgrad-gamma exact: the basis coupled has no such natural step" train --data named.csv --basis coupled --natgrad-gamma exact $m
+check "refused: blocks of an item without them" refuses "--natgrad-blocks alternate: the basis orth has no such" $c orth:natgrad-blocks=alternate
+check "refused: gamma's natural step without beta's" refuses "--natgrad-gamma diagonal: needs --natgrad on" train --data named.csv --natgrad off --natgrad-gamma diagonal $m
+check "refused: not a way of the natural step" refuses "--natgrad-diag best: must be one of exact|affine|projected" train --data named.csv --natgrad-diag best $m
+check "refused: not a start" refuses "--init grid: must be one of kmeans|random|greedy|farthest" train --data named.csv --init grid $m
+check "refused: not a start of gamma" refuses "--init-gamma greedy: must be one of random|residual" train --data named.csv --init-gamma greedy $m
+check "refused: not a start of hyperparameters" refuses "--init-hyper mean: must be one of median|ulapane" $c coupled --init-hyper mean
+check "refused: not a time for q" refuses "--fit-q now: must be one of none|start|end|both" train --data named.csv --fit-q now $m
+check "refused: beta of exact" refuses "--bases exact:beta=3: the basis exact has a beta point at each row" $c exact:beta=3
+awk 'BEGIN { for (i = 0; i < 5001; i++) print i "," i % 7 }' >many.csv
+check "refused: exact on many rows" refuses "--basis exact: 5001 training rows would take" train --data many.csv --basis exact $m
 check "refused: the same of train" refuses "--natgrad on: the basis decoupled" train --data named.csv --basis decoupled --natgrad on $m
 check "refused: parameters that a basis does not have" refuses "--basis solve: param: " $c coupled,solve --param a_beta
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
 check "refused: the same in other words" refuses "--bases: orth and orth:gamma=9:natgrad=on are the same" $c orth,orth:gamma=9:natgrad=on --gamma 9
-check "refused: unknown suffix" refuses "--bases orth:lr=1: 'lr=1' must be natgrad=on|off, beta=M or gamma=M" $c orth:lr=1
-check "refused: suffix without value" refuses "'natgrad' must be natgrad=on|off" $c orth:natgrad
+check "refused: unknown suffix" refuses "--bases orth:batch=1: 'batch=1' must be KEY=VALUE with a key of natgrad, beta," $c orth:batch=1
+check "refused: suffix without value" refuses "'natgrad' must be KEY=VALUE" $c orth:natgrad
 check "refused: not a choice of a suffix" refuses "--natgrad maybe: must be one of on|off" $c orth:natgrad=maybe
 check "refused: gamma of coupled" refuses "--bases coupled:gamma=3: the basis coupled has no gamma points" $c coupled:gamma=3
 check "refused: beta of one above the rows" refuses "--beta 201: there are only 200 distinct" $c coupled,orth:beta=201 --trace bad.csv
