@@ -2,7 +2,7 @@
 
         cc -O2 -I. -DODVGP_USE_PTHREADS examples/odvgp.c -o build/odvgp -lm -pthread
         build/odvgp train --data train.csv --model out.odvgp --test-fraction 0.1
-        build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth --plot curves.svg
+        build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth,sgpr --plot curves.svg
         build/odvgp predict --model out.odvgp --data new.csv --out pred.csv
         build/odvgp info --model out.odvgp
 
@@ -12,7 +12,8 @@
     grows row by row, so that it can be watched.
 
     What happens to data: text columns become one input per level (or one ordered input, --ordinal), columns are standardised by
-    the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows. */
+    the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows but those that inducing
+    points stand on, which are all with --basis exact. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64 /* where pointers have 32 bits: stat() of files whose size or number is above that */
 #define ODVGP_IMPLEMENTATION
@@ -219,7 +220,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or Adam for everything")                    \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
-    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "exact", FIT | KEPT, "coordinates of diagonal's natural step")   \
+    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
     X(NATGRAD_STEP, "natgrad-step", "R", "0.005", FIT | KEPT, "natural step size")                                             \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; linear or loglinear")     \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
@@ -353,7 +354,9 @@ static void print_help(int command)
         "odvgp train: learns the last column of a CSV file (or --target) from the others and writes a model file.\n"
         "Columns are names from the header, or indices from 0; a name goes before an index. Ctrl-C saves the model so far.\n"
         "Inputs and targets are standardised; lengthscales, noise and bounds are in these units. The test part is evaluated\n"
-        "fifty times in --iters steps, less often where that would take more than a twentieth of the time.\n",
+        "fifty times in --iters steps, less often where that would take more than a twentieth of the time. sgpr, solve-collapsed\n"
+        "and exact have no q while they train; it is put to its optimum for evaluations and at the end. A training that goes on\n"
+        "from --fit-q end is not, to the bit, one without a pause.\n",
         "odvgp compare: trains several bases on the same rows and prints one table. All see the same minibatches and start "
         "from\n"
         "the same hyperparameters and, where sizes agree, the same inducing points; they are trained one after another.\n"
@@ -362,7 +365,7 @@ static void print_help(int command)
         "the minibatch estimates since the row before. Seconds are those of training steps, without evaluations, which come "
         "at\n"
         "the same steps for all: close to each other at first, then forty evenly spread. rmse, mae and loglik are of the test\n"
-        "part, on standardised targets. An item of --bases may have its own natgrad, beta and gamma: coupled:beta=800,orth,\n"
+        "part, on standardised targets. An item of --bases may have keys of its own: coupled:beta=800,orth,\n"
         "orth:natgrad=off. One that fails gets its reason for a row, the others go on, and the exit code is 1. No model is "
         "saved.\n",
         "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in the units of the targets.\n"
