@@ -278,8 +278,9 @@ static int command_by_name(const char *name)
 }
 
 /*  What an item of --bases may have for itself. */
-static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG,
-                                  OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q, OPT_OPTIMIZER, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
+static const int own_options[] = {OPT_NATGRAD,      OPT_BETA,         OPT_GAMMA,      OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS,
+                                  OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR,         OPT_ITERS,         OPT_FIT_Q,
+                                  OPT_OPTIMIZER,    OPT_INIT,         OPT_INIT_GAMMA, OPT_INIT_HYPER};
 enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 /* those with a column in the table */ };
 
 static bytes own_names(void)
@@ -355,8 +356,10 @@ static void print_help(int command)
         "odvgp train: learns the last column of a CSV file (or --target) from the others and writes a model file.\n"
         "Columns are names from the header, or indices from 0; a name goes before an index. Ctrl-C saves the model so far.\n"
         "Inputs and targets are standardised; lengthscales, noise and bounds are in these units. The test part is evaluated\n"
-        "fifty times in --iters steps, less often where that would take more than a twentieth of the time. sgpr, solve-collapsed\n"
-        "and exact have no q while they train; it is put to its optimum for evaluations and at the end. A training that goes on\n"
+        "fifty times in --iters steps, less often where that would take more than a twentieth of the time. sgpr, "
+        "solve-collapsed\n"
+        "and exact have no q while they train; it is put to its optimum for evaluations and at the end. A training that goes "
+        "on\n"
         "from --fit-q end, or with L-BFGS from one of these, is not, to the bit, one without a pause.\n",
         "odvgp compare: trains several bases on the same rows and prints one table. All see the same minibatches and start "
         "from\n"
@@ -1816,10 +1819,10 @@ static void natgrad_ways(odvgp_config *c, const options *o)
 {
     int gamma = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID, elbo = !without_q(basis_of(o));
     c->gamma_step = (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA, "adam|diagonal|exact", gamma);
-    c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, "together|alternate",
-                                                    elbo && c->cov_part == ODVGP_COV_BLOCKS);
-    c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, "exact|affine|projected",
-                                                elbo && c->cov_part == ODVGP_COV_DIAGONAL);
+    c->blocks_step =
+        (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, "together|alternate", elbo && c->cov_part == ODVGP_COV_BLOCKS);
+    c->diag_step =
+        (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, "exact|affine|projected", elbo && c->cov_part == ODVGP_COV_DIAGONAL);
 }
 
 /*  --whiten is another way to say --param. */
@@ -1921,7 +1924,8 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
     c->batch = all_rows(o) ? n : smaller(batch, n);
     c->gamma_batch = smaller(gamma_batch, c->M_gamma);
-    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
+    int shrunk =
+        !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
     note_unused(o, b, notes);
     if (shrunk) bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M, c->M_gamma);
     if (o->given[OPT_BATCH] && batch > n && !all_rows(o)) bytes_print(notes, "note: the batch is all %td rows\n", n);
@@ -2079,9 +2083,9 @@ typedef struct training {
     const dataset *d;
     const workers *w;
     odvgp_model *model;
-    model_block block;  /* the model's */
-    void *copy;         /* of that, while q is made for an evaluation */
-    bytes work;         /* of odvgp_fit_q */
+    model_block block; /* the model's */
+    void *copy;        /* of that, while q is made for an evaluation */
+    bytes work;        /* of odvgp_fit_q */
     ptrdiff_t iters, patience, first_step, step;
     /* clock */
     double begin, start, limit;            /* of the program's work, of the first step; seconds allowed since begin */
@@ -2212,8 +2216,7 @@ static void trace_flush(const training *t)
 static void compare_row(const training *t, const evaluation *v)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step,
-            v->seconds);
+    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step, v->seconds);
     if (isfinite(v->elbo)) fprintf(t->trace, "%.12g", v->elbo);
     if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
     else fputs(",,,", t->trace);
@@ -2572,14 +2575,13 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
     if (t->quiet) return;
     print_notes(d, notes);
     fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n", d->s.dataset, d->train.n, d->s.D,
-            t->basis->name, c->M, c->M_gamma, training_text(c),
-            t->w->threads.run ? t->w->threads.count : 1);
+            t->basis->name, c->M, c->M_gamma, training_text(c), t->w->threads.run ? t->w->threads.count : 1);
 }
 
 static void print_stop(const training *t, stop_reason reason)
 {
     static const char *const sentence[] = {
-        "", "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed",
+        "",         "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed",
         "converged"};
     clear_bar(t);
     if (reason == STEP_FAILED) fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
@@ -3040,9 +3042,8 @@ static void compare_start(comparison *all, const bytes *notes)
     const options *o = all->o;
     if (!o->given[OPT_QUIET]) {
         print_notes(&all->d, notes);
-        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %d thread(s)\n",
-                all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count,
-                all->w.threads.run ? all->w.threads.count : 1);
+        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %d thread(s)\n", all->d.s.dataset,
+                all->d.train.n, all->d.test.n, all->d.s.D, all->count, all->w.threads.run ? all->w.threads.count : 1);
     }
     if (!o->value[OPT_TRACE]) return;
     all->trace = fopen(o->value[OPT_TRACE], "wb");
