@@ -2,7 +2,7 @@
 
         cc -O2 -I. -DODVGP_USE_PTHREADS examples/odvgp.c -o build/odvgp -lm -pthread
         build/odvgp train --data train.csv --model out.odvgp --test-fraction 0.1
-        build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth --plot curves.svg
+        build/odvgp compare --data train.csv --test-fraction 0.1 --bases coupled,orth,sgpr --plot curves.svg
         build/odvgp predict --model out.odvgp --data new.csv --out pred.csv
         build/odvgp info --model out.odvgp
 
@@ -12,7 +12,8 @@
     grows row by row, so that it can be watched.
 
     What happens to data: text columns become one input per level (or one ordered input, --ordinal), columns are standardised by
-    the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows. */
+    the training part, and the model file keeps all that is needed to do the same to new rows. It holds no training rows but those that inducing
+    points stand on, which are all with --basis exact. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64 /* where pointers have 32 bits: stat() of files whose size or number is above that */
 #define ODVGP_IMPLEMENTATION
@@ -210,16 +211,17 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, "how Adam moves gamma's weights")     \
     X(POSITIVE, "positive", "softplus|exp", "softplus", FIT | KEPT, "how Adam sees positive numbers")                          \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "where q(u) starts")                                            \
-    X(ITERS, "iters", "N", NULL, FIT, "steps in all, those before --resume too (20000; 1000 of bases that use all rows)")      \
+    X(ITERS, "iters", "N", NULL, FIT, "steps in all, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)")      \
     X(MINUTES, "minutes", "T", NULL, FIT, "end after this time; compare: each of them")                                        \
     X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                   \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
+    X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
     X(LR, "lr", "R", NULL, FIT | KEPT, "Adam's learning rate (default: 0.001; 0.01 of bases that use all rows)")               \
-    X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or Adam for everything")                    \
+    X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or --optimizer for everything")             \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
-    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "exact", FIT | KEPT, "coordinates of diagonal's natural step")   \
+    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
     X(NATGRAD_STEP, "natgrad-step", "R", "0.005", FIT | KEPT, "natural step size")                                             \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; linear or loglinear")     \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
@@ -276,8 +278,9 @@ static int command_by_name(const char *name)
 }
 
 /*  What an item of --bases may have for itself. */
-static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG,
-                                  OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
+static const int own_options[] = {OPT_NATGRAD,      OPT_BETA,         OPT_GAMMA,      OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS,
+                                  OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR,         OPT_ITERS,         OPT_FIT_Q,
+                                  OPT_OPTIMIZER,    OPT_INIT,         OPT_INIT_GAMMA, OPT_INIT_HYPER};
 enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 /* those with a column in the table */ };
 
 static bytes own_names(void)
@@ -353,7 +356,11 @@ static void print_help(int command)
         "odvgp train: learns the last column of a CSV file (or --target) from the others and writes a model file.\n"
         "Columns are names from the header, or indices from 0; a name goes before an index. Ctrl-C saves the model so far.\n"
         "Inputs and targets are standardised; lengthscales, noise and bounds are in these units. The test part is evaluated\n"
-        "fifty times in --iters steps, less often where that would take more than a twentieth of the time.\n",
+        "fifty times in --iters steps, less often where that would take more than a twentieth of the time. sgpr, "
+        "solve-collapsed\n"
+        "and exact have no q while they train; it is put to its optimum for evaluations and at the end. A training that goes "
+        "on\n"
+        "from --fit-q end, or with L-BFGS from one of these, is not, to the bit, one without a pause.\n",
         "odvgp compare: trains several bases on the same rows and prints one table. All see the same minibatches and start "
         "from\n"
         "the same hyperparameters and, where sizes agree, the same inducing points; they are trained one after another.\n"
@@ -362,7 +369,7 @@ static void print_help(int command)
         "the minibatch estimates since the row before. Seconds are those of training steps, without evaluations, which come "
         "at\n"
         "the same steps for all: close to each other at first, then forty evenly spread. rmse, mae and loglik are of the test\n"
-        "part, on standardised targets. An item of --bases may have its own natgrad, beta and gamma: coupled:beta=800,orth,\n"
+        "part, on standardised targets. An item of --bases may have keys of its own: coupled:beta=800,orth,\n"
         "orth:natgrad=off. One that fails gets its reason for a row, the others go on, and the exit code is 1. No model is "
         "saved.\n",
         "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in the units of the targets.\n"
@@ -1621,7 +1628,12 @@ static const char *objective_text(const odvgp_config *c)
     return c->objective == ODVGP_OBJECTIVE_ELBO ? "elbo" : c->objective == ODVGP_OBJECTIVE_EXACT ? "exact" : "collapsed";
 }
 
-static const char *training_text(const odvgp_config *c) { return c->natgrad ? "natural gradients" : "Adam alone"; }
+static const char *optimizer_text(const odvgp_config *c) { return c->optimizer == ODVGP_LBFGS ? "lbfgs" : "adam"; }
+
+static const char *training_text(const odvgp_config *c)
+{
+    return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_LBFGS ? "L-BFGS" : "Adam alone";
+}
 
 /*  The option that says how this model's natural step goes, and its value; NULL: it has no such option. */
 static const char *natgrad_way_text(const odvgp_config *c, const char **value)
@@ -1644,7 +1656,8 @@ static const char *natgrad_way_text(const odvgp_config *c, const char **value)
 static void text_method(bytes *b, const odvgp_config *c)
 {
     const char *value = NULL, *way = natgrad_way_text(c, &value);
-    bytes_print(b, "method   objective %s, natgrad %s", objective_text(c), c->natgrad ? "on" : "off");
+    bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c), optimizer_text(c),
+                c->natgrad ? "on" : "off");
     if (way) bytes_print(b, ", %s %s", way, value);
     bytes_print(b, "\n");
 }
@@ -1653,6 +1666,7 @@ static void json_method(bytes *b, const odvgp_config *c)
 {
     const char *value = NULL, *way = natgrad_way_text(c, &value);
     json_text(b, "objective", objective_text(c));
+    json_text(b, "optimizer", optimizer_text(c));
     json_flag(b, "natgrad", c->natgrad);
     if (!way) return;
     char key[40];
@@ -1759,12 +1773,15 @@ static void schedules_of(const options *o, odvgp_schedule *lr, odvgp_schedule *n
     schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
 }
 
+static int is_lbfgs(const options *o) { return option_choice(o, OPT_OPTIMIZER, "adam|lbfgs") == 1; }
+
 /*  Natural gradients unless switched off, where the basis has a natural step. */
 static int natgrad_of(const options *o, const basis *b)
 {
     int on = option_choice(o, OPT_NATGRAD, "on|off") == 0;
     if (on && !b->natgrad && o->given[OPT_NATGRAD]) die(BAD_INPUT, "--natgrad on: the basis %s has no natural step", b->name);
-    return on && b->natgrad;
+    if (on && o->given[OPT_NATGRAD] && is_lbfgs(o)) die(BAD_INPUT, "--natgrad on: --optimizer lbfgs has no natural step");
+    return on && b->natgrad && !is_lbfgs(o);
 }
 
 static const basis *basis_of(const options *o)
@@ -1781,7 +1798,8 @@ static void option_default(options *o, int id, const char *text)
 static void options_settle(options *o)
 {
     int all_rows = without_q(basis_of(o));
-    option_default(o, OPT_ITERS, all_rows ? "1000" : "20000");
+    option_default(o, OPT_OPTIMIZER, all_rows ? "lbfgs" : "adam");
+    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : all_rows ? "1000" : "20000");
     option_default(o, OPT_LR, all_rows ? "0.01" : "0.001");
 }
 
@@ -1801,10 +1819,10 @@ static void natgrad_ways(odvgp_config *c, const options *o)
 {
     int gamma = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID, elbo = !without_q(basis_of(o));
     c->gamma_step = (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA, "adam|diagonal|exact", gamma);
-    c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, "together|alternate",
-                                                    elbo && c->cov_part == ODVGP_COV_BLOCKS);
-    c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, "exact|affine|projected",
-                                                elbo && c->cov_part == ODVGP_COV_DIAGONAL);
+    c->blocks_step =
+        (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, "together|alternate", elbo && c->cov_part == ODVGP_COV_BLOCKS);
+    c->diag_step =
+        (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, "exact|affine|projected", elbo && c->cov_part == ODVGP_COV_DIAGONAL);
 }
 
 /*  --whiten is another way to say --param. */
@@ -1840,6 +1858,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.init_hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER, "median|ulapane");
     if (is_exact(b)) c.init_beta = ODVGP_INIT_RANDOM; /* the cheapest, for they are not used */
     c.natgrad = natgrad_of(o, b);
+    c.optimizer = is_lbfgs(o) ? ODVGP_LBFGS : ODVGP_ADAM;
     natgrad_ways(&c, o);
     schedules_of(o, &c.lr, &c.natgrad_step);
     c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
@@ -1879,6 +1898,8 @@ static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
         fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
 }
 
+static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfgs(o); }
+
 /*  Options of others that this basis has no use for; one with all rows in each step has neither batches nor, if it is exact, a choice
     of points. */
 static void note_unused(const options *o, const basis *b, bytes *notes)
@@ -1888,7 +1909,7 @@ static void note_unused(const options *o, const basis *b, bytes *notes)
     if (!b->gamma && o->given[OPT_INIT_GAMMA]) bytes_print(notes, text, b->name, "no gamma points", "init-gamma");
     if (is_exact(b) && o->given[OPT_INIT]) bytes_print(notes, text, b->name, "a beta point at each row", "init");
     if (is_exact(b) && o->given[OPT_BETA]) bytes_print(notes, text, b->name, "a beta point at each row", "beta");
-    if (without_q(b) && o->given[OPT_BATCH]) bytes_print(notes, text, b->name, "all rows in each step", "batch");
+    if (all_rows(o) && o->given[OPT_BATCH]) bytes_print(notes, "note: all rows are used in each step; --batch is not used\n");
 }
 
 /*  Sizes as the options and the data have them; what is worth telling goes into the notes. */
@@ -1901,12 +1922,13 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
     c->M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, smaller(700, distinct - c->M), distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
-    c->batch = without_q(b) ? n : smaller(batch, n);
+    c->batch = all_rows(o) ? n : smaller(batch, n);
     c->gamma_batch = smaller(gamma_batch, c->M_gamma);
-    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
+    int shrunk =
+        !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) || (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
     note_unused(o, b, notes);
     if (shrunk) bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M, c->M_gamma);
-    if (o->given[OPT_BATCH] && batch > n && !without_q(b)) bytes_print(notes, "note: the batch is all %td rows\n", n);
+    if (o->given[OPT_BATCH] && batch > n && !all_rows(o)) bytes_print(notes, "note: the batch is all %td rows\n", n);
     if (c->mean_part == ODVGP_MEAN_ORTH && !c->M_gamma) {
         c->mean_part = ODVGP_MEAN_BETA; /* the same model */
         c->gamma_step = ODVGP_GAMMA_ADAM;
@@ -2042,8 +2064,8 @@ static void check_same_data(const model_file *f, const dataset *d)
 /* ----------------------------------------------------------------------------------------------------------------------- */
 /*  Training                                                                                                               */
 /* ----------------------------------------------------------------------------------------------------------------------- */
-typedef enum stop_reason { RUNNING, ALL_STEPS, TIME_OVER, INTERRUPTED, NO_PROGRESS, STEP_FAILED } stop_reason;
-static const char *const stop_words[] = {"", "iters", "minutes", "signal", "patience", "error"};
+typedef enum stop_reason { RUNNING, ALL_STEPS, TIME_OVER, INTERRUPTED, NO_PROGRESS, STEP_FAILED, CONVERGED } stop_reason;
+static const char *const stop_words[] = {"", "iters", "minutes", "signal", "patience", "error", "converged"};
 
 /*  One row of the trace. */
 typedef struct evaluation {
@@ -2061,9 +2083,9 @@ typedef struct training {
     const dataset *d;
     const workers *w;
     odvgp_model *model;
-    model_block block;  /* the model's */
-    void *copy;         /* of that, while q is made for an evaluation */
-    bytes work;         /* of odvgp_fit_q */
+    model_block block; /* the model's */
+    void *copy;        /* of that, while q is made for an evaluation */
+    bytes work;        /* of odvgp_fit_q */
     ptrdiff_t iters, patience, first_step, step;
     /* clock */
     double begin, start, limit;            /* of the program's work, of the first step; seconds allowed since begin */
@@ -2194,8 +2216,7 @@ static void trace_flush(const training *t)
 static void compare_row(const training *t, const evaluation *v)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step,
-            v->seconds);
+    fprintf(t->trace, "%s,%s,%td,%td,%.0f,%.6f,", t->name, c->natgrad ? "on" : "off", c->M, c->M_gamma, v->step, v->seconds);
     if (isfinite(v->elbo)) fprintf(t->trace, "%.12g", v->elbo);
     if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
     else fputs(",,,", t->trace);
@@ -2352,7 +2373,7 @@ static stop_reason train_step(training *t)
     t->elbo_count++;
     double done = (double)(t->step - t->first_step);
     t->elbo_mean += (report.elbo - t->elbo_mean) / fmin(done, 50);
-    return RUNNING;
+    return report.converged ? CONVERGED : RUNNING;
 }
 
 static stop_reason train_loop(training *t)
@@ -2554,14 +2575,14 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
     if (t->quiet) return;
     print_notes(d, notes);
     fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n", d->s.dataset, d->train.n, d->s.D,
-            t->basis->name, c->M, c->M_gamma, training_text(c),
-            t->w->threads.run ? t->w->threads.count : 1);
+            t->basis->name, c->M, c->M_gamma, training_text(c), t->w->threads.run ? t->w->threads.count : 1);
 }
 
 static void print_stop(const training *t, stop_reason reason)
 {
     static const char *const sentence[] = {
-        "", "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed"};
+        "",         "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed",
+        "converged"};
     clear_bar(t);
     if (reason == STEP_FAILED) fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
     if (!t->quiet && *sentence[reason])
@@ -2750,8 +2771,8 @@ static void candidate_parse(candidate *c, const options *o, const char *item)
         candidate_option(c, text, &name);
     }
     c->name = name.at;
-    natgrad_of(&c->o, c->basis);
     options_settle(&c->o);
+    natgrad_of(&c->o, c->basis);
     training_options(&t, &c->o);
     free(copy);
 }
@@ -3021,9 +3042,8 @@ static void compare_start(comparison *all, const bytes *notes)
     const options *o = all->o;
     if (!o->given[OPT_QUIET]) {
         print_notes(&all->d, notes);
-        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %d thread(s)\n",
-                all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count,
-                all->w.threads.run ? all->w.threads.count : 1);
+        fprintf(stderr, "%s: %td training rows, %td test rows, %td inputs; %d bases, %d thread(s)\n", all->d.s.dataset,
+                all->d.train.n, all->d.test.n, all->d.s.D, all->count, all->w.threads.run ? all->w.threads.count : 1);
     }
     if (!o->value[OPT_TRACE]) return;
     all->trace = fopen(o->value[OPT_TRACE], "wb");

@@ -176,9 +176,9 @@ for basis in sgpr solve-collapsed exact; do
     check "$basis: its file predicts" holds "$(value pred.json rmse) < 0.6"
 done
 check "exact: a beta point at each row" test "$(value c.json beta) $(value c.json gamma) $(value c.json objective) $(value c.json upper_bound)" = "160 0 exact null"
-fit --data plain.csv --basis sgpr --beta 12 --model one.odvgp
-fit --data plain.csv --basis sgpr --beta 12 --iters 12 --model part.odvgp
-train --data plain.csv --resume part.odvgp --model whole.odvgp --json >c.json
+fit --data plain.csv --basis sgpr --beta 12 --optimizer adam --model one.odvgp
+fit --data plain.csv --basis sgpr --beta 12 --optimizer adam --iters 12 --model part.odvgp
+fit --data plain.csv --resume part.odvgp --model whole.odvgp
 for model in one whole; do "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null; done
 check "sgpr: resumed, the same bits are predicted" cmp one.csv whole.csv
 train --data plain.csv --basis sgpr --beta 12 --model t.odvgp --trace t.csv --test-fraction 0.2 --json >t.json
@@ -219,6 +219,19 @@ for init in "--init kmeans" "--init random" "--init greedy" "--init farthest" "-
     elbos="$elbos $(value t.json elbo)"
 done
 check "starts: each of its own" test "$(echo $elbos | tr ' ' '\n' | sort -u | wc -l)" -eq 6
+
+# ---- L-BFGS ----
+train --data plain.csv --basis sgpr --beta 5 --iters 500 --test-fraction 0.2 --model t.odvgp --json >t.json
+check "L-BFGS: the default of sgpr, converges" test "$(value t.json optimizer) $(value t.json stopped)" = "lbfgs converged"
+check "L-BFGS: says so" sh -c '"$1" info --model t.odvgp | grep -q "objective collapsed, optimizer lbfgs, natgrad off"' sh "$tool"
+train --data plain.csv --basis sgpr --beta 5 --iters 500 --lr 0.03 --optimizer adam --test-fraction 0.2 --model t.odvgp --json >t2.json
+check "L-BFGS: as far as Adam, and in fewer steps" holds "$(value t.json elbo) > $(value t2.json elbo) - 0.5 && $(value t.json iters) < $(value t2.json iters)"
+train --data plain.csv --basis coupled --beta 5 --batch 10 --optimizer lbfgs --iters 300 --model t.odvgp --json >t.json
+check "L-BFGS: of q too, on all rows" test "$(value t.json optimizer) $(value t.json natgrad) $(value t.json batch)" = "lbfgs false 200"
+fit --data plain.csv --basis orth --optimizer lbfgs --model one.odvgp
+fit --data plain.csv --basis orth --optimizer lbfgs --iters 12 --model part.odvgp
+fit --data plain.csv --resume part.odvgp --model whole.odvgp
+check "L-BFGS: resumed, the same bits" cmp one.odvgp whole.odvgp
 
 # ---- comparing ----
 compare() { "$tool" compare --iters 30 --quiet --threads 1 --beta 12 --gamma 20 "$@"; }
@@ -270,11 +283,11 @@ for basis in hybrid decoupled solve diagonal; do
 done
 compare --data named.csv --test-fraction 0.2 --lr 0.02 --natgrad-step 0.1 --json --bases coupled:fit-q=both,sgpr:lr=0.03 >compare.json
 check "compare: keys of an item" test "$(sed 's/.*"item": "\([^"]*\)".*"item": "\([^"]*\)".*/\1 \2/' compare.json)" = "coupled:fit-q=both sgpr:lr=0.03"
-compare --data named.csv --test-fraction 0.2 --lr 0.02 --bases sgpr,solve-collapsed,exact,orth:natgrad-gamma=diagonal,hybrid:natgrad-gamma=exact,solve:natgrad-blocks=alternate,diagonal:natgrad-diag=affine >table.txt
+compare --data named.csv --test-fraction 0.2 --lr 0.02 --bases sgpr,solve-collapsed,exact,orth:natgrad-gamma=diagonal,hybrid:natgrad-gamma=exact,solve:natgrad-blocks=alternate,diagonal:natgrad-diag=projected >table.txt
 check "compare: bases without q and ways of the natural step" test "$? $(awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt)" = \
-    "0 sgpr off 0,solve-collapsed off 20,exact off 0,orth:natgrad-gamma=diagonal on 20,hybrid:natgrad-gamma=exact on 20,solve:natgrad-blocks=alternate on 20,diagonal:natgrad-diag=affine on 0,"
+    "0 sgpr off 0,solve-collapsed off 20,exact off 0,orth:natgrad-gamma=diagonal on 20,hybrid:natgrad-gamma=exact on 20,solve:natgrad-blocks=alternate on 20,diagonal:natgrad-diag=projected on 0,"
 check "compare: the bound without q grows with the points" awk 'NR > 1 { elbo[NR] = $7 } END { exit !(elbo[2] < elbo[3] && elbo[3] < elbo[4]) }' table.txt
-check "compare: all these ways are steps of their own" test "$(compare --data named.csv --bases orth,orth:natgrad-gamma=diagonal,orth:natgrad-gamma=exact,solve,solve:natgrad-blocks=alternate,diagonal,diagonal:natgrad-diag=affine,diagonal:natgrad-diag=projected |
+check "compare: all these ways are steps of their own" test "$(compare --data named.csv --bases orth,orth:natgrad-gamma=diagonal,orth:natgrad-gamma=exact,solve,solve:natgrad-blocks=alternate,diagonal,diagonal:natgrad-diag=exact,diagonal:natgrad-diag=projected |
     awk 'NR > 1 { print $7 }' | sort -u | wc -l)" -eq 8
 compare --data named.csv --iters 100000000 --minutes 0.001 >table.txt
 check "compare: --minutes, the default list" test "$(wc -l <table.txt) $(cut -c1-7 table.txt | tr -d '\n')" = "3 basis  coupledorth   "
@@ -402,6 +415,9 @@ check "refused: not a way of the natural step" refuses "--natgrad-diag best: mus
 check "refused: not a start" refuses "--init grid: must be one of kmeans|random|greedy|farthest" train --data named.csv --init grid $m
 check "refused: not a start of gamma" refuses "--init-gamma greedy: must be one of random|residual" train --data named.csv --init-gamma greedy $m
 check "refused: not a start of hyperparameters" refuses "--init-hyper mean: must be one of median|ulapane" $c coupled --init-hyper mean
+check "refused: not an optimizer" refuses "--optimizer sgd: must be one of adam|lbfgs" train --data named.csv --optimizer sgd $m
+check "refused: natural gradients with L-BFGS" refuses "--natgrad on: --optimizer lbfgs has no natural step" train --data named.csv --optimizer lbfgs --natgrad on $m
+check "refused: the same of an item" refuses "--natgrad on: --optimizer lbfgs" $c orth:optimizer=lbfgs:natgrad=on
 check "refused: not a time for q" refuses "--fit-q now: must be one of none|start|end|both" train --data named.csv --fit-q now $m
 check "refused: beta of exact" refuses "--bases exact:beta=3: the basis exact has a beta point at each row" $c exact:beta=3
 awk 'BEGIN { for (i = 0; i < 5001; i++) print i "," i % 7 }' >many.csv
