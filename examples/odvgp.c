@@ -394,7 +394,7 @@ static void print_help(int command)
     }
     if (command & FIT) printf("\nBases\n");
     for (int i = 0; i < BASIS_COUNT && (command & FIT); i++)
-        printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help, basis_list[i].natgrad ? "" : "; Adam alone");
+        printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help, basis_list[i].natgrad ? "" : "; no natural step");
     if (command != COMPARE) return;
     bytes names = own_names();
     printf("\nKeys of --bases\n  %s\n", names.at);
