@@ -280,7 +280,8 @@ typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE }
 
 /*  The natural step of O(M), in coordinates that differ:
         EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
-        AFFINE     (S^-1 m, g), the natural parameters of the family
+                   can overshoot far from the optimum: for small steps, or near it
+        AFFINE     (S^-1 m, g), the natural parameters of the family                                           (default)
         PROJECTED  [OM] eqs. 3.19, 3.20: keeps the diagonal of the dense step; stops short of the optimum, kept to compare
     A component of g falls to no less than a tenth in one step. */
 typedef enum odvgp_diag_step { ODVGP_DIAG_EXACT, ODVGP_DIAG_AFFINE, ODVGP_DIAG_PROJECTED } odvgp_diag_step;
@@ -557,7 +558,7 @@ typedef struct odvgp_config {
     odvgp_real gamma_natgrad;                    /* natural step of gamma, in steps of beta, > 0. Default 1 */
     odvgp_real gamma_eps; /* eq. 16's jitter, in units of the kernel, >= 0. Default 0: a hundredth of k(x,x) is the least D */
     odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks; default TOGETHER */
-    odvgp_diag_step diag_step;     /* O(M)'s natural step; default EXACT */
+    odvgp_diag_step diag_step;     /* O(M)'s natural step; default AFFINE */
     odvgp_update update;           /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
     uint64_t seed;                 /* of minibatches, sub-sampled columns and initialisation */
     /* machine */
@@ -6121,6 +6122,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.lbfgs_memory = 10;
     c.natgrad = 1;
     c.natgrad_step.end = ODVGP__R(0.005);
+    c.diag_step = ODVGP_DIAG_AFFINE;
     c.gamma_natgrad = 1;
     c.lr.end = ODVGP__R(0.001);
     c.adam_beta1 = ODVGP__R(0.9);
