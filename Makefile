@@ -28,7 +28,7 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa cross cblas test-all sanitize valgrind tidy standards symbols bench bench-float examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -135,6 +135,32 @@ bench: $(B)/bench ## linear algebra beside OpenBLAS and BLIS, flops, time by ope
 bench-float: $(B)/f32/bench ## the same in float
 	@$(B)/f32/bench
 
+# Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of DATA. $(call fetch,NAME,TO,WHAT IT IS)
+comma := ,
+fetch = @mkdir -p $(dir $(2)); test -n "$(DATA)" && \
+        { gzip -dc "$(DATA)/$(1).csv.gz" >$(2) 2>/dev/null || cp "$(DATA)/$(1).csv" $(2) 2>/dev/null; } || \
+        { rm -f $(2); echo "make $@ needs DATA=dir, a folder that holds $(1).csv or $(1).csv.gz: $(3)"; exit 1; }
+3DROAD  := longitude$(comma) latitude and altitude of the first 5000 rows of UCI's 3D Road Network, from archive.ics.uci.edu
+SNELSON := E. Snelson's one-dimensional set, a row for each input and target, from the repository thjashin/solvegp at github.com
+FIG2A   := $(B)/figure-2a
+FIG2A_RUN = $(B)/figure2a run --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
+
+$(B)/figure2a: bench/figure2a.c
+	$(call compile,)
+$(B)/figure_solve2: bench/figure_solve2.c
+	$(call compile,)
+
+figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
+	$(call fetch,3droad_first5000,$(FIG2A)/data.csv,$(3DROAD))
+	@$(B)/figure2a prepare --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(ROWS),--rows $(ROWS))
+	@$(FIG2A_RUN) DECOUPLED COUPLED & other=$$!; \
+	$(FIG2A_RUN) COUPLEDNAT ORTHNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
+	@$(B)/figure2a report --out $(FIG2A)
+
+figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
+	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
+	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B)
+
 $(B)/cover/test_%: tests/test_%.c
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)
 
@@ -148,6 +174,6 @@ clean: ## remove build/
 	@rm -rf $(B)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 -include $(wildcard $(B)/*.d $(B)/*/*.d $(B)/*/*/*.d)

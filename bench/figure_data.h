@@ -1,0 +1,107 @@
+/*  figure_data.h - what the programs that redo figures of the papers share: failing with one sentence, memory, clocks, random
+    numbers, a data set from a CSV file, models without data. Include odvgp.h, table.h and time.h before. */
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(2);
+}
+
+static void check(odvgp_status status, const char *what, const odvgp_info *info)
+{
+    if (status) fail(what, info ? info->text : odvgp_status_text(status));
+}
+
+static void *reserve(size_t bytes)
+{
+    void *p = calloc(bytes ? bytes : 1, 1);
+    if (!p) fail("memory", "there is not enough");
+    return p;
+}
+
+static double *reserve_reals(ptrdiff_t n) { return (double *)reserve((size_t)n * sizeof(double)); }
+
+/*  Seconds that this process has computed: with one thread the time it takes where nothing else runs. */
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/*  A random number below n that depends on i and the seed alone (the mixer of SplitMix64). */
+static uint64_t random_below(uint64_t seed, uint64_t i, uint64_t n)
+{
+    uint64_t z = (i + 1 + (seed << 32)) * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % n;
+}
+
+/*  Rows of numbers, the target last. */
+typedef struct dataset {
+    ptrdiff_t N;
+    int D;
+    double *X, *y; /* [N,D] [N] */
+} dataset;
+
+/*  `most` rows of the file, chosen at random (0: all); standardised if asked for. */
+static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, uint64_t seed)
+{
+    table t;
+    char error[400];
+    if (table_read(&t, path, NULL, error, sizeof error)) fail("data", error);
+    if (t.columns < 2 || t.rows < 2) fail(path, "at least two columns and two rows are needed");
+    dataset d = {most > 0 && most < t.rows ? most : t.rows, t.columns - 1, NULL, NULL};
+    for (int j = 0; j < t.columns; j++) {
+        if (table_check(&t, j, path, error, sizeof error)) fail("data", error);
+        if (t.column[j].missing || t.column[j].text) fail(path, "numbers only are read, and no cell may be empty");
+    }
+    ptrdiff_t *order = (ptrdiff_t *)reserve((size_t)t.rows * sizeof *order);
+    for (ptrdiff_t i = 0; i < t.rows; i++) order[i] = i;
+    for (ptrdiff_t i = t.rows - 1; i > 0; i--) {
+        ptrdiff_t k = (ptrdiff_t)random_below(seed, (uint64_t)i, (uint64_t)i + 1), keep = order[i];
+        order[i] = order[k], order[k] = keep;
+    }
+    d.X = reserve_reals(d.N * d.D), d.y = reserve_reals(d.N);
+    for (int j = 0; j < t.columns; j++) {
+        double mean = 0, square = 0;
+        for (ptrdiff_t i = 0; i < d.N; i++) mean += t.values[order[i] * t.columns + j] / (double)d.N;
+        for (ptrdiff_t i = 0; i < d.N; i++) square += pow(t.values[order[i] * t.columns + j] - mean, 2) / (double)d.N;
+        for (ptrdiff_t i = 0; i < d.N; i++) {
+            double v = t.values[order[i] * t.columns + j];
+            if (standardise) v = (v - mean) / (square > 0 ? sqrt(square) : 1);
+            if (j < d.D) d.X[i * d.D + j] = v;
+            else d.y[i] = v;
+        }
+    }
+    free(order);
+    table_free(&t);
+    return d;
+}
+
+/*  A model of this config in memory of its own, not started from any data. */
+static odvgp_model *model_empty(const odvgp_config *cfg, void **block)
+{
+    odvgp_model *model;
+    odvgp_info info;
+    size_t bytes;
+    check(odvgp_model_size(cfg, &bytes, &info), "model", &info);
+    *block = reserve(bytes);
+    check(odvgp_model_init(&model, cfg, *block, bytes, &info), "model", &info);
+    return model;
+}
+
+/*  The values of all slots of one model whose names begin like this, given to another. */
+static void copy_slots(odvgp_model *to, const odvgp_model *from, const char *prefix)
+{
+    odvgp_info info;
+    for (int i = 0; i < odvgp_slot_count(from); i++) {
+        const odvgp_slot *slot = odvgp_slot_at(from, i);
+        if (strncmp(slot->name, prefix, strlen(prefix))) continue;
+        double *v = reserve_reals(slot->count);
+        check(odvgp_get(from, slot->name, v, slot->count), slot->name, NULL);
+        check(odvgp_set(to, slot->name, v, slot->count, &info), slot->name, &info);
+        free(v);
+    }
+}
