@@ -28,7 +28,7 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa cross cblas test-all sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -87,6 +87,13 @@ sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and unde
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS)
+
+$(B)/soak: tests/soak.c
+	$(call compile,)
+
+soak: $(B)/soak ## 2,000 default steps of every member on six data sets, a quarter of an hour; build/soak.txt keeps what has passed
+	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
+	@$(B)/soak $(B)/soak.txt
 
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm

@@ -296,7 +296,8 @@ typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_pa
     where a gamma point stands on a beta point.
         PLAIN        in a itself
         SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
-                     that lr counts prior standard deviations at the point itself                  (default)
+                     that lr counts prior standard deviations at the point itself. FREE's coefficients and B_sqrt, whose
+                     units are 1 / y as well, step by lr / sqrt(k)                                 (default)
         DIFFERENTIATED  the slot holds D a, and D moves with kernel and inducing inputs (the published code) */
 typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
 
@@ -536,7 +537,7 @@ typedef struct odvgp_config {
        Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
-    odvgp_positive positive; /* how Adam sees positive numbers: EXP e^t, steps are relative (default); SOFTPLUS log(1 + e^t) */
+    odvgp_positive positive; /* how Adam sees positive numbers: SOFTPLUS log(1 + e^t) (default); EXP e^t, steps are relative */
     odvgp_q_init q_init;     /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
     /* where odvgp_init_data puts inducing points, and how it finds hyperparameters; all are 0 by default */
     odvgp_init_beta init_beta;
@@ -8827,6 +8828,15 @@ static void odvgp__renew_scales(odvgp_model *m)
     t->node[m->X].stamp = ++t->clock; /* A is no longer that of the tile */
 }
 
+/*  Slots in units of 1 / y beside gamma's own: O(M)'s alpha, and B_sqrt. */
+static int odvgp__has_units(const odvgp_model *m, int slot)
+{
+    const odvgp__block *beta = &m->block[ODVGP__ON_BETA];
+    return m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && slot >= 0 &&
+           ((m->cfg.mean_part == ODVGP_MEAN_FREE && slot == beta->slot_mu) ||
+            (m->cfg.cov_part == ODVGP_COV_INVERSE && slot == beta->slot_root));
+}
+
 static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 {
     odvgp__adam adam;
@@ -8837,6 +8847,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     adam.eps_inside = m->cfg.adam_eps_inside;
     adam.t = ++m->state.adam_steps;
     int scaled = m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && m->a_slot >= 0;
+    odvgp_real unit = ODVGP__SQRT(odvgp__prior_variance(m));
     if (scaled && m->state.scales_age++ % 100 == 0) {
         odvgp__renew_scales(m);
         m->state.scales_age = 1;
@@ -8848,9 +8859,9 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
                 m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
-        int by_scales = scaled && m->tape.node[m->a_slot].slot == s;
-        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : NULL, m->cfg.M_gamma,
-                           m->m1 + o, m->m2 + o);
+        int one = odvgp__has_units(m, s), by_scales = scaled && m->tape.node[m->a_slot].slot == s;
+        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : one ? &unit : NULL,
+                           one ? 1 : m->cfg.M_gamma, m->m1 + o, m->m2 + o);
         odvgp__touch(m, s);
     }
     odvgp__params_refresh(&m->par);

@@ -1,7 +1,7 @@
 /*  bench.c - how long a training step takes, what it spends it on, and how fast the linear algebra below it is, beside other
     libraries where they are installed. Prints tables; nothing is checked.
 
-        make bench      or      build/bench [steps] [flops] [profile] [vmath] [blas] [options], see --help
+        make bench      or      build/bench [steps] [members] [flops] [profile] [vmath] [blas] [options], see --help
 
     The parts are in headers of their own, included here. A step is timed from outside, as a caller sees it: batch, bound, gradient,
     natural step, Adam. Whatever is compared takes turns, so that what else the machine does meets all alike; the smallest and the
@@ -64,6 +64,66 @@ static void bench_steps(void)
     }
 }
 
+/* ---- members beside each other ---- */
+
+typedef struct contender {
+    member who;
+    setting s;
+} contender;
+
+/*  What a second block costs: beside the first alone, and beside one block of as many points. By turns in single steps, the least
+    time of each. */
+static void members_of(int natgrad)
+{
+    static const contender all[] = {{{"COUPLED", 0, 0, 0}, {300, 0, 1024, 8}},
+                                    {{"COUPLED", 0, 0, 0}, {600, 0, 1024, 8}},
+                                    {{"SOLVE-GP", 1, 0, 1}, {300, 300, 1024, 8}},
+                                    {{"ORTH", 1, 0, 0}, {300, 700, 1024, 8}}};
+    static const struct {
+        int one, other;
+        double goal;
+    } ratio[] = {{2, 0, 3.4}, {2, 1, 0.9}, {3, 0, 1.5}};
+    enum { ALL = 4, RATIOS = 3 };
+    odvgp_model *model[ALL];
+    crew c = crew_start(1);
+    dataset r = dataset_make(&all[0].s);
+    odvgp_info info;
+    double least[ALL], from, t;
+    for (int i = 0; i < ALL; i++) {
+        member who = all[i].who;
+        who.natgrad = natgrad;
+        model[i] = model_make(&who, &all[i].s, &r, &c.hook);
+        least[i] = 1e9;
+    }
+    for (int k = 0; k < 5 * option.repeats; k++)
+        for (int i = 0; i < ALL; i++) {
+            from = now();
+            check(odvgp_step(model[i], r.X, r.y, NULL, &info), all[i].who.name, &info);
+            t = 1e3 * (now() - from);
+            if (t < least[i]) least[i] = t;
+        }
+    for (int i = 0; i < ALL; i++) {
+        printf("%-11s %6td %7td %8s %9.2f\n", all[i].who.name, all[i].s.M, all[i].s.Mg, natgrad ? "on" : "off", least[i]);
+        odvgp_model_free(model[i]);
+    }
+    for (int i = 0; i < RATIOS; i++) {
+        const contender *a = &all[ratio[i].one], *b = &all[ratio[i].other];
+        printf("    %s %td + %td / %s %td: %.2f, at most %.1f wanted\n", a->who.name, a->s.M, a->s.Mg, b->who.name, b->s.M,
+               least[ratio[i].one] / least[ratio[i].other], ratio[i].goal);
+    }
+    fflush(stdout);
+    dataset_free(&r);
+    crew_stop(&c);
+}
+
+static void bench_members(void)
+{
+    printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s %6s %7s %8s %9s\n", 5 * option.repeats,
+           "member", "|beta|", "|gamma|", "natgrad", "best");
+    members_of(1);
+    members_of(0);
+}
+
 /* ---- the program ---- */
 
 /*  The machine and the build. */
@@ -113,8 +173,9 @@ static part parts[] = {{"blas", bench_algebra, 0},
                        {"vmath", bench_vmath, 0},
                        {"flops", bench_flops, 0},
                        {"profile", bench_profile, 0},
-                       {"steps", bench_steps, 0}};
-enum { PARTS = 5 };
+                       {"steps", bench_steps, 0},
+                       {"members", bench_members, 0}};
+enum { PARTS = 6 };
 
 static int help(FILE *to)
 {
@@ -124,6 +185,7 @@ static int help(FILE *to)
                 "  flops     flops of one training step, done over needed\n"
                 "  profile   time of one training step by operation\n"
                 "  steps     training steps, milliseconds\n"
+                "  members   training steps of SOLVE-GP and ORTH over those of COUPLED\n"
                 "options\n"
                 "  --isa c|sse2|avx2|avx512|neon   instead of the best one\n"
                 "  --threads 1|2                   instead of both in turn\n"

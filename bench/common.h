@@ -98,10 +98,10 @@ static struct {
 
 typedef struct member {
     const char *name;
-    int orth, natgrad;
+    int orth, natgrad, solve; /* orth: has gamma points; solve: SOLVE-GP makes blocks of them */
 } member;
 
-static const member members[] = {{"COUPLED", 0, 0}, {"COUPLEDNAT", 0, 1}, {"ORTH", 1, 0}, {"ORTHNAT", 1, 1}};
+static const member members[] = {{"COUPLED", 0, 0, 0}, {"COUPLEDNAT", 0, 1, 0}, {"ORTH", 1, 0, 0}, {"ORTHNAT", 1, 1, 0}};
 enum { MEMBERS = 4, GAMMA_BATCH = 64 };
 
 /*  The two sizes that are measured throughout. */
@@ -153,6 +153,10 @@ static odvgp_model *model_make(const member *who, const setting *s, const datase
     cfg.batch = s->B;
     cfg.gamma_batch = GAMMA_BATCH;
     cfg.natgrad = who->natgrad;
+    if (who->solve) {
+        cfg.mean_part = ODVGP_MEAN_BLOCKS;
+        cfg.cov_part = ODVGP_COV_BLOCKS;
+    }
     cfg.threads = *threads;
     cfg.isa = option.isa;
     check(odvgp_model_create(&model, &cfg, r->X, r->y, NULL, &info), who->name, &info);

@@ -336,7 +336,7 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
 static void bench_profile(void)
 {
     printf(
-        "\nTime of one ORTHNAT step by operation, per cent of the step; below 0.4 %% under other\n    %-26s %9s %9s %9s %11s\n",
+        "\nTime of one step, ORTHNAT and SOLVE-GP, by operation, per cent of the step; below 0.4 %% under other\n    %-26s %9s %9s %9s %11s\n",
         "operation", "forward", "reverse", "both", "ms");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
         dataset r = dataset_make(&settings[i]);
@@ -344,4 +344,9 @@ static void bench_profile(void)
             profile_of(&members[3], &settings[i], &r, threads);
         dataset_free(&r);
     }
+    static const member solve = {"SOLVE-GP", 1, 1, 1};
+    static const setting blocks = {300, 300, 1024, 8};
+    dataset r = dataset_make(&blocks);
+    for (int threads = option.first_threads; threads <= option.last_threads; threads++) profile_of(&solve, &blocks, &r, threads);
+    dataset_free(&r);
 }

@@ -1138,6 +1138,43 @@ TEST(every_pair_trains) {
         drop(&a);
     }
 }
+/*  Where positive numbers are powers of e, targets in other units give the same training: the bound moves by log 2^20 for each number. */
+TEST(units_of_the_targets_do_not_matter) {
+    enum { N = 40, STEPS = 30, TINY_POWER = 20 };
+    int mean, cov, natgrad, tiny, i;
+    test_seed = 330;
+    EACH_PAIR(mean, cov) for (natgrad = 0; natgrad <= is_natural(mean, cov); natgrad++) {
+        odvgp_real X[2 * N], y[N], z[N], elbo[2] = {0, 0};
+        double moved = 0, off;
+        for (i = 0; i < N; i++) {
+            X[2 * i] = (odvgp_real)test_between(-2, 2);
+            X[2 * i + 1] = (odvgp_real)test_between(-2, 2);
+            y[i] = (odvgp_real)(sin(2 * (double)X[2 * i]) + 0.3 * (double)X[2 * i + 1] + 0.1 * test_normal());
+            z[i] = (odvgp_real)ldexp((double)y[i], -TINY_POWER);
+        }
+        for (tiny = 0; tiny < 2; tiny++) {
+            odvgp_config c = config(mean, cov, N, 1, 5, 8);
+            odvgp_model *m;
+            odvgp_report r;
+            c.jitter = 0;
+            c.jitter_rel = (odvgp_real)0.01;
+            c.natgrad = natgrad;
+            c.positive = ODVGP_EXP;
+            c.lr.end = (odvgp_real)0.02;
+            if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, tiny ? z : y, NULL, NULL), ODVGP_OK)) return;
+            for (i = 0; i < STEPS; i++) {
+                CHECK_STATUS(odvgp_step(m, X, tiny ? z : y, &r, NULL), ODVGP_OK);
+                if (!i) moved = -(double)r.elbo;
+            }
+            elbo[tiny] = r.elbo;
+            moved += (double)r.elbo;
+            odvgp_model_free(m);
+        }
+        off = (double)elbo[1] - (double)elbo[0] - N * TINY_POWER * log(2);
+        CHECK_SAY(moved > 10 && fabs(off) <= BY_PRECISION(1e-5, 1e-3) * moved, "%s %s natgrad %d: %.9g and %.9g, off by %.3g of a rise of %.3g", mean_name[mean], cov_name[cov], natgrad,
+                  (double)elbo[0], (double)elbo[1], off, moved);
+    }
+}
 TEST(no_natural_step_allocates) {
     natural list[NATURALS];
     int n = naturals(list), k, i, before;
@@ -1238,6 +1275,7 @@ int main(int argc, char **argv) {
     RUN(seven_threads_give_the_bits_of_one);
     RUN(a_saved_model_goes_on_bit_for_bit);
     RUN(every_pair_trains);
+    RUN(units_of_the_targets_do_not_matter);
     RUN(frozen_slots_keep_their_bits_in_every_pair);
     RUN(a_natural_step_that_does_not_exist_is_refused);
     return test_end();
