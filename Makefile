@@ -1,6 +1,6 @@
 # odvgp.h is one header: there is nothing to build in order to use it. This file builds the command-line tool, the demo and the
 # tests. GNU make. `make help` lists the targets; CC, CXX, CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given,
-# for `make cross` also SHORT=1 and CROSS="aarch64 s390x" (these targets alone).
+# for `make test` also ALL=1 (all programs in float too), for `make cross` SHORT=1 and CROSS="aarch64 s390x" (these targets alone).
 
 CC       ?= cc
 CXX      ?= c++
@@ -19,12 +19,14 @@ THREADS  := -DODVGP_USE_PTHREADS
 B        := build
 # Each test program is one C file; these two lists say which run in which precision.
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
-# What aliases and threads do does not depend on it.
-FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_threads,$(TESTS)))
+# What aliases, threads and the tape save do does not depend on it.
+FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_threads test_tape,$(TESTS)))
+# `make test` leaves these two in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end within a minute.
+SLOW_FLOAT  := test_members test_optim
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
-ifeq (,$(filter -j%,$(MAKEFLAGS)))
+ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares its jobs out
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
@@ -53,7 +55,7 @@ demo: $(B)/demo ## learn a real data set in four ways, about a minute, with pict
 
 # Twenty programs with the whole header each: most of the time is the compiler's, so programs that run for a moment only are not
 # optimised, and only the one with long reference loops is fully. `make test CFLAGS=-O2` tests what users compile.
-QUICK := alias files oracle tape
+QUICK := alias files oracle tape optim vmath threads
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -O1
 $(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
 $(B)/test_linalg $(B)/f32/test_linalg: CFLAGS := -O2
@@ -71,19 +73,21 @@ $(B)/sanitize/f32/test_%: tests/test_%.c
 $(B)/sanitize/odvgp: examples/odvgp.c
 	$(call compile,$(SANITIZE) $(THREADS))
 
-# The programs of one folder, and the commands that run them: test_oracle reads its cases, the tool is driven by a script.
-programs = $(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%) $(1)/odvgp
-commands = $(foreach p,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%),"$(p)$(if $(findstring oracle,$(p)), tests/oracle)") \
-           $(if $(wildcard tests/tool.sh),"sh tests/tool.sh $(1)/odvgp")
+# The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
+# driven by a script.
+first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
+programs = $(1)/odvgp $(call first,test_linalg,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
+commands = $(foreach p,$(1),$(if $(filter %/odvgp,$(p)),"sh tests/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
+short    = $(if $(ALL),$(programs),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(programs)))
 
-test: $(call programs,$(B)) ## all tests, under a minute; needs only a C compiler
-	@sh tests/run.sh $(call commands,$(B))
+test: $(call short,$(B)) ## all tests, under a minute; needs only a C compiler
+	@sh tests/run.sh $(call commands,$^)
 
 test-isa: $(call programs,$(B)) ## the tests with every instruction set forced
-	@sh tests/isa.sh $(B)/test_linalg $(call commands,$(B))
+	@sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
 
 sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers
-	@sh tests/run.sh $(call commands,$(B)/sanitize)
+	@sh tests/run.sh $(call commands,$^)
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS)
@@ -114,10 +118,10 @@ cblas: ## the tests with large products sent to a CBLAS
 	@echo '#include <cblas.h>' | $(CC) $(CBLAS_PATH) -x c -fsyntax-only - 2>/dev/null || \
 	    { echo "make cblas needs a CBLAS with its header: on Debian, install libopenblas-dev"; exit 1; }
 	@$(MAKE) $(CBLAS_ALL)
-	@sh tests/run.sh $(foreach p,$(CBLAS_ALL),"$(p)$(if $(findstring oracle,$(p)), tests/oracle)")
+	@sh tests/run.sh $(call commands,$(CBLAS_ALL))
 
 test-all: ## everything that can be checked here: tests at every size, sanitizers, a CBLAS if there, standards, symbols, examples, lint
-	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test
+	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test ALL=1
 	@for t in standards symbols examples sanitize tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
 	    echo "== $$t"; $(MAKE) $$t || exit 1; done
 
