@@ -158,7 +158,7 @@ CONTENTS                                                        (search for the 
 
 >>revisions
     0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
-           model files (version 3). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
+           model files (version 4). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
            matrix of gamma is kept for the gradient (config.keep). L-BFGS for full batches, bounds and priors of
            hyperparameters, schedules that decay.
 */
@@ -533,8 +533,11 @@ typedef struct odvgp_config {
         keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
                        where not: time against memory, to the same bits. 0 keeps nothing. Default 16 MiB */
     /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
-       rbf matern12 matern32 matern52. dims=0:3+5 means columns 0, 1, 2 and 5. Default "matern52 + rbf".
-       Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
+       rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1), and without a lengthscale
+       linear(variance, ard), polynomial(variance, offset=1, degree=2), constant(variance), white(variance); the formulas are
+       in the section on kernels. dims=0:3+5 means columns 0, 1, 2 and 5; ard: a lengthscale (linear: a variance) for each
+       column. white is noise of f: on the diagonal of K(X,X) alone. Give a period: none is found from the data.
+       Default "matern52 + rbf". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
     odvgp_positive positive; /* how Adam sees positive numbers: SOFTPLUS log(1 + e^t) (default); EXP e^t, steps are relative */
@@ -1001,6 +1004,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__UNUSED
 #endif
 
+static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
@@ -1584,7 +1588,19 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
-enum { ODVGP__RBF, ODVGP__MATERN12, ODVGP__MATERN32, ODVGP__MATERN52, ODVGP__LEAF_TYPES };
+enum {
+    ODVGP__RBF,
+    ODVGP__MATERN12,
+    ODVGP__MATERN32,
+    ODVGP__MATERN52, /* up to here what radial() below computes */
+    ODVGP__RQ,
+    ODVGP__PERIODIC,
+    ODVGP__LINEAR,
+    ODVGP__POLYNOMIAL,
+    ODVGP__CONSTANT,
+    ODVGP__WHITE,
+    ODVGP__LEAF_TYPES
+};
 enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__ROOT, ODVGP__MAPS };
 
 /* clang-format off */
@@ -3164,47 +3180,87 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                    */
-/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns and v the variance:                      */
-/*        rbf v exp(-r^2/2), matern12 v exp(-r), matern32 v (1+s) exp(-s), s = sqrt(3) r, matern52 v (1+s+s^2/3)          */
-/*        exp(-s), s = sqrt(5) r                                                                                          */
-/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. Leaves with the same        */
-/*      columns and one lengthscale share their distances (a group). Rows are worked off in chunks of 64 columns that     */
-/*      stay in L1. For the adjoint the nodes of a chunk are differentiated once: H = dK/d(squared distance) is stored,   */
-/*      sums with dK/d(hyperparameter) are formed at once. With dloss/dK both become gradients: G = H dloss/dK goes with  */
-/*      two products to the inputs; with u, w the centred inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i); one         */
-/*      lengthscale per column likewise. For K a, whose dloss/dK has the rank of a, K and H are kept from the forward run */
-/*      where they fit config.keep. Cost: n m (3 D + about 20 per leaf); the adjoint about as much again, and as much     */
-/*      once more where nothing is kept.                                                                                  */
+/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the     */
+/*      variance:                                                                                                       */
+/*        rbf         v exp(-r^2/2)                                  matern12   v exp(-r)                               */
+/*        matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r    */
+/*        rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v                                       */
+/*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                  */
+/*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                 */
+/*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide             */
+/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A leaf is a function of   */
+/*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of   */
+/*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or   */
+/*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are */
+/*      worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated     */
+/*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once. */
+/*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred */
+/*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per      */
+/*      column likewise. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the */
+/*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per      */
+/*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                            */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
-#define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
+#define ODVGP__MAX_NODES  (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES)
 #define ODVGP__KROWS      256 /* rows of H held at once */
 
 enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
-enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2 };
+enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2, ODVGP__GIVEN_EXTRA = 4, ODVGP__GIVEN_DEGREE = 8 };
+enum { ODVGP__LEAF_VALUES = 3, ODVGP__MAX_DEGREE = 16 };
 
 /*  Only 32-bit numbers, so that predictors and files can hold it as it is. */
 typedef struct odvgp__leaf {
-    uint32_t type, ard, nls, ls, var; /* ls, var: where its hyperparameters stand */
+    uint32_t type, ard, nls, ls, nvar, var, extra; /* nls, nvar: how many; ls, var, extra: where its hyperparameters stand */
+    uint32_t degree;                               /* of polynomial; 0 */
     uint32_t group, given, ndims;
     uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); no range: all */
 } odvgp__leaf;
 
 typedef struct odvgp__kernel {
     uint32_t D, nleaf, nnode, nhyp, ngroup;
-    uint32_t group_leaf[ODVGP_MAX_LEAVES]; /* the leaf that says a group's columns and scales */
+    uint32_t group_leaf[ODVGP_MAX_LEAVES]; /* the leaf that says a group's geometry, columns and scales */
     uint32_t node[ODVGP__MAX_NODES][3];    /* kind; leaf, or the two operands */
     odvgp__leaf leaf[ODVGP_MAX_LEAVES];
 } odvgp__kernel;
 
-static const char *const odvgp__leaf_names[ODVGP__LEAF_TYPES] = {"rbf", "matern12", "matern32", "matern52"};
+enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
+#define ODVGP__NO_GROUP ((uint32_t)ODVGP_MAX_LEAVES)
+
+/*  What a leaf is a function of, and the hyperparameter that it has besides lengthscale and variance. */
+typedef struct odvgp__leaf_kind {
+    const char *name;
+    int geometry;
+    const char *extra;
+} odvgp__leaf_kind;
+
+static const odvgp__leaf_kind odvgp__leaf_kinds[ODVGP__LEAF_TYPES] = {
+    {"rbf", ODVGP__DISTANCE, NULL},         {"matern12", ODVGP__DISTANCE, NULL},
+    {"matern32", ODVGP__DISTANCE, NULL},    {"matern52", ODVGP__DISTANCE, NULL},
+    {"rq", ODVGP__DISTANCE, "alpha"},       {"periodic", ODVGP__CIRCLE, "period"},
+    {"linear", ODVGP__INNER_PRODUCT, NULL}, {"polynomial", ODVGP__INNER_PRODUCT, "offset"},
+    {"constant", ODVGP__NO_INPUT, NULL},    {"white", ODVGP__NO_INPUT, NULL},
+};
+
+static int odvgp__geometry(const odvgp__leaf *leaf) { return odvgp__leaf_kinds[leaf->type].geometry; }
+
+/*  Whether sums over the matrix give the derivative with respect to the extra; that of a period comes from the points. */
+static int odvgp__has_extra(const odvgp__leaf *leaf) { return leaf->type == ODVGP__RQ || leaf->type == ODVGP__POLYNOMIAL; }
+
+static int odvgp__has_lengthscale(const odvgp__leaf *leaf)
+{
+    return odvgp__geometry(leaf) == ODVGP__DISTANCE || odvgp__geometry(leaf) == ODVGP__CIRCLE;
+}
+
+/*  One number for all columns: what stands for each column is in the points instead. */
+static int odvgp__one_lengthscale(const odvgp__leaf *leaf) { return leaf->nls && !leaf->ard; }
+static int odvgp__one_variance(const odvgp__leaf *leaf) { return leaf->nls || !leaf->ard; }
 
 /* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] ---       */
 
 typedef struct odvgp__parser {
     const char *start, *at, *error; /* error: the first complaint, NULL so far */
     odvgp__kernel *k;
-    double *value; /* [.][2] lengthscale and variance of each leaf, where given */
+    double *value; /* [.][3] lengthscale, variance and the extra of each leaf, where given */
     int depth;
 } odvgp__parser;
 
@@ -3279,27 +3335,56 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__leaf *leaf, uint32_
     double v;
     odvgp__skip_spaces(p);
     v = *p->at == '-' ? -1 : odvgp__parse_number(p);
-    if (!(v > 0) || v > 1e30) odvgp__parse_fail(p, "lengthscale and variance must be above 0 and finite");
+    if (!(v > 0) || v > 1e30) odvgp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
     if (leaf->given & given) odvgp__parse_fail(p, "a value is given twice");
     leaf->given |= given;
     return v;
 }
 
+/*  1 after `name =`. */
+static int odvgp__accept_key(odvgp__parser *p, const char *name)
+{
+    if (!name || !odvgp__accept(p, name)) return 0;
+    if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
+    return 1;
+}
+
+static void odvgp__parse_degree(odvgp__parser *p, odvgp__leaf *leaf)
+{
+    double v = odvgp__parse_number(p);
+    if (leaf->type != ODVGP__POLYNOMIAL) odvgp__parse_fail(p, "this kernel has no degree");
+    else if (!(v >= 1 && v <= ODVGP__MAX_DEGREE) || v != floor(v))
+        odvgp__parse_fail(p, "a degree is a whole number from 1 to 16");
+    else if (leaf->given & ODVGP__GIVEN_DEGREE) odvgp__parse_fail(p, "a value is given twice");
+    else leaf->degree = (uint32_t)v;
+    leaf->given |= ODVGP__GIVEN_DEGREE;
+}
+
+/*  A number without a name is the lengthscale, where there is one, else the variance. */
+static void odvgp__parse_argument(odvgp__parser *p, odvgp__leaf *leaf, double *value)
+{
+    int inputs = odvgp__geometry(leaf) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(leaf);
+    if (odvgp__accept(p, "ard")) {
+        leaf->ard = 1;
+        if (!scaled && leaf->type != ODVGP__LINEAR) odvgp__parse_fail(p, "this kernel has no number for each column (ard)");
+    } else if (odvgp__accept_key(p, "dims")) {
+        odvgp__parse_dims(p, leaf);
+        if (!inputs) odvgp__parse_fail(p, "this kernel does not look at the inputs (dims)");
+    } else if (odvgp__accept_key(p, "degree")) odvgp__parse_degree(p, leaf);
+    else if (odvgp__accept_key(p, odvgp__leaf_kinds[leaf->type].extra))
+        value[2] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_EXTRA);
+    else if (odvgp__accept_key(p, "variance") || (!scaled && *p->at >= '0' && *p->at <= '9'))
+        value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
+    else {
+        if (odvgp__accept_key(p, "lengthscale") && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
+        value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
+    }
+}
+
 static void odvgp__parse_arguments(odvgp__parser *p, odvgp__leaf *leaf, double *value)
 {
-    do {
-        if (odvgp__accept(p, "ard")) leaf->ard = 1;
-        else if (odvgp__accept(p, "dims")) {
-            if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
-            odvgp__parse_dims(p, leaf);
-        } else if (odvgp__accept(p, "variance")) {
-            if (!odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
-            value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
-        } else {
-            if (odvgp__accept(p, "lengthscale") && !odvgp__accept(p, "=")) odvgp__parse_fail(p, "'=' is missing");
-            value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
-        }
-    } while (!p->error && odvgp__accept(p, ","));
+    do odvgp__parse_argument(p, leaf, value);
+    while (!p->error && odvgp__accept(p, ","));
     if (!odvgp__accept(p, ")")) odvgp__parse_fail(p, "')' is missing");
 }
 
@@ -3320,16 +3405,17 @@ static uint32_t odvgp__parse_leaf(odvgp__parser *p)
     odvgp__skip_spaces(p);
     while ((p->at[length] >= 'a' && p->at[length] <= 'z') || (p->at[length] >= '0' && p->at[length] <= '9')) length++;
     while (type < ODVGP__LEAF_TYPES &&
-           (strlen(odvgp__leaf_names[type]) != length || strncmp(odvgp__leaf_names[type], p->at, length) != 0))
+           (strlen(odvgp__leaf_kinds[type].name) != length || strncmp(odvgp__leaf_kinds[type].name, p->at, length) != 0))
         type++;
     if (type == ODVGP__LEAF_TYPES)
         return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
     if (k->nleaf == ODVGP_MAX_LEAVES) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_LEAVES)");
     p->at += length;
     odvgp__leaf *leaf = &k->leaf[k->nleaf];
-    double *value = p->value + 2 * k->nleaf;
+    double *value = p->value + ODVGP__LEAF_VALUES * k->nleaf;
     leaf->type = type;
     leaf->ndims = k->D;
+    leaf->degree = type == ODVGP__POLYNOMIAL ? 2 : 0;
     if (odvgp__accept(p, "(") && !odvgp__accept(p, ")")) odvgp__parse_arguments(p, leaf, value);
     return odvgp__new_node(p, ODVGP__NODE_LEAF, k->nleaf++, 0);
 }
@@ -3366,34 +3452,39 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
     return node;
 }
 
-/*  Places of the hyperparameters, and groups of leaves with the same columns and a single lengthscale. */
+/*  Whether a leaf's pairs of points have the same squared distance or inner product as those of a group's. */
+static int odvgp__same_group(const odvgp__leaf *a, const odvgp__leaf *b)
+{
+    return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE && !a->ard && !b->ard &&
+           a->nranges == b->nranges && !memcmp(a->range, b->range, sizeof a->range);
+}
+
+/*  Places of the hyperparameters, and groups of leaves. */
 static void odvgp__kernel_finish(odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->nleaf; i++) {
         odvgp__leaf *leaf = &k->leaf[i];
-        leaf->nls = leaf->ard ? leaf->ndims : 1;
+        leaf->nls = !odvgp__has_lengthscale(leaf) ? 0 : leaf->ard ? leaf->ndims : 1;
+        leaf->nvar = leaf->type == ODVGP__LINEAR && leaf->ard ? leaf->ndims : 1;
         leaf->ls = k->nhyp;
         leaf->var = leaf->ls + leaf->nls;
-        k->nhyp = leaf->var + 1;
-        leaf->group = k->ngroup;
-        for (uint32_t g = 0; g < k->ngroup; g++) {
-            const odvgp__leaf *other = &k->leaf[k->group_leaf[g]];
-            if (!leaf->ard && !other->ard && leaf->nranges == other->nranges &&
-                !memcmp(leaf->range, other->range, sizeof leaf->range))
-                leaf->group = g;
-        }
+        leaf->extra = leaf->var + leaf->nvar;
+        k->nhyp = leaf->extra + (odvgp__leaf_kinds[leaf->type].extra != NULL);
+        leaf->group = odvgp__geometry(leaf) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
+        for (uint32_t g = 0; g < k->ngroup; g++)
+            if (odvgp__same_group(leaf, &k->leaf[k->group_leaf[g]])) leaf->group = g;
         if (leaf->group == k->ngroup) k->group_leaf[k->ngroup++] = i;
     }
 }
 
-/*  value [2 * ODVGP_MAX_LEAVES] receives lengthscale and variance of each leaf, 1 where none is given. */
+/*  value [3 * ODVGP_MAX_LEAVES] receives lengthscale, variance and the extra of each leaf, 1 where none is given. */
 static odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
     odvgp__parser p;
     memset(k, 0, sizeof *k);
     memset(&p, 0, sizeof p);
     k->D = (uint32_t)D;
-    for (int i = 0; i < 2 * ODVGP_MAX_LEAVES; i++) value[i] = 1;
+    for (int i = 0; i < ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES; i++) value[i] = 1;
     p.start = p.at = text;
     p.k = k;
     p.value = value;
@@ -3409,11 +3500,24 @@ static odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrd
 
 static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp_real *hyp)
 {
-    odvgp__put(t, odvgp__leaf_names[leaf->type]);
+    const odvgp__leaf_kind *kind = &odvgp__leaf_kinds[leaf->type];
+    odvgp__put(t, kind->name);
     odvgp__put(t, "(");
-    odvgp__put_real(t, (double)hyp[leaf->ls]);
-    odvgp__put(t, ", variance=");
+    if (leaf->nls) {
+        odvgp__put_real(t, (double)hyp[leaf->ls]);
+        odvgp__put(t, ", variance=");
+    }
     odvgp__put_real(t, (double)hyp[leaf->var]);
+    if (kind->extra) {
+        odvgp__put(t, ", ");
+        odvgp__put(t, kind->extra);
+        odvgp__put(t, "=");
+        odvgp__put_real(t, (double)hyp[leaf->extra]);
+    }
+    if (leaf->degree) {
+        odvgp__put(t, ", degree=");
+        odvgp__put_int(t, (ptrdiff_t)leaf->degree);
+    }
     if (leaf->ard) odvgp__put(t, ", ard");
     for (uint32_t r = 0; r < leaf->nranges; r++) {
         odvgp__put(t, r ? "+" : ", dims=");
@@ -3441,7 +3545,8 @@ static void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvg
     if (parentheses) odvgp__put(t, ")");
 }
 
-/* --- points: centred columns of a group, divided by the lengthscales where there is one for each column ---             */
+/* --- points: columns of a group. Centred, but for inner products; cosine and sine of each on a circle; scaled where there  */
+/* is a number for each column ---                                                                                        */
 
 /*  Column number `index` of the leaf's active columns. */
 static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
@@ -3454,16 +3559,51 @@ static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
     return index;
 }
 
-/*  to[i * rs + d * cs] for all points i and active columns d. */
+/*  What column d of a group is multiplied by. */
+static odvgp_real odvgp__leaf_column(const odvgp__leaf *leaf, const odvgp_real *hyp, ptrdiff_t d)
+{
+    if (!leaf->ard) return 1;
+    return leaf->nls ? 1 / hyp[leaf->ls + (uint32_t)d] : ODVGP__SQRT(hyp[leaf->var + (uint32_t)d]);
+}
+
+/*  to[i * rs + d * cs] for all points i and active columns d; on circles d counts cosines and sines in turn. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n,
                           const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
 {
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[group]];
     ptrdiff_t D = (ptrdiff_t)k->D;
+    int geometry = odvgp__geometry(leaf);
     for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
         ptrdiff_t column = odvgp__column(leaf, d);
-        odvgp_real shift = centre[column], scale = leaf->ard ? 1 / hyp[leaf->ls + (uint32_t)d] : 1;
-        for (ptrdiff_t i = 0; i < n; i++) to[i * rs + d * cs] = (X[i * D + column] - shift) * scale;
+        odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column], scale = odvgp__leaf_column(leaf, hyp, d);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            odvgp_real x = X[i * D + column] - shift;
+            if (geometry == ODVGP__CIRCLE) {
+                double angle = odvgp__two_pi * (double)x / (double)hyp[leaf->extra];
+                to[i * rs + 2 * d * cs] = (odvgp_real)cos(angle) * scale;
+                to[i * rs + (2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
+            } else to[i * rs + d * cs] = x * scale;
+        }
+    }
+}
+
+/*  The adjoint of one point: from the gradient in its columns to dx [D] (NULL: not wanted), and on circles to the period. */
+static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *x,
+                              const odvgp_real *centre, const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx,
+                              odvgp_real *dhyp)
+{
+    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[group]];
+    int circle = odvgp__geometry(leaf) == ODVGP__CIRCLE;
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+        ptrdiff_t column = odvgp__column(leaf, d), c = 2 * d;
+        if (!circle) {
+            if (dx) dx[column] += odvgp__leaf_column(leaf, hyp, d) * gradient[d];
+            continue;
+        }
+        odvgp_real period = hyp[leaf->extra], turn = (odvgp_real)(odvgp__two_pi / (double)period);
+        odvgp_real slope = turn * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
+        if (dx) dx[column] += slope;
+        if (dhyp) dhyp[leaf->extra] -= slope * (x[column] - centre[column]) / period;
     }
 }
 
@@ -3475,7 +3615,8 @@ typedef struct odvgp__kjob {
     const odvgp__kernel *k;
     const odvgp_real *hyp, *X1, *X2;
     ptrdiff_t n, m;
-    int lower; /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    int lower;               /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    const ptrdiff_t *origin; /* row i of X1 is row origin[i] of X2: for white. NULL: row i, where X1 is X2, or none is */
     odvgp_real *K;
     ptrdiff_t ldk; /* forward: K [n,m], or */
     const odvgp_real *a;
@@ -3497,12 +3638,18 @@ typedef struct odvgp__kjob {
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g) { return (ptrdiff_t)k->leaf[k->group_leaf[g]].ndims; }
+/*  Columns of a group's points. */
+static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
+{
+    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
+    return (ptrdiff_t)leaf->ndims * (odvgp__geometry(leaf) == ODVGP__CIRCLE ? 2 : 1);
+}
 
-/*  Columns of the right factor in dw: u, u^2 where a lengthscale stands for each column, 1. */
+/*  Columns of the right factor in dw: u, u^2 where there is a lengthscale for each column, 1. */
 static ptrdiff_t odvgp__factor_cols(const odvgp__kernel *k, uint32_t g)
 {
-    return odvgp__group_dims(k, g) * (k->leaf[k->group_leaf[g]].ard ? 2 : 1) + 1;
+    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
+    return odvgp__group_dims(k, g) * (leaf->ard && leaf->nls ? 2 : 1) + 1;
 }
 
 /*  V0, H and slopes for `rows` rows. */
@@ -3556,7 +3703,8 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 
 /* --- one chunk: 64 entries of one row --- */
 
-typedef struct odvgp__kchunk { /* 12 KiB on the stack of a prediction, with 8 leaves in double */
+typedef struct
+    odvgp__kchunk { /* d2: squared distances or inner products. 12 KiB on the stack of a prediction, with 8 leaves in double */
     odvgp_real d2[ODVGP_MAX_LEAVES][ODVGP__CHUNK], value[ODVGP__MAX_NODES][ODVGP__CHUNK];
 } odvgp__kchunk;
 
@@ -3566,14 +3714,83 @@ typedef struct odvgp__kchunk_back {
     /* by leaves: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
        factor */
     odvgp_real dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
+    odvgp_real extra[ODVGP_MAX_LEAVES][ODVGP__CHUNK]; /* dK/d(alpha or offset) */
 } odvgp__kchunk_back;
 
-/*  Squared distance times this is r^2 (distances of ARD groups are scaled already). */
+/*  Squared distance times this is r^2 (distances of ARD groups are scaled already); an inner product is as it is. */
 static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *hyp)
 {
+    if (!odvgp__one_lengthscale(leaf)) return 1;
     odvgp_real inverse = 1 / hyp[leaf->ls], scale = inverse * inverse;
-    if (leaf->ard) return 1;
     return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale; /* so that it times distance 0 is 0 */
+}
+
+/*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)), dk/dalpha = k (z / (1 + z) -
+    log1p(z)). */
+static void odvgp__leaf_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
+                           odvgp_real *k, odvgp_real *dk, odvgp_real *extra)
+{
+    odvgp_real z[ODVGP__CHUNK], log[ODVGP__CHUNK];
+    for (int i = 0; i < ODVGP__CHUNK; i++) {
+        z[i] = d2[i] * (scale / (2 * alpha));
+        if (z[i] > ODVGP__R(ODVGP__FAR)) z[i] = ODVGP__R(ODVGP__FAR);
+    }
+    isa->map[ODVGP__LOG1P](z, log, NULL);
+    for (int i = 0; i < ODVGP__CHUNK; i++) k[i] = -alpha * log[i];
+    isa->map[ODVGP__EXP](k, k, NULL);
+    for (int i = 0; i < ODVGP__CHUNK; i++) k[i] *= v;
+    for (int i = 0; i < ODVGP__CHUNK && dk; i++) {
+        dk[i] = ODVGP__R(-0.5) * k[i] / (1 + z[i]);
+        extra[i] = k[i] * (z[i] / (1 + z[i]) - log[i]);
+    }
+}
+
+/*  polynomial of one inner product s: k = t^degree with t = v s + offset; slope: dk/dt. */
+static odvgp_real odvgp__leaf_polynomial(const odvgp__leaf *leaf, const odvgp_real *hyp, odvgp_real s, odvgp_real *slope)
+{
+    odvgp_real t = hyp[leaf->var] * s + hyp[leaf->extra], power = 1;
+    for (uint32_t e = 1; e < leaf->degree; e++) power *= t;
+    *slope = (odvgp_real)leaf->degree * power;
+    return power * t;
+}
+
+/*  A leaf's values for row i of X1 and columns j ... j + 63; back, or NULL: receives its derivatives. */
+static void odvgp__leaf_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j, const odvgp_real *d2,
+                               odvgp_real *k, odvgp__kchunk_back *back)
+{
+    const odvgp__leaf *leaf = &job->k->leaf[l];
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    odvgp_real v = job->hyp[leaf->var], scale = odvgp__leaf_scale(leaf, job->hyp), slope;
+    odvgp_real *dk = back ? back->dk[l] : NULL, *extra = back ? back->extra[l] : NULL;
+    ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1; /* the row itself among those of X2 */
+    int c;
+    switch (leaf->type) {
+    case ODVGP__RQ: odvgp__leaf_rq(isa, v, job->hyp[leaf->extra], scale, d2, k, dk, extra); return;
+    case ODVGP__LINEAR:
+        if (leaf->ard) v = 1; /* it is in the points */
+        for (c = 0; c < ODVGP__CHUNK; c++) k[c] = v * d2[c];
+        for (c = 0; c < ODVGP__CHUNK && dk; c++) dk[c] = v;
+        return;
+    case ODVGP__POLYNOMIAL:
+        for (c = 0; c < ODVGP__CHUNK; c++) {
+            k[c] = odvgp__leaf_polynomial(leaf, job->hyp, d2[c], &slope);
+            if (dk) dk[c] = slope * v, extra[c] = slope;
+        }
+        return;
+    case ODVGP__CONSTANT:
+    case ODVGP__WHITE:
+        for (c = 0; c < ODVGP__CHUNK; c++) k[c] = leaf->type == ODVGP__CONSTANT || j + c == self ? v : 0;
+        return;
+    default: isa->radial(leaf->type == ODVGP__PERIODIC ? ODVGP__RBF : (int)leaf->type, v, scale, d2, k, dk);
+    }
+}
+
+/*  s += x . z for a chunk of points z. */
+static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,
+                                  odvgp_real *s)
+{
+    odvgp__zero(s, ODVGP__CHUNK);
+    for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
 /*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's, which are the kernel's, in
@@ -3585,22 +3802,24 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
     const odvgp__isa *isa = odvgp__row(job->blas);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
-        isa->sqdist(nd, job->u[g] + row * nd, job->zt[g] + j, job->ld, c->d2[g]);
+        const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
+        if (odvgp__geometry(&k->leaf[k->group_leaf[g]]) == ODVGP__INNER_PRODUCT)
+            odvgp__chunk_products(isa, nd, u, zt, job->ld, c->d2[g]);
+        else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
     }
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
         odvgp_real *v = t + 1 == k->nnode ? to : c->value[t];
         if (node[0] == ODVGP__NODE_LEAF) {
-            const odvgp__leaf *leaf = &k->leaf[node[1]];
-            isa->radial((int)leaf->type, job->hyp[leaf->var], odvgp__leaf_scale(leaf, job->hyp), c->d2[leaf->group], v,
-                        back ? back->dk[node[1]] : NULL);
+            uint32_t g = k->leaf[node[1]].group;
+            odvgp__leaf_values(job, node[1], job->first + row, j, g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
             continue;
         }
         isa->combine(node[0] == ODVGP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
     }
 }
 
-/*  Derivatives of the entries of a chunk with respect to squared distances and hyperparameters. Without products each leaf
+/*  Derivatives of the entries of a chunk with respect to squared distances, inner products and hyperparameters. Without products each leaf
     has the derivative 1; with them it is the product of what stands beside it. */
 static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
@@ -3621,10 +3840,12 @@ static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
     for (uint32_t t = 0; t < k->nnode; t++) { /* leaves in their order: the first of a group begins its sum */
         if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
         uint32_t l = k->node[t][1], g = k->leaf[l].group;
-        isa->slope(odvgp__leaf_scale(&k->leaf[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
-                   k->group_leaf[g] == l, c->dk[l], c->h[g]);
-        if (!job->plain)
-            isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no leaf */
+        if (g != ODVGP__NO_GROUP)
+            isa->slope(odvgp__leaf_scale(&k->leaf[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
+                       k->group_leaf[g] == l, c->dk[l], c->h[g]);
+        if (job->plain) continue;
+        if (odvgp__has_extra(&k->leaf[l])) isa->combine(1, c->adjoint[t], c->extra[l], c->extra[l]);
+        isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no leaf */
     }
 }
 
@@ -3637,10 +3858,13 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
     const odvgp__isa *isa = odvgp__row(job->blas);
     for (uint32_t t = 0; t < k->nnode; t++) {
         if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
-        const odvgp__leaf *leaf = &k->leaf[k->node[t][1]];
+        uint32_t l = k->node[t][1];
+        const odvgp__leaf *leaf = &k->leaf[l];
         const odvgp_real *value = !job->plain ? c->adjoint[t] : t + 1 == k->nnode ? last : c->forward.value[t];
-        slopes[leaf->var * stride] += isa->dot(cols, w, value);
-        if (!leaf->ard) slopes[leaf->ls * stride] += isa->dot(cols, w, c->dk[k->node[t][1]]);
+        if (leaf->type == ODVGP__POLYNOMIAL) value = c->dk[l];
+        if (odvgp__one_variance(leaf)) slopes[leaf->var * stride] += isa->dot(cols, w, value);
+        if (odvgp__one_lengthscale(leaf)) slopes[leaf->ls * stride] += isa->dot(cols, w, c->dk[l]);
+        if (odvgp__has_extra(leaf)) slopes[leaf->extra * stride] += isa->dot(cols, w, c->extra[l]);
     }
 }
 
@@ -3765,20 +3989,33 @@ static void odvgp__kernel_weights_task(void *arg, int t)
         }
 }
 
-/*  dhyp from the slopes of the rows in hand: dk/dv = k / v, and dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*  dhyp[h] += factor times the sum of its slopes over the rows in hand. */
+static void odvgp__kernel_adjoint_slope(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
+{
+    for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
+        const odvgp_real *slopes = job->slopes + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
+        odvgp_real sum = 0;
+        for (ptrdiff_t r = 0; r < job->rows; r++)
+            sum += job->dK ? slopes[r] : slopes[r] * job->dout[p * job->ldo + job->first + r];
+        job->dhyp[h] += sum * factor;
+    }
+}
+
+/*  dk/dv = k / v (polynomial: s dk/ds / v), and dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_slopes(const odvgp__kjob *job)
 {
-    const odvgp__kernel *k = job->k;
-    for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++)
-        for (uint32_t l = 0; l < k->nleaf; l++)
-            for (int which = k->leaf[l].ard != 0; which < 2; which++) { /* 0 the lengthscale, 1 the variance */
-                uint32_t h = which ? k->leaf[l].var : k->leaf[l].ls;
-                const odvgp_real *slopes = job->slopes + (p * (ptrdiff_t)k->nhyp + (ptrdiff_t)h) * job->lds;
-                odvgp_real sum = 0;
-                for (ptrdiff_t r = 0; r < job->rows; r++)
-                    sum += job->dK ? slopes[r] : slopes[r] * job->dout[p * job->ldo + job->first + r];
-                job->dhyp[h] += sum * (which ? 1 : -2) / job->hyp[h];
-            }
+    for (uint32_t l = 0; l < job->k->nleaf; l++) {
+        const odvgp__leaf *leaf = &job->k->leaf[l];
+        if (odvgp__one_lengthscale(leaf)) odvgp__kernel_adjoint_slope(job, leaf->ls, -2 / job->hyp[leaf->ls]);
+        if (odvgp__one_variance(leaf)) odvgp__kernel_adjoint_slope(job, leaf->var, 1 / job->hyp[leaf->var]);
+        if (odvgp__has_extra(leaf)) odvgp__kernel_adjoint_slope(job, leaf->extra, 1);
+    }
+}
+
+/*  Whether the gradients of a group's points are needed: for the inputs, or for a period. */
+static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__leaf *leaf, const odvgp_real *dX)
+{
+    return dX || (odvgp__geometry(leaf) == ODVGP__CIRCLE && job->dhyp);
 }
 
 /*  V += H^T [u, u^2, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
@@ -3786,42 +4023,59 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
-    ptrdiff_t nd = (ptrdiff_t)leaf->ndims, q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
     ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m; /* beyond are zeros */
+    int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
     for (ptrdiff_t r = 0; r < job->rows; r++) {
         const odvgp_real *u = job->u[g] + r * nd;
         odvgp_real *row = job->R + r * q;
         odvgp__copy(row, u, nd);
-        if (leaf->ard)
-            for (ptrdiff_t d = 0; d < nd; d++) row[nd + d] = u[d] * u[d];
+        for (ptrdiff_t d = 0; d < nd && q > nd + 1; d++) row[nd + d] = u[d] * u[d];
         row[q - 1] = 1;
     }
-    if (job->dX2 || leaf->ard) odvgp_gemm(job->blas, 1, 0, m, q, job->rows, 1, job->H[g], job->ld, job->R, q, 1, job->V[g], q);
-    if (!job->dX1) return;
+    if (leaf->ard || odvgp__points_wanted(job, leaf, job->dX2))
+        odvgp_gemm(job->blas, 1, 0, m, q, job->rows, 1, job->H[g], job->ld, job->R, q, 1, job->V[g], q);
+    if (!odvgp__points_wanted(job, leaf, job->dX1)) return;
     odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
-    for (ptrdiff_t r = 0; r < job->rows; r++)
-        for (ptrdiff_t d = 0; d < nd; d++) {
-            odvgp_real scale = leaf->ard ? 1 / job->hyp[leaf->ls + (uint32_t)d] : 1, *t = job->T + r * (nd + 1);
-            job->dX1[(job->first + r) * D + odvgp__column(leaf, d)] += 2 * scale * (t[nd] * job->u[g][r * nd + d] - t[d]);
-        }
+    for (ptrdiff_t r = 0; r < job->rows; r++) {
+        odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
+        ptrdiff_t i = (job->first + r) * D;
+        for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
+        odvgp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t, job->dX1 ? job->dX1 + i : NULL, job->dhyp);
+    }
 }
 
-/*  From V to dX2 and to the lengthscales of each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd +
-    w_jd^2 V1_j). */
+/*  From V to what stands for each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd + w_jd^2 V1_j) for a
+    lengthscale, sum_ij G_ij u_id w_jd = sum_j w_jd V_jd for a variance of linear. */
+static void odvgp__kernel_adjoint_columns(odvgp__kjob *job, uint32_t g)
+{
+    const odvgp__leaf *leaf = &job->k->leaf[job->k->group_leaf[g]];
+    ptrdiff_t nd = odvgp__group_dims(job->k, g), q = odvgp__factor_cols(job->k, g), each = nd / (ptrdiff_t)leaf->ndims;
+    for (ptrdiff_t d = 0; d < nd; d++) {
+        odvgp_real sum = 0;
+        for (ptrdiff_t j = 0; j < job->m; j++) {
+            const odvgp_real *V = job->V[g] + j * q, w = job->w[g][j * (nd + 1) + d];
+            sum += leaf->nls ? V[nd + d] - 2 * w * V[d] + w * w * V[q - 1] : w * V[d];
+        }
+        uint32_t h = (leaf->nls ? leaf->ls : leaf->var) + (uint32_t)(d / each);
+        job->dhyp[h] += (leaf->nls ? -2 : 1) * sum / job->hyp[h];
+    }
+}
+
+/*  From V to dX2 and to the hyperparameters of the points. */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
-    ptrdiff_t nd = (ptrdiff_t)leaf->ndims, q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
-    for (ptrdiff_t d = 0; d < nd; d++) {
-        odvgp_real scale = leaf->ard ? 1 / job->hyp[leaf->ls + (uint32_t)d] : 1, sum = 0;
-        ptrdiff_t column = odvgp__column(leaf, d);
-        for (ptrdiff_t j = 0; j < job->m; j++) {
-            const odvgp_real *V = job->V[g] + j * q, w = job->w[g][j * (nd + 1) + d];
-            if (leaf->ard) sum += V[nd + d] - 2 * w * V[d] + w * w * V[q - 1];
-            if (job->dX2) job->dX2[j * D + column] += 2 * scale * (V[q - 1] * w - V[d]);
-        }
-        if (leaf->ard && job->dhyp) job->dhyp[leaf->ls + (uint32_t)d] -= 2 * scale * sum;
+    ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
+    if (leaf->ard && job->dhyp) odvgp__kernel_adjoint_columns(job, g);
+    if (!odvgp__points_wanted(job, leaf, job->dX2)) return;
+    for (ptrdiff_t j = 0; j < job->m; j++) {
+        odvgp_real *V = job->V[g] + j * q;
+        const odvgp_real *w = job->w[g] + j * (nd + 1);
+        for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[q - 1] * w[d] - V[d]);
+        odvgp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V, job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
     }
 }
 
@@ -3859,28 +4113,78 @@ static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
 }
 
-/*  k(x,x): the same for all x with stationary leaves. value [nnode] receives the nodes'. */
-static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real *value)
+/*  Whether k(x,x) is the same for all x. */
+static int odvgp__kernel_stationary(const odvgp__kernel *k)
+{
+    for (uint32_t i = 0; i < k->nleaf; i++)
+        if (odvgp__geometry(&k->leaf[i]) == ODVGP__INNER_PRODUCT) return 0;
+    return 1;
+}
+
+/*  x.x over a leaf's columns; x NULL: all its inputs are 1, their mean square in standardised data. */
+static odvgp_real odvgp__leaf_square(const odvgp__leaf *leaf, const odvgp_real *hyp, const odvgp_real *x)
+{
+    odvgp_real sum = 0;
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+        odvgp_real t = (x ? x[odvgp__column(leaf, d)] : 1) * odvgp__leaf_column(leaf, hyp, d);
+        sum += t * t;
+    }
+    return sum;
+}
+
+static odvgp_real odvgp__leaf_diag(const odvgp__leaf *leaf, const odvgp_real *hyp, const odvgp_real *x)
+{
+    odvgp_real slope;
+    if (odvgp__geometry(leaf) != ODVGP__INNER_PRODUCT) return hyp[leaf->var];
+    odvgp_real s = odvgp__leaf_square(leaf, hyp, x);
+    if (leaf->type == ODVGP__POLYNOMIAL) return odvgp__leaf_polynomial(leaf, hyp, s, &slope);
+    return leaf->ard ? s : hyp[leaf->var] * s;
+}
+
+/*  k(x,x). value [nnode] receives the nodes'. x NULL: at inputs of mean square 1, a unit for what is relative to the prior. */
+static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
     odvgp_real last = 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        last = value[t] = node[0] == ODVGP__NODE_LEAF  ? hyp[k->leaf[node[1]].var]
+        last = value[t] = node[0] == ODVGP__NODE_LEAF  ? odvgp__leaf_diag(&k->leaf[node[1]], hyp, x)
                           : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]]
                                                        : value[node[1]] * value[node[2]];
     }
     return last;
 }
 
-static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, odvgp_real adjoint, odvgp_real *dhyp)
+/*  dhyp and dx, NULL where not wanted, of a leaf's k(x,x). */
+static void odvgp__leaf_diag_adjoint(const odvgp__leaf *leaf, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
+                                     odvgp_real *dhyp, odvgp_real *dx)
+{
+    if (odvgp__geometry(leaf) != ODVGP__INNER_PRODUCT) {
+        if (dhyp) dhyp[leaf->var] += adjoint;
+        return;
+    }
+    odvgp_real s = odvgp__leaf_square(leaf, hyp, x), v = hyp[leaf->var], slope = 1; /* of t = v s + offset, or of v s */
+    if (leaf->type == ODVGP__POLYNOMIAL) odvgp__leaf_polynomial(leaf, hyp, s, &slope);
+    slope *= adjoint;
+    if (dhyp && odvgp__has_extra(leaf)) dhyp[leaf->extra] += slope;
+    int one = odvgp__one_variance(leaf);
+    if (dhyp && one) dhyp[leaf->var] += slope * s;
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+        odvgp_real t = x[odvgp__column(leaf, d)], own = one ? v : hyp[leaf->var + (uint32_t)d];
+        if (dhyp && !one) dhyp[leaf->var + (uint32_t)d] += slope * t * t;
+        if (dx) dx[odvgp__column(leaf, d)] += 2 * slope * own * t;
+    }
+}
+
+static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
+                                       odvgp_real *dhyp, odvgp_real *dx)
 {
     odvgp_real value[ODVGP__MAX_NODES] = {0}, d[ODVGP__MAX_NODES] = {0};
-    odvgp__kernel_diag(k, hyp, value);
+    odvgp__kernel_diag(k, hyp, x, value);
     d[k->nnode - 1] = adjoint;
     for (uint32_t t = k->nnode; t-- > 0;) {
         const uint32_t *node = k->node[t];
         if (node[0] == ODVGP__NODE_LEAF) {
-            dhyp[k->leaf[node[1]].var] += d[t];
+            odvgp__leaf_diag_adjoint(&k->leaf[node[1]], hyp, x, d[t], dhyp, dx);
             continue;
         }
         d[node[1]] = node[0] == ODVGP__NODE_SUM ? d[t] : d[t] * value[node[2]];
@@ -3941,7 +4245,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 /*      the variance.                                                                                                     */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 3
+#define ODVGP__PREDICTOR_VERSION 4
 
 /*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T L_v] and a root of two blocks. */
 struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
@@ -4211,19 +4515,26 @@ static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
     if (t->p->cov_part != ODVGP_COV_DENSE) odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L + q * M * M, M, t->T, t->ld);
 }
 
+/*  k(x,x) of row i. */
+static odvgp_real odvgp__turn_prior(const odvgp__turn *t, ptrdiff_t i)
+{
+    odvgp_real node[ODVGP__MAX_NODES];
+    return odvgp__kernel_diag(&t->p->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->kernel.D, node);
+}
+
 static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
-    odvgp_real node[ODVGP__MAX_NODES], k = odvgp__kernel_diag(&t->p->kernel, t->v.hyp, node);
     int dense = t->p->cov_part == ODVGP_COV_DENSE;
     odvgp__turn_features(t, n);
     if (dense) odvgp__column_squares(t->A, M, n, t->ld, t->square);
-    for (ptrdiff_t i = 0; i < n && dense; i++) t->square[i] = ODVGP__MAX(k - t->square[i], 0);
+    for (ptrdiff_t i = 0; i < n && dense; i++) t->square[i] = ODVGP__MAX(odvgp__turn_prior(t, i) - t->square[i], 0);
     for (ptrdiff_t q = 0; q < P; q++) {
         odvgp_real *var = t->var + q * t->ld;
         odvgp__turn_root(t, n, q);
         odvgp__column_squares(t->T, M, n, t->ld, var);
-        for (ptrdiff_t i = 0; i < n; i++) var[i] = dense ? var[i] + t->square[i] : ODVGP__MAX(k - var[i], 0);
+        for (ptrdiff_t i = 0; i < n; i++)
+            var[i] = dense ? var[i] + t->square[i] : ODVGP__MAX(odvgp__turn_prior(t, i) - var[i], 0);
     }
 }
 
@@ -4417,7 +4728,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
 /*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their  */
 /*      own values. Hyperparameters may have a prior density.                                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__MAX_SLOTS (2 * ODVGP_MAX_LEAVES + 8)
+#define ODVGP__MAX_SLOTS (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES + 8)
 
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
@@ -4724,6 +5035,7 @@ static odvgp__kjob odvgp__node_job(odvgp__tape *t, const odvgp__node *nd)
     odvgp__node *hyp = odvgp__in(t, nd, 0), *X1 = odvgp__in(t, nd, 1), *X2 = odvgp__in(t, nd, 2);
     odvgp__kjob job = odvgp__kernel_job(&t->blas, t->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
     job.lower = (nd->flags & ODVGP__F_LOWER) != 0;
+    if (X1->op == ODVGP__GATHER_ROWS && odvgp__in(t, X1, 0) == X2) job.origin = t->columns;
     if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
     if (odvgp__wants(t, nd, 1)) job.dX1 = X1->d;
     if (odvgp__wants(t, nd, 2)) job.dX2 = X2->d;
@@ -4751,17 +5063,26 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__kernel_diag(t->kernel, odvgp__in(t, nd, 0)->v, value);
-    for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[j] = k;
+    const odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
+    int same = odvgp__kernel_stationary(t->kernel);
+    odvgp_real value[ODVGP__MAX_NODES];
+    for (ptrdiff_t j = 0; j < nd->cols; j++)
+        nd->v[j] = same && j ? nd->v[0] : odvgp__kernel_diag(t->kernel, hyp->v, X->v + j * X->ld, value);
     return ODVGP_OK;
 }
 
 static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *hyp = odvgp__in(t, nd, 0);
-    odvgp_real sum = 0;
-    for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
-    if (hyp->needs_grad) odvgp__kernel_diag_adjoint(t->kernel, hyp->v, sum, hyp->d);
+    odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
+    odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
+    if (odvgp__kernel_stationary(t->kernel)) { /* the rows together */
+        for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
+        odvgp__kernel_diag_adjoint(t->kernel, hyp->v, X->v, sum, dhyp, NULL);
+        return;
+    }
+    for (ptrdiff_t j = 0; j < nd->cols; j++)
+        odvgp__kernel_diag_adjoint(t->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
+                                   odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]. aux: what the adjoint needs of the matrix, where that fits the budget; else
@@ -4841,7 +5162,8 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
         widest = ODVGP__MAX(widest, r2);
     }
     for (uint32_t i = 0; i < t->kernel->nleaf; i++)
-        coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
+        if (odvgp__geometry(&t->kernel->leaf[i]) == ODVGP__DISTANCE)
+            coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
     if (widest == 0 && Z->rows > 1) return cause[1];
     if (nearest == 0) return cause[2];
     if (coarse > 10 * sqrt(widest)) return cause[3];
@@ -6291,8 +6613,11 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 static void odvgp__kernel_slots(odvgp_model *m)
 {
     for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
-        static const char *const ends[2] = {".lengthscale", ".variance"};
-        for (int k = 0; k < 2; k++) {
+        const odvgp__leaf *leaf = &m->kernel.leaf[i];
+        const char *extra = odvgp__leaf_kinds[leaf->type].extra, *ends[ODVGP__LEAF_VALUES] = {"lengthscale", "variance", extra};
+        uint32_t count[ODVGP__LEAF_VALUES] = {leaf->nls, leaf->nvar, extra != NULL};
+        for (int k = 0; k < ODVGP__LEAF_VALUES; k++) {
+            if (!count[k]) continue;
             char name[24];
             odvgp__text t;
             t.at = name;
@@ -6300,8 +6625,9 @@ static void odvgp__kernel_slots(odvgp_model *m)
             t.used = 0;
             odvgp__put(&t, "kernel.");
             odvgp__put_int(&t, (ptrdiff_t)i);
+            odvgp__put(&t, ".");
             odvgp__put(&t, ends[k]);
-            odvgp__slot_add(&m->par, name, 1, k ? 1 : (ptrdiff_t)m->kernel.leaf[i].nls, 1, 1)->positive = 1;
+            odvgp__slot_add(&m->par, name, 1, (ptrdiff_t)count[k], 1, 1)->positive = 1;
         }
     }
 }
@@ -6433,7 +6759,9 @@ static void odvgp__build_beta(odvgp_model *m, odvgp__arena *a)
     const odvgp_config *c = &m->cfg;
     ptrdiff_t M = c->M;
     int inverse = c->cov_part == ODVGP_COV_INVERSE || c->cov_part == ODVGP_COV_DIAGONAL, own = c->mean_part == ODVGP_MEAN_FREE;
-    m->hyp = odvgp__param_node(m, "kernel.0.lengthscale", 2 * (int)m->kernel.nleaf, 1, (ptrdiff_t)m->kernel.nhyp);
+    int kernel_slots = 0; /* they come first */
+    while (m->par.slot[kernel_slots].offset < (ptrdiff_t)m->kernel.nhyp) kernel_slots++;
+    m->hyp = odvgp__param_node(m, m->par.slot[0].name, kernel_slots, 1, (ptrdiff_t)m->kernel.nhyp);
     m->lik = odvgp__param_node(m, m->tape.likelihood->param, 1, 1, 1);
     m->Z_beta = odvgp__param_node(m, "Z_beta", 1, M, c->D);
     m->K = odvgp__head(m, a, ODVGP__KERNEL, M, M, 0, m->hyp, m->Z_beta, m->Z_beta, -1);
@@ -7001,7 +7329,7 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
 {
     odvgp_model m;
-    double hyp[2 * ODVGP_MAX_LEAVES];
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
     odvgp_status s = odvgp__model_config(&m, config, NULL, hyp, info);
     return s ? s : odvgp__model_measure(&m, bytes, info);
@@ -7064,11 +7392,11 @@ static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
     m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  k(x,x) with the hyperparameters of now. */
+/*  k(x,x) with the hyperparameters of now; where it depends on x, that of inputs of mean square 1: a unit, not a term of anything. */
 static odvgp_real odvgp__prior_variance(const odvgp_model *m)
 {
     odvgp_real value[ODVGP__MAX_NODES];
-    return odvgp__kernel_diag(&m->kernel, m->par.value, value);
+    return odvgp__kernel_diag(&m->kernel, m->par.value, NULL, value);
 }
 
 static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, void *block, size_t bytes, odvgp_info *info)
@@ -7099,15 +7427,17 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
                                         odvgp_info *info)
 {
     odvgp_model built, *m;
-    double hyp[2 * ODVGP_MAX_LEAVES];
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
     *model = NULL;
     odvgp_status s = odvgp__model_config(&built, config, NULL, hyp, info);
     if (s || (s = odvgp__model_place(&m, &built, block, bytes, info)) != ODVGP_OK) return s;
     for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
         const odvgp__leaf *leaf = &m->kernel.leaf[i];
-        for (uint32_t d = 0; d < leaf->nls; d++) odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), hyp[2 * i]);
-        odvgp__set_positive(m, (ptrdiff_t)leaf->var, hyp[2 * i + 1]);
+        const double *value = hyp + ODVGP__LEAF_VALUES * i;
+        uint32_t end = i + 1 < m->kernel.nleaf ? leaf[1].ls : m->kernel.nhyp;
+        for (uint32_t h = leaf->ls; h < end; h++)
+            odvgp__set_positive(m, (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
     }
     odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
     odvgp__params_refresh(&m->par);
@@ -8427,6 +8757,16 @@ static void odvgp__fit_features(odvgp_model *m, odvgp__fit *f, ptrdiff_t n)
         odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[m->block[ODVGP__ON_GAMMA].white_mu].v, f->Mg, gamma, n, 1, f->r, n);
 }
 
+/*  The sum of k(x,x) over the tile's rows. */
+static double odvgp__fit_diag(const odvgp_model *m, ptrdiff_t n)
+{
+    const odvgp__node *X = &m->tape.node[m->X];
+    odvgp_real value[ODVGP__MAX_NODES];
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < n; i++) sum += (double)odvgp__kernel_diag(&m->kernel, m->par.value, X->v + i * X->ld, value);
+    return sum;
+}
+
 /*  One pass: S, h, |r|^2, and k summed over rows and outputs. */
 static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -8435,12 +8775,13 @@ static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_r
     ptrdiff_t P = m->cfg.P;
     odvgp__zero(f->S, f->F * f->F);
     odvgp__zero(f->h, P * f->F);
-    f->kk = (double)odvgp__prior_variance(m) * (double)m->cfg.N * (double)P;
+    f->kk = 0;
     for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
         odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
         if (s) return s;
         odvgp__fit_features(m, f, n);
+        f->kk += (double)P * odvgp__fit_diag(m, n);
         odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
         odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
         for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
@@ -8860,7 +9201,10 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
                 m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
         int one = odvgp__has_units(m, s), by_scales = scaled && m->tape.node[m->a_slot].slot == s;
-        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, by_scales ? m->scales : one ? &unit : NULL,
+        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o,
+                           by_scales ? m->scales
+                           : one     ? &unit
+                                     : NULL,
                            one ? 1 : m->cfg.M_gamma, m->m1 + o, m->m2 + o);
         odvgp__touch(m, s);
     }
@@ -9637,7 +9981,7 @@ static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t r
 static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = m->cfg.D;
-    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), value);
+    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), NULL, value);
     odvgp__arena scratch = w->rest;
     odvgp__pivot_job job;
     memset(&job, 0, sizeof job);
@@ -9651,7 +9995,8 @@ static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_
     odvgp__kernel_prepare(&job.kernel);
     job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
     odvgp__set_rows(w, Z, 0, D);
-    for (ptrdiff_t i = 0; i < rows; i++) w->distance[i] = prior;
+    for (ptrdiff_t i = 0; i < rows; i++)
+        w->distance[i] = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->sample + i * D, value);
     for (;;) { /* each turn sets one variance to 0 */
         ptrdiff_t next = odvgp__largest(w->distance, rows);
         const odvgp_real *x = w->sample + next * D;
@@ -9680,9 +10025,10 @@ static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, odvgp_r
 }
 
 /*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. */
-static void odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, odvgp_real prior,
+static void odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z,
                              const odvgp__init_work *w)
 {
+    odvgp_real value[ODVGP__MAX_NODES];
     ptrdiff_t M = m->cfg.M;
     for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
@@ -9693,7 +10039,8 @@ static void odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_
         odvgp__kernel_run(&job, w->rest);
         odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
         for (ptrdiff_t i = 0; i < n; i++) {
-            odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - prior;
+            odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) -
+                              odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->X + i * m->cfg.D, value);
             w->distance[from + i] = rest < 0 ? rest : 0;
         }
     }
@@ -9733,10 +10080,10 @@ static ptrdiff_t odvgp__worst_explained(const odvgp_model *m, const odvgp_real *
 {
     ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = m->cfg.D, taken = 0;
     const odvgp_real *Zb = m->tape.node[m->Z_beta].v;
-    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), value);
+    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), NULL, value);
     if (!odvgp__beta_factor(m, Zb, prior, w)) return 0;
     odvgp__draw_sample(m, rows, w);
-    odvgp__residuals(m, X, rows, Zb, prior, w);
+    odvgp__residuals(m, X, rows, Zb, w);
     for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
     odvgp__sort(w->nearest, rows, w->distance, 1);
     odvgp__set_rows(w, Zb, m->cfg.M, D);
@@ -9888,18 +10235,32 @@ static const struct {
     odvgp__start (*leaf)(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
+/*  Where a leaf begins: lengthscales of distances from the data, those on circles at 1; variances so that the leaf's k(x,x) is that
+    of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and periods begin
+    at 1, which for periods is a guess: give them. */
+static void odvgp__init_leaf(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+{
+    const odvgp__leaf *leaf = &m->kernel.leaf[i];
+    odvgp__start start = {1, w->target_variance};
+    int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
+    if (odvgp__geometry(leaf) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init_hyper].leaf(m, X, i, w);
+    if (leaf->type == ODVGP__WHITE) start.variance *= 0.1;
+    if (leaf->type == ODVGP__POLYNOMIAL) start.variance = 0.5 * pow(start.variance, 1 / (double)leaf->degree);
+    if (leaf->type == ODVGP__POLYNOMIAL && !(leaf->given & ODVGP__GIVEN_EXTRA))
+        odvgp__set_positive(m, (ptrdiff_t)leaf->extra, odvgp__usable(start.variance));
+    if (inner) start.variance /= (double)leaf->ndims;
+    for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
+        odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), odvgp__usable(start.lengthscale));
+    for (uint32_t d = 0; d < leaf->nvar && !(leaf->given & ODVGP__GIVEN_VARIANCE); d++)
+        odvgp__set_positive(m, (ptrdiff_t)(leaf->var + d), odvgp__usable(start.variance));
+}
+
 /*  Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
     w->target_variance = odvgp__usable(odvgp__target_variance(m, Y));
     if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(m, X, Y, w);
-    for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &m->kernel.leaf[i];
-        odvgp__start start = odvgp__hyper_methods[m->cfg.init_hyper].leaf(m, X, i, w);
-        for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
-            odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), odvgp__usable(start.lengthscale));
-        if (!(leaf->given & ODVGP__GIVEN_VARIANCE)) odvgp__set_positive(m, (ptrdiff_t)leaf->var, odvgp__usable(start.variance));
-    }
+    for (uint32_t i = 0; i < m->kernel.nleaf; i++) odvgp__init_leaf(m, X, i, w);
     if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, 0.1 * w->target_variance);
     odvgp__params_refresh(&m->par);
 }
@@ -9986,7 +10347,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 /*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
 /*      disagree.                                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__FILE_VERSION 3 /* 2: ORTH and COUPLED alone, started in one way; 1: without the last jitter event */
+#define ODVGP__FILE_VERSION                                                                                                    \
+    4 /* 3: without alpha, period, offset; 2: ORTH and COUPLED alone; 1: without the last jitter event */
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -10143,12 +10505,15 @@ static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
         const odvgp__leaf *leaf = &k->leaf[i];
         uint64_t dims = leaf->nranges ? 0 : k->D;
         if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES) return 0;
+        if (leaf->ard && !odvgp__has_lengthscale(leaf) && leaf->type != ODVGP__LINEAR) return 0;
+        if (leaf->nranges && odvgp__geometry(leaf) == ODVGP__NO_INPUT) return 0;
+        if (leaf->type == ODVGP__POLYNOMIAL ? leaf->degree < 1 || leaf->degree > ODVGP__MAX_DEGREE : leaf->degree) return 0;
         for (uint32_t r = 0; r < leaf->nranges; r++) {
             if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
             dims += leaf->range[r][1] - leaf->range[r][0];
         }
         if (leaf->ndims != dims) return 0;
-        nhyp += (leaf->ard ? dims : 1) + 1;
+        nhyp += (leaf->ard ? dims : 1) + 2; /* at most */
     }
     if (nhyp > INT_MAX) return 0;
     for (uint32_t t = 0; t < k->nnode; t++) {

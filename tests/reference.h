@@ -138,7 +138,8 @@ typedef struct ref_leaf {
     char name[32];
     int ard, ndims; /* ndims 0: all columns */
     int dims[REF_DIMS];
-    wide lengthscale[REF_DIMS], variance;
+    wide lengthscale[REF_DIMS], variance[REF_DIMS], extra; /* extra: alpha, period or offset */
+    int degree;
 } ref_leaf;
 typedef struct ref_kernel {
     char text[400]; /* names, + * ( ) */
@@ -146,7 +147,7 @@ typedef struct ref_kernel {
     ref_leaf leaf[REF_LEAVES];
 } ref_kernel;
 
-/*  Names from the text; lengthscale and variance 1, all columns. 0 if there are too many leaves. */
+/*  Names from the text; numbers 1, degree 2, all columns. 0 if there are too many leaves. */
 TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text) {
     const char *s = text;
     int i;
@@ -161,13 +162,35 @@ TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text) {
                 if (n + 1 < sizeof k->leaf[0].name) k->leaf[k->leaves].name[n++] = *s;
                 s++;
             }
-            for (i = 0; i < REF_DIMS; i++) k->leaf[k->leaves].lengthscale[i] = 1;
-            k->leaf[k->leaves].variance = 1;
+            for (i = 0; i < REF_DIMS; i++) k->leaf[k->leaves].lengthscale[i] = k->leaf[k->leaves].variance[i] = 1;
+            k->leaf[k->leaves].extra = 1;
+            k->leaf[k->leaves].degree = 2;
             k->leaves++;
         } else
             s++;
     }
     return k->leaves > 0;
+}
+/*  Whether a leaf can have a number for each column. */
+TEST_UNUSED static int ref_can_be_ard(const ref_leaf *l) {
+    return strcmp(l->name, "polynomial") && strcmp(l->name, "constant") && strcmp(l->name, "white");
+}
+/*  The values of the leaves as a model has them now. */
+TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m) {
+    int s, l;
+    ptrdiff_t i;
+    for (s = 0; s < odvgp_slot_count(m); s++) {
+        const odvgp_slot *slot = odvgp_slot_at(m, s);
+        char what[40];
+        odvgp_real v[REF_DIMS];
+        if (sscanf(slot->name, "kernel.%d.%39s", &l, what) != 2) continue;
+        CHECK(l < k->leaves && odvgp_get(m, slot->name, v, slot->count) == ODVGP_OK);
+        for (i = 0; i < slot->count; i++) {
+            if (!strcmp(what, "lengthscale")) k->leaf[l].lengthscale[i] = (wide)v[i];
+            else if (!strcmp(what, "variance")) k->leaf[l].variance[i] = (wide)v[i];
+            else k->leaf[l].extra = (wide)v[i];
+        }
+    }
 }
 /*  The same as the library spells it: each name with its arguments. */
 TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t size) {
@@ -180,6 +203,7 @@ TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t 
             while (isalnum((unsigned char)*s)) out[n++] = *s++;
             n += (size_t)sprintf(out + n, "(1%s", l->ard ? ", ard" : "");
             for (i = 0; i < l->ndims && n + 20 < size; i++) n += (size_t)sprintf(out + n, "%s%d", i ? "+" : ", dims=", l->dims[i]);
+            if (!strcmp(l->name, "polynomial")) n += (size_t)sprintf(out + n, ", degree=%d", l->degree);
             out[n++] = ')';
         } else
             out[n++] = *s++;
@@ -187,18 +211,26 @@ TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t 
     out[n] = 0;
 }
 TEST_UNUSED static wide ref_leaf_value(const ref_leaf *l, ptrdiff_t D, const wide *x, const wide *z) {
-    wide r2 = 0, r, s;
+    wide r2 = 0, r, s, product = 0, sines = 0, v = l->variance[0];
     int i, n = l->ndims ? l->ndims : (int)D;
     for (i = 0; i < n; i++) {
         int d = l->ndims ? l->dims[i] : i;
-        wide t = (x[d] - z[d]) / l->lengthscale[l->ard ? i : 0];
+        wide scale = l->lengthscale[l->ard ? i : 0], t = (x[d] - z[d]) / scale, sine = sinl(acosl(-1) * (x[d] - z[d]) / l->extra) / scale;
         r2 += t * t;
+        sines += sine * sine;
+        product += x[d] * z[d] * l->variance[l->ard ? i : 0];
     }
     r = sqrtl(r2);
-    if (!strcmp(l->name, "rbf")) return l->variance * expl(-r2 / 2);
-    if (!strcmp(l->name, "matern12")) return l->variance * expl(-r);
-    if (!strcmp(l->name, "matern32")) return s = sqrtl(3.0L) * r, l->variance * (1 + s) * expl(-s);
-    if (!strcmp(l->name, "matern52")) return s = sqrtl(5.0L) * r, l->variance * (1 + s + s * s / 3) * expl(-s);
+    if (!strcmp(l->name, "rbf")) return v * expl(-r2 / 2);
+    if (!strcmp(l->name, "matern12")) return v * expl(-r);
+    if (!strcmp(l->name, "matern32")) return s = sqrtl(3.0L) * r, v * (1 + s) * expl(-s);
+    if (!strcmp(l->name, "matern52")) return s = sqrtl(5.0L) * r, v * (1 + s + s * s / 3) * expl(-s);
+    if (!strcmp(l->name, "rq")) return v * powl(1 + r2 / (2 * l->extra), -l->extra);
+    if (!strcmp(l->name, "periodic")) return v * expl(-2 * sines);
+    if (!strcmp(l->name, "linear")) return product;
+    if (!strcmp(l->name, "polynomial")) return powl(product + l->extra, l->degree);
+    if (!strcmp(l->name, "constant")) return v;
+    if (!strcmp(l->name, "white")) return x == z ? v : 0; /* the same row of the same array */
     CHECK_SAY(0, "reference.h knows no kernel %s", l->name);
     return 0;
 }

@@ -101,7 +101,7 @@ static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
     memset(&a, 0, sizeof a);
     a.mean = mean, a.cov = cov, a.N = c.N, a.P = c.P, a.M = c.M;
     CHECK(ref_kernel_read(&a.k, kernel));
-    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2;
+    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2 && ref_can_be_ard(&a.k.leaf[l]);
     ref_kernel_spell(&a.k, text, sizeof text);
     c.kernel = text;
     CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "%s + %s: size: %s", mean_name[mean], cov_name[cov], info.text);
@@ -135,21 +135,7 @@ static void drop(made *a) {
     free(a->Y);
     memset(a, 0, sizeof *a);
 }
-static void read_kernel(made *a) {
-    int l, i;
-    char name[60];
-    for (l = 0; l < a->k.leaves; l++) {
-        wide *v;
-        sprintf(name, "kernel.%d.lengthscale", l);
-        v = wide_values(a, name);
-        for (i = 0; i < slot(a, name)->count; i++) a->k.leaf[l].lengthscale[i] = v[i];
-        free(v);
-        sprintf(name, "kernel.%d.variance", l);
-        v = wide_values(a, name);
-        a->k.leaf[l].variance = v[0];
-        free(v);
-    }
-}
+static void read_kernel(made *a) { ref_kernel_take(&a->k, a->m); }
 static double elbo_of(made *a, double *kl, odvgp_real *grad) {
     odvgp_real e = 0, k = 0;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -263,7 +249,12 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     }
     for (i = 0; i < 2 * B; i++) all[2 * g.x + i] = (wide)X[i];
     g.prior = ref_K(&a->k, 2, all, g.n, all, g.n);
-    for (i = 0; i < M + g.V; i++) g.prior[i * g.n + i] += (wide)cfg->jitter + (wide)cfg->jitter_rel * ref_k(&a->k, 2, all, all);
+    for (i = 0; i < M + g.V; i++) { /* relative to the mean diagonal of its own set */
+        ptrdiff_t from = i < M ? 0 : M, rows = i < M ? M : g.V;
+        wide mean = 0;
+        for (j = from; j < from + rows; j++) mean += ref_k(&a->k, 2, all + 2 * j, all + 2 * j) / (wide)rows;
+        g.prior[i * g.n + i] += (wide)cfg->jitter + (wide)cfg->jitter_rel * mean;
+    }
     g.mean = ref_new(g.n);
     g.cov = ref_new(g.n * g.n);
     R = ref_new(g.n * g.n); /* prior, given u */
@@ -358,7 +349,7 @@ TEST(every_pair_is_its_own_gaussian) {
                 c.gamma_kl = (odvgp_gamma_kl)(round % 2);
                 c.tile = round == 1 ? 3 : 0;
                 if (round == 2) c.jitter = 0, c.jitter_rel = (odvgp_real)0.02;
-                a = make(mean, cov, &c, round ? "matern52 + rbf" : "matern32");
+                a = make(mean, cov, &c, round == 2 ? "rbf * linear + (periodic + polynomial) * rq + constant + white" : round ? "matern52 + rbf" : "matern32");
                 elbo = elbo_of(&a, &kl, NULL);
                 predict(&a, a.X, N, m, var, C);
                 for (p = 0; p < P; p++) {
@@ -453,7 +444,7 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
                 c.N = round ? 7 : 30; /* a minibatch's scale */
                 c.jitter = 0;
                 c.jitter_rel = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1); /* its derivative is part of the kernel's */
-                a = make(mean, cov, &c, round ? "matern52 + rbf" : "rbf");
+                a = make(mean, cov, &c, round ? "linear + rq" : "rbf");
                 a.N = 7;
                 n = odvgp_param_count(a.m);
                 grad = NEW(odvgp_real, n);
@@ -943,7 +934,7 @@ TEST(every_pair_starts_at_the_prior) {
             CHECK_SAY(fabs(kl) <= near, "%s + %s, param %d: KL is %.3g at the start", mean_name[mean], cov_name[cov], param, kl);
             predict(&a, a.X, 8, m, v, NULL);
             read_kernel(&a);
-            k = (double)(a.k.leaf[0].variance + a.k.leaf[1].variance);
+            k = (double)(a.k.leaf[0].variance[0] + a.k.leaf[1].variance[0]);
             for (i = 0; i < 16; i++) CHECK(m[i] == 0 && fabs((double)v[i] - k) <= near);
             drop(&a);
         }

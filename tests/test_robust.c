@@ -249,9 +249,12 @@ TEST(bad_kernel_expressions_are_refused) {
         "", " ", "foo", "RBF", "rbf32", "rbf +", "+ rbf", "rbf rbf", "rbf ++ rbf", "rbf * * rbf", "rbf(", "rbf)", "(rbf", "()", "rbf()x", "rbf(0)", "rbf(-1)", "rbf(1e400)", "rbf(1e40)", "rbf(nan)", "rbf(inf)",
         "rbf(1,)", "rbf(,1)", "rbf(1 2)", "rbf(1, 2)", "rbf(1, variance=0)", "rbf(1, variance=-2)", "rbf(1, variance=)", "rbf(1, variance)", "rbf(1, variance=1, variance=2)", "rbf(1, dims=3)", "rbf(1, dims=0:4)",
         "rbf(1, dims=2:1)", "rbf(1, dims=1:1)", "rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)", "rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)", "rbf(.)",
-        "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "matern42", "linear(1", "\xff\xfe"};
+        "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "matern42", "linear(1", "\xff\xfe",
+        "linear(lengthscale=1)", "linear(1, variance=2)", "polynomial(ard)", "polynomial(degree=0)", "polynomial(degree=2.5)", "polynomial(degree=17)", "polynomial(degree=2, degree=2)", "polynomial(degree=)",
+        "rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)", "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)", "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)"};
     static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)", "rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)", "rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)",
-                                       "(rbf+matern12)*matern32", "rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)", "\trbf\t+\tmatern12"};
+                                       "(rbf+matern12)*matern32", "rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)", "\trbf\t+\tmatern12", "rq", "rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear", "linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)",
+                                       "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)"};
     size_t i, bytes = 7;
     char deep[300];
     odvgp_config c = config(10, 3, 1, 3, 0);
@@ -278,7 +281,8 @@ TEST(bad_kernel_expressions_are_refused) {
 /*  The text of a kernel makes the same kernel again, to the six digits that it has; it is cut where the buffer ends. */
 TEST(kernel_text_can_be_read_back) {
     static const char *const list[] = {"rbf", "matern12(0.125, variance=3e-7, dims=2)", "(rbf(1e7) + matern32(2, dims=0:2)) * matern52(0.3, variance=12345.5)", "rbf * (matern12 + matern32 * (rbf + rbf(0.5)))",
-                                       "rbf(1.5, dims=0+2, variance=2) + rbf"};
+                                       "rbf(1.5, dims=0+2, variance=2) + rbf",
+                                       "rq(0.5, variance=3, alpha=2, ard) + periodic(2, period=7, dims=0) * linear(0.25, ard)", "polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)"};
     size_t i, bytes = 0;
     for (i = 0; i < sizeof list / sizeof *list; i++) {
         odvgp_config c = config(5, 3, 1, 2, 0);
@@ -1195,6 +1199,12 @@ TEST(forged_kernels_are_refused) {
         {"lengthscales", K(leaf[1].nls), 3, 0, 0},
         {"place of the lengthscales", K(leaf[1].ls), 100, K(leaf[1].var), 102},
         {"place of the variance", K(leaf[0].var), 100, 0, 0},
+        {"variances", K(leaf[0].nvar), 2, 0, 0},
+        {"place of the extra", K(leaf[0].extra), 100, 0, 0},
+        {"a degree", K(leaf[0].degree), 3, 0, 0},
+        {"a kernel with more numbers", K(leaf[0].type), ODVGP__RQ, 0, 0},
+        {"a kernel without inputs", K(leaf[0].type), ODVGP__CONSTANT, 0, 0},
+        {"a kernel without a lengthscale for each column", K(leaf[1].type), ODVGP__POLYNOMIAL, K(leaf[1].degree), 2},
         {"columns", K(leaf[0].ndims), 2, 0, 0},
         {"number of ranges", K(leaf[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
         {"a range beyond the inputs", K(leaf[0].range[0][0]), 7, K(leaf[0].range[0][1]), 8},
@@ -1351,7 +1361,7 @@ TEST(predictors_of_more_reals_than_32_bits) {
     odvgp__file_head h;
     odvgp_info info = no_info();
     size_t bytes;
-    double hyp[2 * ODVGP_MAX_LEAVES], want;
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES], want;
     unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof p);
     if (sizeof(size_t) < 8) {
         free(head);
@@ -1533,6 +1543,10 @@ TEST(awkward_data_work) {
         works("1 point", N, D, 1, 1, mg, X, Y, 50, NULL, NULL);
         works("a lengthscale far too large", N, D, 1, 15, mg, X, Y, 50, "rbf(1e6)", &events);
         works("a lengthscale far too small", N, D, 1, 15, mg, X, Y, 50, "rbf(1e-6)", NULL);
+        works("a kernel of rank D", N, D, 1, 15, mg, X, Y, 50, "linear", NULL);
+        works("a kernel of rank 1", N, D, 1, 15, mg, X, Y, 50, "constant(2)", NULL);
+        works("nothing but noise", N, D, 1, 15, mg, X, Y, 50, "white", NULL);
+        works("leaves of all geometries", N, D, 1, 15, mg, X, Y, 50, "polynomial(degree=3) * rq + periodic(ard, period=3) + linear(ard) + white", NULL);
         works("a tiny variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e-12)", NULL);
         works("a huge variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e12)", NULL);
         for (i = 0; i < 40 * 200; i++) wide_X[i] = (odvgp_real)test_between(-1, 1);
