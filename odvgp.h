@@ -213,8 +213,8 @@ typedef struct odvgp_info {
 
 /*  Events that are not errors. Counted since the model was made; the last jitter event in full. */
 typedef struct odvgp_events {
-    uint64_t jitter_raised;    /* a Cholesky failed and was repeated with ten times the jitter */
-    uint64_t step_shortened;   /* a natural step was halved to stay positive definite */
+    uint64_t jitter_raised;  /* a Cholesky failed and was repeated with ten times the jitter */
+    uint64_t step_shortened; /* a natural step was halved to stay positive definite, or gamma's so as not to lower the bound */
     uint64_t variance_clamped; /* k - |A|^2 came out negative by rounding and was set to 0 */
     uint64_t step_undone;      /* an update led to NaN or past the largest jitter and was taken back */
     double jitter;             /* jitter on the diagonal at the last evaluation, in absolute units */
@@ -268,8 +268,9 @@ typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_EXACT
 } odvgp_objective;
 
-/*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, which contract only for small step
-    sizes: config.gamma_natgrad times that of beta.
+/*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.gamma_natgrad times that of
+    beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more forward run) and
+    halves gamma's step until it is not lower than before the step; events.step_shortened counts.
         ADAM      (default)
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
         EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each */
@@ -7675,7 +7676,7 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 {
     m->tape.expected = 0;
-    odvgp__zero(m->par.grad, m->par.count);
+    if (want->grad || want->stats) odvgp__zero(m->par.grad, m->par.count);
     for (int b = 0; b < ODVGP__BLOCKS && want->stats; b++) {
         const odvgp__block *block = &m->block[b];
         if (block->stats < 0) continue;
@@ -8427,6 +8428,36 @@ static void odvgp__nat_gamma_take(odvgp_model *m)
         odvgp__nat_hybrid_shift(m, a->d + p * m->cfg.M_gamma, q->v + p * m->cfg.M);
     odvgp__touch(m, a->slot);
     if (hybrid) odvgp__touch(m, m->block[ODVGP__ON_BETA].slot_mu);
+}
+
+#define ODVGP__GAMMA_LOOKS 20
+
+/*  The bound on these rows, with all columns; -infinity where there is none. */
+static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
+{
+    odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND};
+    odvgp_real expected, kl;
+    int data_error;
+    odvgp_status s = odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL);
+    return s ? -HUGE_VAL : (double)expected - (double)kl;
+}
+
+/*  Gamma's natural step contracts only below a size that nobody knows beforehand, unlike that of q(u): where the bound on the same
+    rows is lower after both than `before`, gamma's is halved until it is not. Returns the bounds that were looked at. */
+static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
+{
+    odvgp__node *a = &m->tape.node[m->a_slot];
+    ptrdiff_t n = m->cfg.P * m->cfg.M_gamma;
+    double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
+    for (int looks = 1;; looks++) {
+        if (odvgp__nat_gamma_look(m, rows) >= least) return looks;
+        int last = looks == ODVGP__GAMMA_LOOKS; /* then nothing is left of it */
+        for (ptrdiff_t i = 0; i < n; i++) a->d[i] *= last ? -1 : ODVGP__R(-0.5);
+        odvgp__nat_gamma_take(m);
+        m->tape.events.step_shortened++;
+        if (last) return looks;
+        for (ptrdiff_t i = 0; i < n; i++) a->d[i] = -a->d[i];
+    }
 }
 
 /* --- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1). With G and h as above, Q = I + L^T diag(g) L, S = L Q^-1 L^T:
@@ -9241,9 +9272,29 @@ static int odvgp__theta_ok(const odvgp_model *m)
     return odvgp__finite(m->par.theta, m->par.count);
 }
 
+/*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If no length
+    will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some has no optimum. */
+static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp_real tau, double bound)
+{
+    int looks = 0, sampled = m->tape.ncolumns < m->tape.all_columns;
+    if (!odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT) || odvgp__natural_diagonal(&m->cfg)) {
+        odvgp__nat_step(m, tau);
+        return 0;
+    }
+    if (sampled) {
+        odvgp__all_columns(m);
+        bound = odvgp__nat_gamma_look(m, rows);
+        looks++;
+    }
+    if (!odvgp__nat_step(m, tau)) looks += odvgp__nat_gamma_check(m, rows, bound);
+    if (sampled) odvgp__sample_columns(m);
+    return looks;
+}
+
 static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
     odvgp_real expected, kl, e2, k2, lr, tau;
+    int looks = 0;
     int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT,
         nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
     odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
@@ -9252,13 +9303,13 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
     tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
-    if (want.stats) odvgp__nat_step(m, tau); /* if no length will do, q stays and the other slots move */
+    if (want.stats) looks = odvgp__step_natural(m, rows, tau, (double)expected - (double)kl);
     if (want.grad) odvgp__adam_step(m, lr);
     if (split) {
         want.grad = !want.grad;
         want.stats = !want.stats;
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            if (want.stats) odvgp__nat_step(m, tau);
+            if (want.stats) looks = odvgp__step_natural(m, rows, tau, (double)e2 - (double)k2);
             else odvgp__adam_step(m, lr);
         }
     }
@@ -9276,7 +9327,7 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     report->kl = kl;
     report->lr = lr;
     report->natgrad_step = tau;
-    report->evaluations = 1 + split;
+    report->evaluations = 1 + split + looks;
     report->events = m->tape.events;
     return ODVGP_OK;
 }

@@ -1100,6 +1100,37 @@ TEST(a_saved_model_goes_on_bit_for_bit) {
     }
     test_note("%d ways", n);
 }
+/*  Natural steps of gamma that are a hundred times too long, on minibatches, with and without sampled columns: halved until the bound on the
+    same rows is not lower, so that training goes on. Without that the coefficients grow to 1e20 and more in as many steps. */
+TEST(natural_steps_of_gamma_are_shortened) {
+    int mean, exact, columns;
+    for (mean = ORTH; mean <= HYBRID; mean++)
+        for (exact = 0; exact < 2; exact++)
+            for (columns = 0; columns < 2; columns++) {
+                odvgp_config c = config(mean, ODVGP_COV_DENSE, 80, 2, 8, 24), usual = odvgp_config_defaults(80, 2, 2, 8, 24);
+                made a;
+                double first, last;
+                odvgp_report report;
+                int i;
+                c.jitter = usual.jitter;
+                c.jitter_rel = usual.jitter_rel;
+                c.batch = 20;
+                c.gamma_batch = columns ? 10 : 24;
+                c.natgrad = 1;
+                c.gamma_step = exact ? ODVGP_GAMMA_EXACT : ODVGP_GAMMA_DIAGONAL;
+                c.natgrad_step.end = (odvgp_real)0.1;
+                c.gamma_natgrad = 100;
+                test_seed = 345;
+                a = make(mean, ODVGP_COV_DENSE, &c, "matern52 + rbf");
+                CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+                first = elbo_of(&a, NULL, NULL);
+                for (i = 0; i < 300; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &report, NULL), ODVGP_OK);
+                last = elbo_of(&a, NULL, NULL);
+                CHECK_SAY(last > first, "%s, %s, %s columns: the bound goes from %.9g to %.9g", mean_name[mean], exact ? "eq. 15a" : "eq. 16", columns ? "sampled" : "all", first, last);
+                CHECK(report.events.step_shortened > 0 && report.events.step_undone == 0 && report.evaluations > 1);
+                drop(&a);
+            }
+}
 /*  From its defaults and the data alone, the bound of all rows rises at every look; no step allocates. */
 TEST(every_pair_trains) {
     int mean, cov, i;
@@ -1265,6 +1296,7 @@ int main(int argc, char **argv) {
     RUN(raised_jitter_is_one_number_everywhere);
     RUN(seven_threads_give_the_bits_of_one);
     RUN(a_saved_model_goes_on_bit_for_bit);
+    RUN(natural_steps_of_gamma_are_shortened);
     RUN(every_pair_trains);
     RUN(units_of_the_targets_do_not_matter);
     RUN(frozen_slots_keep_their_bits_in_every_pair);
