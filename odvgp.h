@@ -293,7 +293,7 @@ typedef enum odvgp_diag_step { ODVGP_DIAG_EXACT, ODVGP_DIAG_AFFINE, ODVGP_DIAG_P
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
 typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_param;
 
-/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of k(x,x), for it is 0
+/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of the kernel's variance, for it is 0
     where a gamma point stands on a beta point.
         PLAIN        in a itself
         SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
@@ -537,7 +537,7 @@ typedef struct odvgp_config {
        rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1), and without a lengthscale
        linear(variance, ard), polynomial(variance, offset=1, degree=2), constant(variance), white(variance); the formulas are
        in the section on kernels. dims=0:3+5 means columns 0, 1, 2 and 5; ard: a lengthscale (linear: a variance) for each
-       column. white is noise of f: on the diagonal of K(X,X) alone. Give a period: none is found from the data.
+       column. white is noise of f: on the diagonal of K(X,X) alone. alpha and period begin at 1 unless given: the data are not asked.
        Default "matern52 + rbf". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
@@ -561,7 +561,8 @@ typedef struct odvgp_config {
     int adam_eps_inside;                         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
     odvgp_gamma_step gamma_step;                 /* how gamma moves; default ADAM */
     odvgp_real gamma_natgrad;                    /* natural step of gamma, in steps of beta, > 0. Default 1 */
-    odvgp_real gamma_eps; /* eq. 16's jitter, in units of the kernel, >= 0. Default 0: a hundredth of k(x,x) is the least D */
+    odvgp_real
+        gamma_eps; /* eq. 16's jitter, in units of the kernel, >= 0. Default 0: a hundredth of the kernel's variance is the least D */
     odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks; default TOGETHER */
     odvgp_diag_step diag_step;     /* O(M)'s natural step; default AFFINE */
     odvgp_update update;           /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
@@ -3202,7 +3203,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                            */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
-#define ODVGP__MAX_NODES  (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES)
+#define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
 #define ODVGP__KROWS      256 /* rows of H held at once */
 
 enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
@@ -3314,6 +3315,10 @@ static uint32_t odvgp__parse_column(odvgp__parser *p)
 /*  dims=0:3+5 */
 static void odvgp__parse_dims(odvgp__parser *p, odvgp__leaf *leaf)
 {
+    if (leaf->nranges) {
+        odvgp__parse_fail(p, "dims is given twice");
+        return;
+    }
     leaf->ndims = 0;
     do {
         if (leaf->nranges == ODVGP__MAX_RANGES) {
@@ -3374,12 +3379,11 @@ static void odvgp__parse_argument(odvgp__parser *p, odvgp__leaf *leaf, double *v
     } else if (odvgp__accept_key(p, "degree")) odvgp__parse_degree(p, leaf);
     else if (odvgp__accept_key(p, odvgp__leaf_kinds[leaf->type].extra))
         value[2] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_EXTRA);
-    else if (odvgp__accept_key(p, "variance") || (!scaled && *p->at >= '0' && *p->at <= '9'))
-        value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
-    else {
-        if (odvgp__accept_key(p, "lengthscale") && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
-        value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
-    }
+    else if (odvgp__accept_key(p, "variance")) value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
+    else if (odvgp__accept_key(p, "lengthscale") && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
+    else if (*p->at >= 'a' && *p->at <= 'z') odvgp__parse_fail(p, "this kernel has no such argument");
+    else if (scaled) value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
+    else value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
 }
 
 static void odvgp__parse_arguments(odvgp__parser *p, odvgp__leaf *leaf, double *value)
@@ -3731,9 +3735,10 @@ static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *h
 static void odvgp__leaf_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
                            odvgp_real *k, odvgp_real *dk, odvgp_real *extra)
 {
-    odvgp_real z[ODVGP__CHUNK], log[ODVGP__CHUNK];
+    odvgp_real z[ODVGP__CHUNK], log[ODVGP__CHUNK], by = scale / (2 * alpha);
+    if (by > ODVGP__R(ODVGP__FAR)) by = ODVGP__R(ODVGP__FAR); /* as in odvgp__leaf_scale */
     for (int i = 0; i < ODVGP__CHUNK; i++) {
-        z[i] = d2[i] * (scale / (2 * alpha));
+        z[i] = d2[i] * by;
         if (z[i] > ODVGP__R(ODVGP__FAR)) z[i] = ODVGP__R(ODVGP__FAR);
     }
     isa->map[ODVGP__LOG1P](z, log, NULL);
@@ -4120,6 +4125,14 @@ static int odvgp__kernel_stationary(const odvgp__kernel *k)
     for (uint32_t i = 0; i < k->nleaf; i++)
         if (odvgp__geometry(&k->leaf[i]) == ODVGP__INNER_PRODUCT) return 0;
     return 1;
+}
+
+/*  Whether a leaf tells any number of points apart. */
+static int odvgp__kernel_has_distances(const odvgp__kernel *k)
+{
+    for (uint32_t i = 0; i < k->nleaf; i++)
+        if (k->leaf[i].nls) return 1;
+    return 0;
 }
 
 /*  x.x over a leaf's columns; x NULL: all its inputs are 1, their mean square in standardised data. */
@@ -4671,6 +4684,18 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
+/*  The same where rounding is relative to the prior variance of each point: with C scaled to a prior of variance 1, and back. */
+static void odvgp__scaled_root(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < n; j++)
+            if (prior[i] > 0 && prior[j] > 0) C[i * n + j] /= ODVGP__SQRT(prior[i]) * ODVGP__SQRT(prior[j]);
+    odvgp__pivoted_root(n, C, perm);
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j <= i; j++)
+            if (prior[perm[i]] > 0) C[i * n + j] *= ODVGP__SQRT(prior[perm[i]]);
+}
+
 static void odvgp__sample_layout(odvgp__arena *a, const odvgp_predictor *p, ptrdiff_t n, odvgp_real **cov, odvgp_real **mean,
                                  odvgp_real **z, ptrdiff_t **perm)
 {
@@ -4698,6 +4723,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
     ptrdiff_t *perm;
+    odvgp__turn t;
     odvgp_status s = odvgp__predict_check(p, X, n, scratch);
     if (s || n == 0 || samples == 0) return s;
     if (!f || samples < 0) return ODVGP_E_ARG;
@@ -4707,7 +4733,10 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
     s = odvgp_predict_cov(p, X, n, mean, cov, a.base + a.used, a.size - a.used);
     if (s) return s;
     ptrdiff_t P = (ptrdiff_t)p->P;
-    for (ptrdiff_t q = 0; q < P; q++) odvgp__pivoted_root(n, cov + q * n * n, perm + q * n);
+    if ((s = odvgp__turn_begin(p, n, a.base + a.used, a.size - a.used, &t)) != ODVGP_OK) return s;
+    odvgp__turn_inputs(&t, X, n);
+    for (ptrdiff_t i = 0; i < n; i++) z[i] = odvgp__turn_prior(&t, i);
+    for (ptrdiff_t q = 0; q < P; q++) odvgp__scaled_root(n, cov + q * n * n, z, perm + q * n);
     for (ptrdiff_t k = 0; k < samples; k++)
         for (ptrdiff_t q = 0; q < P; q++) {
             const odvgp_real *L = cov + q * n * n;
@@ -4908,7 +4937,7 @@ enum {                                                                          
        ODVGP__F_TA = 16,
        ODVGP__F_TB = 32,        /* PRODUCT: transposed factors */
        ODVGP__F_PLAIN = 64,     /* SOLVE from the right: B L^-1 */
-       ODVGP__F_FLOOR = 128,    /* RESIDUAL: at least a hundredth of k, not 0 */
+       ODVGP__F_FLOOR = 128,    /* RESIDUAL: at least a hundredth of the mean of k, not 0 */
        ODVGP__F_KEPT = 256,     /* KERNEL_VEC: aux holds what the adjoint needs */
        ODVGP__F_DIAGONAL = 512, /* INNER, INVERSE_VAR: B is a diagonal, given by its squares */
        ODVGP__F_BARE = 1024     /* CHOL: no jitter until it is raised */
@@ -5142,7 +5171,9 @@ static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
                                                    "inducing points that nearly coincide",
                                                    "inducing points close to each other for this lengthscale",
                                                    "float precision: use double, fewer points or more jitter",
-                                                   "a gamma point close to beta points or to another gamma point"};
+                                                   "a gamma point close to beta points or to another gamma point",
+                                                   "the kernel is 0 at an inducing point",
+                                                   "a kernel of fewer dimensions than there are inducing points"};
 
 /*  Why a kernel matrix lost its rank: looks at the points that it came from. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
@@ -5165,8 +5196,10 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
     for (uint32_t i = 0; i < t->kernel->nleaf; i++)
         if (odvgp__geometry(&t->kernel->leaf[i]) == ODVGP__DISTANCE)
             coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
+    if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
     if (widest == 0 && Z->rows > 1) return cause[1];
     if (nearest == 0) return cause[2];
+    if (!odvgp__kernel_has_distances(t->kernel)) return cause[9];
     if (coarse > 10 * sqrt(widest)) return cause[3];
     if (nearest < 1e-8 * widest) return cause[4];
     return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
@@ -5497,26 +5530,31 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, floor k) by columns, a row; A' may be missing; the floor is 0, or that of the
-       scales of gamma. aux: 0 where it was clamped --- */
+/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least) by columns, a row; A' may be missing; the least is 0, or that of the
+       scales of gamma, in units of the mean of k. aux: 0 where it was clamped --- */
 
-#define ODVGP__SCALE_FLOOR ODVGP__R(1e-2) /* of D, in units of the prior variance */
+#define ODVGP__SCALE_FLOOR ODVGP__R(1e-2) /* of D, in units of the kernel's variance */
 
-static odvgp_real odvgp__residual_floor(const odvgp__node *nd) { return nd->flags & ODVGP__F_FLOOR ? ODVGP__SCALE_FLOOR : 0; }
+/*  d(least)/dk of each column. */
+static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
+{
+    return nd->flags & ODVGP__F_FLOOR ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
+}
 
 static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0);
-    odvgp_real part = odvgp__residual_floor(nd);
+    odvgp_real least = 0;
+    for (ptrdiff_t j = 0; j < nd->cols && (nd->flags & ODVGP__F_FLOOR); j++) least += odvgp__residual_floor(nd) * k->v[j];
     odvgp__zero(nd->aux, nd->cols);
     for (int i = 1; i < 3 && nd->in[i] >= 0; i++) {
         const odvgp__node *A = odvgp__in(t, nd, i);
         odvgp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
     }
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
-        odvgp_real x = k->v[j] - nd->aux[j], least = part * k->v[j];
+        odvgp_real x = k->v[j] - nd->aux[j];
         int clamped = x < least;
-        t->events.variance_clamped += (uint64_t)(clamped && part == 0);
+        t->events.variance_clamped += (uint64_t)(clamped && !(nd->flags & ODVGP__F_FLOOR));
         nd->v[j] = clamped ? least : x; /* NaN stays NaN */
         nd->aux[j] = clamped ? 0 : 1;
     }
@@ -5526,12 +5564,12 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0);
-    odvgp_real part = odvgp__residual_floor(nd);
+    odvgp_real clamped = 0;
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
-        odvgp_real d = nd->d[j];
+        if (nd->aux[j] == 0) clamped += nd->d[j];
         nd->d[j] *= nd->aux[j];
-        if (k->needs_grad) k->d[j] += nd->aux[j] == 0 ? part * d : d;
     }
+    for (ptrdiff_t j = 0; j < nd->cols && k->needs_grad; j++) k->d[j] += nd->d[j] + odvgp__residual_floor(nd) * clamped;
     for (int in = 1; in < 3 && nd->in[in] >= 0; in++) {
         odvgp__node *A = odvgp__in(t, nd, in);
         for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
@@ -9175,13 +9213,13 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-/*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the prior variance k, so that the learning
-    rate counts prior standard deviations whatever the units of y. Columns in blocks, in the memory of A. */
+/*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the unit k, so that the learning rate
+    counts prior standard deviations whatever the units of y. Columns in blocks, in the memory of A. */
 static void odvgp__renew_scales(odvgp_model *m)
 {
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[m->A], *Zg = &t->node[m->Z_gamma], *L = &t->node[m->L];
-    odvgp_real k = odvgp__prior_variance(m);
+    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(m);
     int residual = m->cfg.mean_part == ODVGP_MEAN_ORTH; /* the curvature of the KL in a: C, or all of Kg */
     for (ptrdiff_t i = 0; i < m->cfg.M_gamma && !residual; i++) m->scales[i] = ODVGP__SQRT(k);
     for (ptrdiff_t j = 0; j < m->cfg.M_gamma && residual; j += m->cfg.tile) {
@@ -9193,8 +9231,10 @@ static void odvgp__renew_scales(odvgp_model *m)
         odvgp__kernel_run(&job, t->scratch);
         odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
         odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
-        for (ptrdiff_t i = j; i < j + cols; i++)
-            m->scales[i] = ODVGP__MAX(k - m->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
+        for (ptrdiff_t i = j; i < j + cols; i++) {
+            odvgp_real own = odvgp__kernel_diag(&m->kernel, m->par.value, Zg->v + i * m->cfg.D, value);
+            m->scales[i] = ODVGP__MAX(own - m->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
+        }
     }
     m->state.scales_age = 0;
     t->node[m->X].stamp = ++t->clock; /* A is no longer that of the tile */
@@ -10032,7 +10072,7 @@ static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t r
 static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = m->cfg.D;
-    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), NULL, value);
+    odvgp_real value[ODVGP__MAX_NODES], prior = 0;
     odvgp__arena scratch = w->rest;
     odvgp__pivot_job job;
     memset(&job, 0, sizeof job);
@@ -10046,8 +10086,10 @@ static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_
     odvgp__kernel_prepare(&job.kernel);
     job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
     odvgp__set_rows(w, Z, 0, D);
-    for (ptrdiff_t i = 0; i < rows; i++)
+    for (ptrdiff_t i = 0; i < rows; i++) {
         w->distance[i] = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->sample + i * D, value);
+        prior = ODVGP__MAX(prior, w->distance[i]);
+    }
     for (;;) { /* each turn sets one variance to 0 */
         ptrdiff_t next = odvgp__largest(w->distance, rows);
         const odvgp_real *x = w->sample + next * D;
@@ -10058,9 +10100,12 @@ static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_
 }
 
 /*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's on that gives one. 0: none does. */
-static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, odvgp_real prior, const odvgp__init_work *w)
+static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, const odvgp__init_work *w)
 {
     ptrdiff_t M = m->cfg.M;
+    odvgp_real value[ODVGP__MAX_NODES], prior = 0;
+    for (ptrdiff_t i = 0; i < M; i++)
+        prior += odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), Z + i * m->cfg.D, value) / (odvgp_real)M;
     odvgp_real jitter = m->cfg.jitter + m->cfg.jitter_rel * prior, least = odvgp__no_variance(m, prior);
     odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), Z, M, Z, M);
     job.lower = 1;
@@ -10075,11 +10120,11 @@ static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, odvgp_r
     return 0;
 }
 
-/*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. */
-static void odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z,
-                             const odvgp__init_work *w)
+/*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. Returns the largest k(x,x). */
+static odvgp_real odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z,
+                                   const odvgp__init_work *w)
 {
-    odvgp_real value[ODVGP__MAX_NODES];
+    odvgp_real value[ODVGP__MAX_NODES], most = 0;
     ptrdiff_t M = m->cfg.M;
     for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
@@ -10090,11 +10135,13 @@ static void odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_
         odvgp__kernel_run(&job, w->rest);
         odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
         for (ptrdiff_t i = 0; i < n; i++) {
-            odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) -
-                              odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->X + i * m->cfg.D, value);
+            odvgp_real k = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->X + i * m->cfg.D, value);
+            odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
+            most = ODVGP__MAX(most, k);
             w->distance[from + i] = rest < 0 ? rest : 0;
         }
     }
+    return most;
 }
 
 /* --- sorting indices by their keys, equal ones by themselves: a heap, so that nothing but the indices is needed --- */
@@ -10131,10 +10178,9 @@ static ptrdiff_t odvgp__worst_explained(const odvgp_model *m, const odvgp_real *
 {
     ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = m->cfg.D, taken = 0;
     const odvgp_real *Zb = m->tape.node[m->Z_beta].v;
-    odvgp_real value[ODVGP__MAX_NODES], prior = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), NULL, value);
-    if (!odvgp__beta_factor(m, Zb, prior, w)) return 0;
+    if (!odvgp__beta_factor(m, Zb, w)) return 0;
     odvgp__draw_sample(m, rows, w);
-    odvgp__residuals(m, X, rows, Zb, w);
+    odvgp_real prior = odvgp__residuals(m, X, rows, Zb, w);
     for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
     odvgp__sort(w->nearest, rows, w->distance, 1);
     odvgp__set_rows(w, Zb, m->cfg.M, D);

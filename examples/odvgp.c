@@ -350,15 +350,16 @@ static void print_usage(FILE *f)
           f);
 }
 
-static const char kernels_help[] = "\nKernels\n"
-                                   "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
-                                   "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
-                                   "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...), "
-                                   "constant(variance), white(variance)\n"
-                                   "  ard: a lengthscale (of linear a variance) for each column. Numbers that are not given "
-                                   "are found from the data, but for a\n"
-                                   "  period, in standardised inputs: give it. Example: \"rbf(ard) * linear(0.5, dims=0) + "
-                                   "periodic(1, period=0.4, dims=1)\"\n";
+static const char kernels_help[] =
+    "\nKernels\n"
+    "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
+    "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
+    "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...), "
+    "constant(variance), white(variance)\n"
+    "  ard: a lengthscale (of linear a variance) for each column. Numbers that are not given are found "
+    "from the data, but\n"
+    "  alpha and period, which begin at 1 (of standardised inputs).\n"
+    "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 static void print_help(int command)
 {

@@ -61,7 +61,7 @@ static made make(const odvgp_config *cfg, const char *kernel) {
     memset(&a, 0, sizeof a);
     a.N = c.N, a.D = c.D, a.P = c.P, a.M = c.M, a.Mg = c.mean_part == ODVGP_MEAN_ORTH ? c.M_gamma : 0;
     CHECK(ref_kernel_read(&a.k, kernel));
-    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2;
+    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2 && ref_can_be_ard(&a.k.leaf[l]);
     ref_kernel_spell(&a.k, a.text, sizeof a.text);
     c.kernel = a.text;
     CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "size: %s", info.text);
@@ -393,6 +393,51 @@ TEST(gradients_are_those_of_the_bound) {
             }
 }
 
+/*  Where k(x,x) depends on x, each gamma point's D is made of its own, and a point where it is 0 has the floor, which is relative to all of them:
+    the scales of Adam's steps, and the divisors of the differentiated form. */
+TEST(scales_of_kernels_that_are_not_stationary) {
+    int way;
+    for (way = 0; way < 2; way++) {
+        odvgp_config c = config(9, 2, 1, 3, 4);
+        made a;
+        wide *Zb, *Zg, *Kb, *Kbg, unit, floor_ = 0;
+        odvgp_real *values_of_Zg, *grad;
+        ptrdiff_t i, j;
+        test_seed = 214;
+        c.gamma_coords = way ? ODVGP_GAMMA_DIFFERENTIATED : ODVGP_GAMMA_SCALED;
+        c.natgrad = 0;
+        c.lr.end = c.lr.start = (odvgp_real)1e-12; /* so that what is looked at after the step is what it was made from */
+        a = make(&c, "linear * rbf");
+        values_of_Zg = values(&a, "Z_gamma");
+        values_of_Zg[0] = values_of_Zg[1] = 0;
+        values_of_Zg[2] *= 20;
+        assign(&a, "Z_gamma", values_of_Zg);
+        grad = NEW(odvgp_real, odvgp_param_count(a.m));
+        CHECK(elbo_of(&a, NULL, grad) < 0);
+        CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+        read_kernel(&a);
+        Zb = ref_copy(a.m->tape.node[a.m->Z_beta].v, 6), Zg = ref_copy(values_of_Zg, 8);
+        Kb = ref_K(&a.k, 2, Zb, 3, Zb, 3), Kbg = ref_K(&a.k, 2, Zb, 3, Zg, 4);
+        for (i = 0; i < 3; i++) Kb[4 * i] += (wide)c.jitter;
+        {
+            wide ones[2] = {1, 1}, *W = ref_new(12);
+            memcpy(W, Kbg, 12 * sizeof *W);
+            ref_solve_spd(3, 4, Kb, W);
+            unit = ref_k(&a.k, 2, ones, ones);
+            for (j = 0; j < 4; j++) floor_ += way ? ref_k(&a.k, 2, Zg + 2 * j, Zg + 2 * j) / 4 : unit / 4;
+            for (j = 0; j < 4; j++) {
+                wide D = ref_k(&a.k, 2, Zg + 2 * j, Zg + 2 * j), want;
+                for (i = 0; i < 3; i++) D -= Kbg[i * 4 + j] * W[i * 4 + j];
+                want = D > floor_ / 100 ? D : floor_ / 100;
+                if (way) CHECK_NEAR(a.m->tape.node[a.m->gamma_residual].v[j], want, 1e4 * EPS * (double)(want + D));
+                else CHECK_NEAR(a.m->scales[j], want / sqrtl(unit), 1e4 * EPS * (double)want);
+            }
+            free(W);
+        }
+        free(Zb), free(Zg), free(Kb), free(Kbg), free(values_of_Zg), free(grad);
+        drop(&a);
+    }
+}
 /*  A gamma point that stands on a beta point has D = 0 but for jitter: the slot is divided by the floor of D, and the gradient is that of the
     floored bound. */
 TEST(gamma_on_beta_has_a_floor) {
@@ -1784,6 +1829,41 @@ TEST(samples_have_the_predicted_moments) {
     free(f), free(g), free(block), free(scratch);
     drop(&a);
 }
+/*  Where the prior variance of one point is a million times that of another: both have samples of the predicted variance. */
+TEST(samples_of_points_of_unlike_variance) {
+    enum { n = 12, S = 3000 };
+    odvgp_config c = config(20, 2, 1, 3, 2);
+    made a;
+    odvgp_real X[2 * n], mean[n], var[n], *f = NEW(odvgp_real, S * n);
+    void *block, *scratch;
+    const odvgp_predictor *p = NULL;
+    size_t bytes, need;
+    ptrdiff_t i, k;
+    test_seed = 224;
+    a = make(&c, "polynomial + white + rbf");
+    for (i = 0; i < n; i++) {
+        X[2 * i] = (odvgp_real)(i < 6 ? 0.1 * (double)i : 40 + 3 * (double)i);
+        X[2 * i + 1] = (odvgp_real)(i < 6 ? -0.2 : 30);
+    }
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    need = odvgp_sample_scratch(p, n);
+    if (odvgp_predict_scratch(p, n) > need) need = odvgp_predict_scratch(p, n);
+    scratch = test_alloc(need);
+    CHECK_STATUS(odvgp_predict(p, X, n, mean, var, NULL, scratch, need), ODVGP_OK);
+    CHECK_STATUS(odvgp_sample(p, X, n, S, 5, f, scratch, need), ODVGP_OK);
+    CHECK(var[n - 1] > 1e5 * (double)var[0]);
+    for (i = 0; i < n; i++) {
+        double sum = 0, squares = 0, v;
+        for (k = 0; k < S; k++) sum += (double)f[k * n + i] / S;
+        for (k = 0; k < S; k++) squares += ((double)f[k * n + i] - sum) * ((double)f[k * n + i] - sum) / (S - 1);
+        v = (double)var[i];
+        CHECK_SAY(fabs(squares / v - 1) < 6 * sqrt(2.0 / S), "point %ld: variance %.6g, of samples %.6g", (long)i, v, squares);
+    }
+    free(f), free(block), free(scratch);
+    drop(&a);
+}
 TEST(predict_once_is_freeze_and_predict) {
     odvgp_config c = config(30, 2, 2, 5, 6);
     made a;
@@ -1804,6 +1884,7 @@ int main(int argc, char **argv) {
     RUN(every_member_is_its_own_gaussian);
     RUN(orth_without_gamma_is_coupled);
     RUN(gradients_are_those_of_the_bound);
+    RUN(scales_of_kernels_that_are_not_stationary);
     RUN(gamma_on_beta_has_a_floor);
     RUN(sampled_columns_are_unbiased);
     RUN(minibatches_are_unbiased);
@@ -1835,6 +1916,7 @@ int main(int argc, char **argv) {
     RUN(scales_are_undone);
     RUN(turns_do_not_change_predictions);
     RUN(samples_have_the_predicted_moments);
+    RUN(samples_of_points_of_unlike_variance);
     RUN(predict_once_is_freeze_and_predict);
     return test_end();
 }

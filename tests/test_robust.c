@@ -251,7 +251,7 @@ TEST(bad_kernel_expressions_are_refused) {
         "rbf(1, dims=2:1)", "rbf(1, dims=1:1)", "rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)", "rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)", "rbf(.)",
         "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "matern42", "linear(1", "\xff\xfe",
         "linear(lengthscale=1)", "linear(1, variance=2)", "polynomial(ard)", "polynomial(degree=0)", "polynomial(degree=2.5)", "polynomial(degree=17)", "polynomial(degree=2, degree=2)", "polynomial(degree=)",
-        "rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)", "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)", "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)"};
+        "rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)", "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)", "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)", "linear(foo=1)", "constant(-.5)", "white(+1)"};
     static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)", "rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)", "rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)",
                                        "(rbf+matern12)*matern32", "rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)", "\trbf\t+\tmatern12", "rq", "rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear", "linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)",
                                        "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)"};
@@ -276,6 +276,28 @@ TEST(bad_kernel_expressions_are_refused) {
         odvgp_info info = no_info();
         c.kernel = fine[i];
         CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
+    }
+}
+/*  Numbers go where the expression says. */
+TEST(kernel_numbers_arrive) {
+    static const struct { const char *text, *slot; double value; } list[] = {
+        {"linear(.5)", "kernel.0.variance", 0.5},         {"constant(.25)", "kernel.0.variance", 0.25}, {"white(.125)", "kernel.0.variance", 0.125},
+        {"polynomial(.5, degree=3)", "kernel.0.variance", 0.5}, {"polynomial(offset=3)", "kernel.0.offset", 3}, {"rq(.5, alpha=2)", "kernel.0.alpha", 2},
+        {"rq(.5, alpha=2)", "kernel.0.lengthscale", 0.5}, {"rbf + periodic(2, variance=3, period=.75)", "kernel.1.period", 0.75},
+        {"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3}};
+    size_t i, bytes = 0;
+    for (i = 0; i < sizeof list / sizeof *list; i++) {
+        odvgp_config c = config(5, 3, 1, 2, 0);
+        odvgp_model *m;
+        odvgp_real v = 0;
+        void *block;
+        c.kernel = list[i].text;
+        CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+        block = test_alloc(bytes);
+        CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_get(m, list[i].slot, &v, 1), ODVGP_OK);
+        CHECK_SAY(fabs((double)v - list[i].value) <= 4 * EPS * list[i].value, "%s: %s is %g", list[i].text, list[i].slot, (double)v);
+        free(block);
     }
 }
 /*  The text of a kernel makes the same kernel again, to the six digits that it has; it is cut where the buffer ends. */
@@ -1543,6 +1565,7 @@ TEST(awkward_data_work) {
         works("1 point", N, D, 1, 1, mg, X, Y, 50, NULL, NULL);
         works("a lengthscale far too large", N, D, 1, 15, mg, X, Y, 50, "rbf(1e6)", &events);
         works("a lengthscale far too small", N, D, 1, 15, mg, X, Y, 50, "rbf(1e-6)", NULL);
+        works("distances beyond the largest number", N, D, 1, 15, mg, X, Y, 50, "rq(1e-15, alpha=1e-12) + rbf", NULL);
         works("a kernel of rank D", N, D, 1, 15, mg, X, Y, 50, "linear", NULL);
         works("a kernel of rank 1", N, D, 1, 15, mg, X, Y, 50, "constant(2)", NULL);
         works("nothing but noise", N, D, 1, 15, mg, X, Y, 50, "white", NULL);
@@ -2128,6 +2151,7 @@ int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(bad_configs_are_refused);
     RUN(bad_kernel_expressions_are_refused);
+    RUN(kernel_numbers_arrive);
     RUN(kernel_text_can_be_read_back);
     RUN(bad_arguments_are_refused);
     RUN(bad_arguments_of_predictions_are_refused);
