@@ -1348,12 +1348,14 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 #endif
 #include <pthread.h>
 #include <sched.h>
-/*  A training step has dozens of short parallel operations, so workers look for the next one for a while (some 50
-    microseconds) before they sleep. Tasks are handed out by a ticket: the number of the job in its high half, the next task in
+/*  A training step has dozens of short parallel operations, so workers look for the next one for a while before they sleep: some 50
+    microseconds at full attention, then as long as a thousand yields take, about a millisecond, in which any other thread goes first.
+    A worker that slept at once would be woken on its waker's own processor by systems that take the others for far away, and stay
+    there, since it never runs for long enough to be moved. Tasks are handed out by a ticket: the number of the job in its high half, the next task in
     its low half. A worker takes a task by raising the ticket that it has read, which fails when the job is another one by
     then; while a job is being written its ticket is CLOSED. */
 #define ODVGP__CLOSED UINT64_C(0xffffffff)
-enum { ODVGP__LOOKS = 2000 };
+enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
 struct odvgp_pool {
     pthread_mutex_t mutex; /* for sleeping only */
@@ -1405,6 +1407,7 @@ static void *odvgp__pool_main(void *user)
     uint64_t job = 0;
     for (;;) {
         for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_idle(pool, job); look++) odvgp__pause();
+        for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_idle(pool, job); look++) sched_yield();
         if (odvgp__pool_idle(pool, job)) {
             pthread_mutex_lock(&pool->mutex);
             __atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST); /* before the look: whoever gives a job sees one of them */

@@ -80,7 +80,7 @@ static const routine routines[] = {
     {"lauum", ours_lauum, peer_lauum_run, NOTHING, FROM_L, 1.0 / 3, 0, 0},
 };
 enum { ROUTINES = 8, WORKERS = PEERS + 1, COMPARED = 300 };
-static const double A_TURN = 3e-3, HALF_A_SECOND = 0.5;
+static const double A_TURN = 3e-3, HALF_A_SECOND = 0.5, WARM = 0.03;
 
 static void problem_make(problem *p, ptrdiff_t n, ptrdiff_t cols)
 {
@@ -163,20 +163,21 @@ static void routine_compare(const routine *r, const peer *q, problem *p)
 
 /*  One line of the table: best and median GFLOP/s of each. A turn is as many calls as fit a few milliseconds, and whoever has
     used up half a second has no more turns, so that a slow peer does not make all wait. With more threads than one a peer's
-    workers go on spinning for a while, tens of milliseconds with OpenBLAS, and would take the next one's core: hence the pause,
-    and a call that wakes the workers before the clock runs. */
+    workers go on spinning for a while, up to a tenth of a second with OpenBLAS, and would take the next one's core: hence the pause. After
+    it a worker may wake on its waker's core, and it takes the system some milliseconds of load to see that another one is free:
+    hence calls for a while before the clock runs. */
 static void routine_line(const routine *r, problem *p, int threads, double clock)
 {
     double work = r->flops * (double)p->n * (double)p->n * (double)p->cols, rate[WORKERS][MOST_REPEATS], best = 0;
     double once[WORKERS], spent[WORKERS] = {0};
-    int there[WORKERS], turns[WORKERS] = {0}, peers_there = 0;
+    int there[WORKERS], turns[WORKERS] = {0}, peer_before = 0;
     for (int w = 0; w < WORKERS; w++) {
         const peer *q = w ? &peers[w - 1] : NULL;
         if (q && q->library) peer_threads(q, threads);
         problem_restore(p, q ? r->restore_theirs : r->restore);
         there[w] = (!q || q->library) && routine_run(r, q, p); /* the first touches memory */
         if (!there[w]) continue;
-        peers_there |= w > 0;
+        peer_before |= w > 0;
         if (q && p->n <= COMPARED) routine_compare(r, q, p);
         once[w] = work > 1e9 ? 1 : routine_time(r, q, p, 1, clock);
     }
@@ -185,9 +186,12 @@ static void routine_line(const routine *r, problem *p, int threads, double clock
             const peer *q = w ? &peers[w - 1] : NULL;
             if (!there[w] || (k > 0 && spent[w] > HALF_A_SECOND)) continue;
             int count = (int)fmax(1, fmin(20000, A_TURN / fmax(once[w], 1e-9)));
-            if (threads > 1 && peers_there) pause_ms(35);
-            if (threads > 1 || work < 1e8) routine_time(r, q, p, 1, clock);
+            if (threads > 1 && peer_before) pause_ms(120);
+            peer_before = w > 0;
             double from = now();
+            do routine_time(r, q, p, 1, clock);
+            while (threads > 1 && now() - from < WARM);
+            from = now();
             rate[w][turns[w]++] = 1e-9 * work / routine_time(r, q, p, count, clock);
             spent[w] += now() - from;
         }
