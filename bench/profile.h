@@ -43,7 +43,7 @@ static void step_in_stages(odvgp_model *m, const dataset *r)
     odvgp_real expected, kl;
     odvgp_info info;
     int natgrad = odvgp__uses_natgrad(m);
-    odvgp__wants_list want = {1, natgrad, 0};
+    odvgp__wants_list want = {1, natgrad, 0, ODVGP__FOR_BOUND};
     odvgp__rows batch = odvgp__rows_plain(r->X, r->y, m->cfg.batch);
     uint64_t per_epoch = (uint64_t)(r->N / m->cfg.batch);
     probe_stage(AT_EVALUATE);
