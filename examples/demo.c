@@ -3,7 +3,7 @@
         make demo          or          cc -O2 -I. -DODVGP_USE_PTHREADS examples/demo.c -o demo -lm -pthread && ./demo --out .
 
     COUPLED and ORTH, each by Adam alone and with natural gradients (NAT), on examples/diamonds.csv: what does a diamond cost?
-    The settings are those of Salimbeni et al. 2018, appendix E, scaled to take about a minute: 100 beta and 300 gamma points instead
+    The settings are those of Salimbeni et al. 2018, appendix E, scaled to take half a minute: 100 beta and 300 gamma points instead
     of 300 and 700, batches of 512 instead of 1,024, 4,000 steps instead of 20,000, and therefore a learning rate that begins at
     0.005 and falls to the paper's 0.001. The four take turns in blocks of steps, each with its own clock, so that whatever else
     the machine does meets all of them; tests and drawing are on nobody's clock. */
