@@ -3211,7 +3211,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
 enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2, ODVGP__GIVEN_EXTRA = 4, ODVGP__GIVEN_DEGREE = 8 };
-enum { ODVGP__LEAF_VALUES = 3, ODVGP__MAX_DEGREE = 16 };
+enum { ODVGP__LEAF_VALUES = 3 };
+#define ODVGP__MAX_DEGREE 16
 
 /*  Only 32-bit numbers, so that predictors and files can hold it as it is. */
 typedef struct odvgp__leaf {

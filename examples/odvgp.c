@@ -211,7 +211,8 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, "how Adam moves gamma's weights")     \
     X(POSITIVE, "positive", "softplus|exp", "softplus", FIT | KEPT, "how Adam sees positive numbers")                          \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "where q(u) starts")                                            \
-    X(ITERS, "iters", "N", NULL, FIT, "steps in all, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)")      \
+    X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, "the settings of a paper, for what is not given (below)")    \
+    X(ITERS, "iters", "N|Nepochs", NULL, FIT, "steps in all, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
     X(MINUTES, "minutes", "T", NULL, FIT, "end after this time; compare: each of them")                                        \
     X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                   \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
@@ -258,7 +259,7 @@ static const struct {
     int first;
     const char *title;
 } option_groups[] = {
-    {OPT_DATA, "Data"}, {OPT_TEST, "Test part"}, {OPT_LIKELIHOOD, "Model"}, {OPT_ITERS, "Training"}, {OPT_TRACE, "Output"}};
+    {OPT_DATA, "Data"}, {OPT_TEST, "Test part"}, {OPT_LIKELIHOOD, "Model"}, {OPT_RECIPE, "Training"}, {OPT_TRACE, "Output"}};
 
 typedef struct options {
     const char *value[OPTION_COUNT]; /* NULL: not given and no default */
@@ -289,6 +290,51 @@ static bytes own_names(void)
     for (int i = 0; i < OWN_COUNT; i++) bytes_print(&names, "%s%s", i ? ", " : "", option_list[own_options[i]].name);
     return names;
 }
+
+/* ---- recipes: what a paper's settings say. $x stands for x times the root of the number of inputs ---- */
+
+enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
+static const char recipe_names[] = "default|odvgp|solve-gp|kobe";
+static const char *const recipe_about[RECIPE_COUNT] = {
+    "default    the defaults above", "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
+    "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam alone, 100 epochs, 20 % for testing",
+    "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, natural steps that grow to 0.1"};
+
+static const struct {
+    int recipe, id;
+    const char *value;
+} recipe_list[] = {
+    {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
+    {RECIPE_ODVGP, OPT_NOISE, "0.1"},
+    {RECIPE_ODVGP, OPT_BETA, "300"},
+    {RECIPE_ODVGP, OPT_GAMMA, "700"},
+    {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
+    {RECIPE_ODVGP, OPT_BATCH, "1024"},
+    {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
+    {RECIPE_ODVGP, OPT_LR, "0.001"},
+    {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
+    {RECIPE_ODVGP, OPT_ITERS, "20000"},
+    {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
+    {RECIPE_SOLVE, OPT_BETA, "1024"},
+    {RECIPE_SOLVE, OPT_GAMMA, "1024"},
+    {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.2"},
+    {RECIPE_SOLVE, OPT_PARAM, "primal"},
+    {RECIPE_SOLVE, OPT_NATGRAD, "off"},
+    {RECIPE_SOLVE, OPT_BATCH, "1024"},
+    {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
+    {RECIPE_SOLVE, OPT_LR, "0.01"},
+    {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
+    {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
+    {RECIPE_KOBE, OPT_NOISE, "0.1"},
+    {RECIPE_KOBE, OPT_BETA, "100"},
+    {RECIPE_KOBE, OPT_BATCH, "256"},
+    {RECIPE_KOBE, OPT_LR, "0.01"},
+    {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
+    {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
+    {RECIPE_KOBE, OPT_JITTER, "1e-10"},
+    {RECIPE_KOBE, OPT_JITTER_REL, "0"},
+    {RECIPE_KOBE, OPT_ITERS, "20000"},
+};
 
 /* ---- bases: one row for each member of the family ---- */
 
@@ -404,6 +450,8 @@ static void print_help(int command)
         printf(o->preset ? " [%s]\n" : "\n", o->preset);
     }
     if (command & FIT) fputs(kernels_help, stdout);
+    if (command & FIT) printf("\nRecipes\n");
+    for (int i = 0; i < RECIPE_COUNT && (command & FIT); i++) printf("  %s\n", recipe_about[i]);
     if (command & FIT) printf("\nBases\n");
     for (int i = 0; i < BASIS_COUNT && (command & FIT); i++)
         printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help, basis_list[i].natgrad ? "" : "; no natural step");
@@ -1806,6 +1854,33 @@ static void option_default(options *o, int id, const char *text)
     if (!o->value[id]) o->value[id] = o->owned[id] = copy_text(text);
 }
 
+/*  In place of defaults: what the recipe says, where the command line does not. A test part that was given is the only one. */
+static void recipe_settle(options *o)
+{
+    int recipe = option_choice(o, OPT_RECIPE, recipe_names), tests = o->given[OPT_TEST] || o->given[OPT_TEST_MASK];
+    for (size_t i = 0; i < sizeof recipe_list / sizeof *recipe_list; i++) {
+        int id = recipe_list[i].id, replaced = id == OPT_TEST_FRACTION ? tests : id == OPT_PARAM && o->given[OPT_WHITEN];
+        if (id == OPT_LR || id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP) replaced = o->given[OPT_SCHEDULE];
+        if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
+        free(o->owned[id]);
+        o->value[id] = o->owned[id] = copy_text(recipe_list[i].value);
+    }
+}
+
+/*  A recipe's kernel, once the number of inputs is known. */
+static void kernel_settle(options *o, ptrdiff_t D)
+{
+    bytes text = {NULL, 0, 0};
+    if (o->given[OPT_KERNEL] || !strchr(o->value[OPT_KERNEL], '$')) return;
+    for (const char *s = o->value[OPT_KERNEL]; *s;) {
+        if (*s == '$') bytes_print(&text, "%.6g", strtod(s + 1, (char **)&s) * sqrt((double)D));
+        else bytes_add(&text, s++, 1);
+    }
+    bytes_add(&text, "", 1);
+    free(o->owned[OPT_KERNEL]);
+    o->value[OPT_KERNEL] = o->owned[OPT_KERNEL] = text.at;
+}
+
 /*  Defaults that depend on the basis: where all rows are used, gradients have no noise. */
 static void options_settle(options *o)
 {
@@ -1887,17 +1962,17 @@ static void size_settle(options *o, int id, ptrdiff_t v)
     option_default(o, id, text);
 }
 
-/*  A size that was asked for must be there; a default shrinks to the data. */
-static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset, ptrdiff_t distinct)
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
+/*  A size that was asked for must be there; a default, or a recipe's, shrinks to the data. */
+static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset, ptrdiff_t room, ptrdiff_t distinct)
 {
-    if (!o->value[id]) return preset;
-    ptrdiff_t v = (ptrdiff_t)option_integer(o, id, least, INT_MAX);
+    ptrdiff_t v = o->value[id] ? (ptrdiff_t)option_integer(o, id, least, INT_MAX) : preset;
+    if (!o->given[id]) return smaller(v, room);
     if (v > distinct) die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name, v, distinct);
     return v;
 }
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
 /*  Exact regression takes several matrices of rows by rows. */
 static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
@@ -1930,8 +2005,8 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
     ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
     const basis *b = basis_of(o);
     if (is_exact(b)) refuse_many_rows(*c, n);
-    c->M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, smaller(300, larger(1, distinct / 2)), distinct);
-    c->M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, smaller(700, distinct - c->M), distinct) : 0;
+    c->M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
+    c->M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, larger(0, distinct - c->M), distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
     c->batch = all_rows(o) ? n : smaller(batch, n);
@@ -2002,6 +2077,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 {
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     odvgp_model *model;
+    kernel_settle(o, d->s.D);
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
     c.threads = w->threads;
@@ -2406,6 +2482,21 @@ static stop_reason train_loop(training *t)
     return reason;
 }
 
+/*  Steps in all, with n rows to learn from; 0: they are not known yet, and epochs count as steps. */
+static void training_iters(training *t, ptrdiff_t n)
+{
+    const char *text = t->o->value[OPT_ITERS];
+    char *end;
+    long long count = strtoll(text, &end, 10);
+    if (end == text || (*end && strcmp(end, "epochs") != 0) || count < 0 || count > INT_MAX)
+        die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs", text);
+    double batch = all_rows(t->o) ? (double)n : fmin((double)n, (double)option_integer(t->o, OPT_BATCH, 1, INT_MAX));
+    double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
+    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: that is %.3g steps", text, steps);
+    t->iters = (ptrdiff_t)steps;
+    t->evaluate_every = larger(1, t->iters / 50);
+}
+
 /*  What the options say, before data are read: mistakes in them should not cost time. */
 static void training_options(training *t, const options *o)
 {
@@ -2414,11 +2505,10 @@ static void training_options(training *t, const options *o)
     t->begin = now();
     t->o = o;
     schedules_of(o, &lr, &natgrad);
-    t->iters = (ptrdiff_t)option_integer(o, OPT_ITERS, 0, INT_MAX);
+    training_iters(t, 0);
     fit_q_when(o);
     t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
     t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
-    t->evaluate_every = larger(1, t->iters / 50);
     t->best = -HUGE_VAL;
     t->quiet = o->given[OPT_QUIET];
     t->terminal = isatty(STDERR_FILENO);
@@ -2673,6 +2763,7 @@ static int run_train(options *o)
     const char *resume = o->value[OPT_RESUME];
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
+    recipe_settle(o);
     merge_whiten(o);
     memset(&before, 0, sizeof before);
     if (resume) {
@@ -2682,6 +2773,7 @@ static int run_train(options *o)
     options_settle(o);
     training_options(&t, o);
     dataset_read(&d, o);
+    training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
     if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
     else bytes_print(&path, "%s.odvgp", d.s.dataset);
@@ -2868,6 +2960,7 @@ static void candidate_train(comparison *all, candidate *c)
     bytes notes = {NULL, 0, 0};
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     training_options(&t, &c->o);
+    training_iters(&t, all->d.train.n);
     t.label = c->label;
     t.name = c->name;
     t.trace = all->trace;
@@ -3071,6 +3164,7 @@ static int run_compare(options *o)
     all.o = o;
     option_needed(o, OPT_DATA);
     all.isa = isa_of(o);
+    recipe_settle(o);
     merge_whiten(o);
     candidates_parse(&all);
     dataset_read(&all.d, o);

@@ -165,6 +165,19 @@ check "schedule: two of them, resumed in the middle, the same bits" cmp one.odvg
 train --data plain.csv --schedule lr:loglinear:0.01:0.001:10 --iters 0 --model t.odvgp --json >t.json
 check "schedule: no step yet" test "$(value t.json iters)" = 0
 
+# ---- recipes ----
+"$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 20 --model t.odvgp --quiet --json >t.json
+check "recipe: its sizes unless given, its test part" test "$(value t.json beta) $(value t.json gamma) $(value t.json n_test)" = "20 30 20"
+"$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 0 --test-fraction 0.1 --model t.odvgp --quiet >/dev/null
+"$tool" info --model t.odvgp >info.txt
+check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.*rbf(1.414" info.txt
+"$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
+check "recipe: natural gradients off; epochs" test "$(value t.json natgrad) $(value t.json iters)" = "false 8"
+"$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv --model t.odvgp --quiet --json >t.json
+check "recipe: a test part of its own" test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
+check "recipe: there is no other" refuses "default|odvgp|solve-gp|kobe" train --data plain.csv --recipe paper
+check "iters: steps or epochs" refuses "100epochs" train --data plain.csv --iters 3epoch
+
 # ---- bases without q, the best q ----
 for basis in sgpr solve-collapsed exact; do
     train --data named.csv --test-fraction 0.2 --basis $basis --beta 12 --gamma 20 --batch 7 --model c.odvgp --json >c.json
@@ -390,7 +403,7 @@ check "refused: no value" refuses "--beta needs a value" train --data named.csv 
 check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
 check "refused: no data" refuses "--data is needed" train $m
 check "refused: not a number" refuses "--lr fast: must be a number" train --data named.csv --lr fast $m
-check "refused: negative" refuses "--iters -5: must be a whole number" train --data named.csv --iters -5 $m
+check "refused: negative" refuses "--iters -5: must be a number of steps" train --data named.csv --iters -5 $m
 check "refused: not a choice" refuses "--basis ortho: there is no such basis; there are coupled, orth" train --data named.csv --basis ortho $m
 check "refused: schedule of nothing" refuses "--schedule beta:linear:1:2:3: must begin with lr: or natgrad:" train --data named.csv --schedule beta:linear:1:2:3 $m
 for bad in lr:cubic:1:2:3 lr:linear lr:linear:1:2 lr:linear:1:2:0 lr:linear:1:2:3:4 lr:linear:1:x:3 lr: natgrad:linear::1:3; do
