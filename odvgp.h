@@ -1728,8 +1728,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__WAYS(statement)                                                                                                 \
     ODVGP__UNROLL                                                                                                              \
     for (int q = 0; q < 4; q++) statement;
-#define ODVGP__K(S, c)      ODVGP__SET1_##S(ODVGP__R(c))
-#define ODVGP__HORNER(S, c) ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q], r[q], ODVGP__K(S, c)))
+#define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
+#define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
 /*  v 2^k for n = k + ROUND, whose low bits are those of k: in two factors, 2^floor(k/2) and the rest, so that subnormal results are
     rounded once and the largest do not overflow. AVX-512 has an instruction for it. */
@@ -2693,8 +2693,9 @@ static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
     int best = 1;
     double least = HUGE_VAL;
     for (int across = 1; across <= tasks && g->c_part == ODVGP__FULL; across++) {
-        double border = (double)g->m * across + (double)g->n * (tasks / across);
-        if (tasks % across || border >= least) continue;
+        int down = tasks / across;
+        double border = (double)g->m * across + (double)g->n * down;
+        if (down * across != tasks || border >= least) continue;
         least = border;
         best = across;
     }
@@ -3383,11 +3384,14 @@ static void odvgp__parse_argument(odvgp__parser *p, odvgp__leaf *leaf, double *v
     } else if (odvgp__accept_key(p, "degree")) odvgp__parse_degree(p, leaf);
     else if (odvgp__accept_key(p, odvgp__leaf_kinds[leaf->type].extra))
         value[2] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_EXTRA);
-    else if (odvgp__accept_key(p, "variance")) value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
-    else if (odvgp__accept_key(p, "lengthscale") && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
-    else if (*p->at >= 'a' && *p->at <= 'z') odvgp__parse_fail(p, "this kernel has no such argument");
-    else if (scaled) value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
-    else value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
+    else {
+        int length = odvgp__accept_key(p, "lengthscale"), variance = !length && odvgp__accept_key(p, "variance");
+        if (length && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
+        else if (!length && !variance && *p->at >= 'a' && *p->at <= 'z')
+            odvgp__parse_fail(p, "this kernel has no such argument");
+        if (scaled && !variance) value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
+        else value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
+    }
 }
 
 static void odvgp__parse_arguments(odvgp__parser *p, odvgp__leaf *leaf, double *value)
@@ -4878,7 +4882,10 @@ static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 static double odvgp__log_gamma(double x)
 {
     double shift = 0;
-    for (; x < 10; x++) shift += log(x);
+    while (x < 10) {
+        shift += log(x);
+        x++;
+    }
     double r = 1 / (x * x),
            series =
                (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * 691.0 / 360360))))) / x;
@@ -5878,17 +5885,25 @@ typedef struct odvgp__moments {
     odvgp_real *S, *h, *rr, *kk;
 } odvgp__moments;
 
-static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, odvgp_real *at)
+/*  M, F and P alone. */
+static odvgp__moments odvgp__moments_sizes(odvgp__tape *t, const odvgp__node *nd)
 {
     odvgp__moments m;
     const odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1);
+    memset(&m, 0, sizeof m);
     m.M = A->rows;
     m.F = A->rows + (Av ? Av->rows : 0);
     m.P = odvgp__in(t, nd, 2)->rows;
+    return m;
+}
+
+static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, odvgp_real *at)
+{
+    odvgp__moments m = odvgp__moments_sizes(t, nd);
     m.S = at;
-    m.h = at ? m.S + m.F * m.F : NULL;
-    m.rr = at ? m.h + m.P * m.F : NULL;
-    m.kk = at ? m.rr + 1 : NULL;
+    m.h = m.S + m.F * m.F;
+    m.rr = m.h + m.P * m.F;
+    m.kk = m.rr + 1;
     return m;
 }
 
@@ -5911,7 +5926,8 @@ static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = 0; p < k->rows; p++)
         for (ptrdiff_t j = 0; j < k->cols; j++) kk += (double)k->v[p * k->ld + j];
     *m.rr += (odvgp_real)rr;
-    *m.kk += (odvgp_real)(kk * (double)(m.P / k->rows));
+    ptrdiff_t outputs = m.P / k->rows; /* that share a row of k */
+    *m.kk += (odvgp_real)(kk * (double)outputs);
     return ODVGP_OK;
 }
 
@@ -5934,8 +5950,9 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
     }
     for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
         for (ptrdiff_t j = 0; j < n; j++) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+    ptrdiff_t outputs = m.P / k->rows;
     for (ptrdiff_t p = 0; p < k->rows && k->needs_grad; p++)
-        for (ptrdiff_t j = 0; j < n; j++) k->d[p * k->ld + j] += *m.kk * (odvgp_real)(m.P / k->rows);
+        for (ptrdiff_t j = 0; j < n; j++) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs,
@@ -6239,8 +6256,8 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
     if (op == ODVGP__COLLAPSED || op == ODVGP__EVIDENCE) {
-        ptrdiff_t F = op == ODVGP__EVIDENCE ? t->node[in0].rows : odvgp__moments_of(t, &t->node[in0], NULL).F;
-        ptrdiff_t P = op == ODVGP__EVIDENCE ? t->node[in1].rows : odvgp__moments_of(t, &t->node[in0], NULL).P;
+        ptrdiff_t F = op == ODVGP__EVIDENCE ? t->node[in0].rows : odvgp__moments_sizes(t, &t->node[in0]).F;
+        ptrdiff_t P = op == ODVGP__EVIDENCE ? t->node[in1].rows : odvgp__moments_sizes(t, &t->node[in0]).P;
         nd->aux = odvgp__take(a, 2 * F + P, F);
     }
     if (op == ODVGP__INNER) nd->aux = odvgp__take(a, 2 * cols, cols);

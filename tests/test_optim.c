@@ -473,7 +473,7 @@ TEST(lbfgs_lives_with_jitter) {
     c.kernel = "rbf(1)";
     c.jitter_rel = 0;
     a = make(&c, 45);
-    for (i = 0; i < 8; i++) Z[i] = (odvgp_real)((i / 2) * 0.7 - 1); /* pairs of the same point */
+    for (i = 0; i < 8; i++) Z[i] = (odvgp_real)((i - i % 2) * 0.35 - 1); /* pairs of the same point */
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", Z, 8, NULL), ODVGP_OK);
     now = bound(&a);
     for (i = 0; i < 150; i++) { /* the jitter stays where it was raised to */
