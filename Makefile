@@ -30,7 +30,7 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 tables-odvgp examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -171,6 +171,9 @@ figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best
 figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
 	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B)
+
+tables-odvgp: $(B)/odvgp ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again; see bench/odvgp_tables.sh
+	@sh bench/odvgp_tables.sh $(B)/odvgp "$(DATA)" $(B)/tables-odvgp
 
 $(B)/cover/test_%: tests/test_%.c
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)
