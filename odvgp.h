@@ -157,10 +157,11 @@ CONTENTS                                                        (search for the 
               the mixer here is smaller)
 
 >>revisions
-    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian likelihood, Adam and natural gradients, kernel expressions, frozen predictor,
-           model files (version 4). Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel
-           matrix of gamma is kept for the gradient (config.keep). L-BFGS for full batches, bounds and priors of
-           hyperparameters, schedules that decay.
+    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian
+           likelihood; bounds without q, the best q, L-BFGS; Adam and natural gradients, schedules; bounds and priors of
+           hyperparameters; kernel expressions of ten kernels; frozen predictor, model files (version 4). Dense linear algebra
+           and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is kept for the gradient
+           (config.keep).
 */
 
 /* ====================================================================================================================== */
@@ -268,9 +269,9 @@ typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_EXACT
 } odvgp_objective;
 
-/*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.gamma_natgrad times that of
-    beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more forward run) and
-    halves gamma's step until it is not lower than before the step; events.step_shortened counts.
+/*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.gamma_natgrad times
+    that of beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more
+    forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts.
         ADAM      (default)
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
         EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each */
@@ -537,7 +538,8 @@ typedef struct odvgp_config {
        rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1), and without a lengthscale
        linear(variance, ard), polynomial(variance, offset=1, degree=2), constant(variance), white(variance); the formulas are
        in the section on kernels. dims=0:3+5 means columns 0, 1, 2 and 5; ard: a lengthscale (linear: a variance) for each
-       column. white is noise of f: on the diagonal of K(X,X) alone. alpha and period begin at 1 unless given: the data are not asked.
+       column. white is noise of f: on the diagonal of K(X,X) alone. alpha and period begin at 1 unless given: the data are
+       not asked.
        Default "matern52 + rbf". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
@@ -941,8 +943,8 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
     L L^T. C may not alias L. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *C,
                            ptrdiff_t ldc);
-/*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle, zeros above, and receives dloss/dA for the lower triangle of A,
-    dloss = sum_{i>=j} G_ij dA_ij (Murray 2016). L as potrf left it, G may not alias it. 2 n^3/3 flops. */
+/*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle, zeros above, and receives dloss/dA for the lower
+    triangle of A, dloss = sum_{i>=j} G_ij dA_ij (Murray 2016). L as potrf left it, G may not alias it. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
                                    ptrdiff_t ldg);
 
@@ -1348,12 +1350,12 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 #endif
 #include <pthread.h>
 #include <sched.h>
-/*  A training step has dozens of short parallel operations, so workers look for the next one for a while before they sleep: some 50
-    microseconds at full attention, then as long as a thousand yields take, about a millisecond, in which any other thread goes first.
-    A worker that slept at once would be woken on its waker's own processor by systems that take the others for far away, and stay
-    there, since it never runs for long enough to be moved. Tasks are handed out by a ticket: the number of the job in its high half, the next task in
-    its low half. A worker takes a task by raising the ticket that it has read, which fails when the job is another one by
-    then; while a job is being written its ticket is CLOSED. */
+/*  A training step has dozens of short parallel operations, so workers look for the next one for a while before they sleep:
+    some 50 microseconds at full attention, then as long as a thousand yields take, about a millisecond, in which any other
+    thread goes first. A worker that slept at once would be woken on its waker's own processor by systems that take the
+    others for far away, and stay there, since it never runs for long enough to be moved. Tasks are handed out by a ticket:
+    the number of the job in its high half, the next task in its low half. A worker takes a task by raising the ticket that
+    it has read, which fails when the job is another one by then; while a job is being written its ticket is CLOSED. */
 #define ODVGP__CLOSED UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
@@ -1731,8 +1733,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
-/*  v 2^k for n = k + ROUND, whose low bits are those of k: in two factors, 2^floor(k/2) and the rest, so that subnormal results are
-    rounded once and the largest do not overflow. AVX-512 has an instruction for it. */
+/*  v 2^k for n = k + ROUND, whose low bits are those of k: in two factors, 2^floor(k/2) and the rest, so that subnormal
+    results are rounded once and the largest do not overflow. AVX-512 has an instruction for it. */
 #define ODVGP__RAISE(TARGET, S)                                                                                                \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
     {                                                                                                                          \
@@ -2017,9 +2019,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         }                                                                                                                      \
     }
 
-/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. combine: out <- x + y or x * y
-    for a chunk; out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1),
-    stored in h or added to it, and that times the squared distance in dk; for a chunk. */
+/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. combine: out <- x + y or
+    x * y for a chunk; out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint
+    (NULL: 1), stored in h or added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S)                                                                                               \
     TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                          \
     {                                                                                                                          \
@@ -3186,25 +3188,25 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                    */
-/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the     */
-/*      variance:                                                                                                       */
-/*        rbf         v exp(-r^2/2)                                  matern12   v exp(-r)                               */
-/*        matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r    */
-/*        rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v                                       */
-/*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                  */
-/*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                 */
-/*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide             */
-/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A leaf is a function of   */
-/*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of   */
-/*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or   */
-/*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are */
-/*      worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated     */
-/*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once. */
-/*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred */
-/*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per      */
-/*      column likewise. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the */
-/*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per      */
-/*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                            */
+/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the       */
+/*      variance:                                                                                                         */
+/*        rbf         v exp(-r^2/2)                                  matern12   v exp(-r)                                 */
+/*        matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r      */
+/*        rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v                                         */
+/*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                    */
+/*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                   */
+/*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide               */
+/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A leaf is a function of     */
+/*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of     */
+/*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or     */
+/*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are   */
+/*      worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated       */
+/*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.   */
+/*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred   */
+/*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per        */
+/*      column likewise. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the   */
+/*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per        */
+/*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                              */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
 #define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
@@ -3738,8 +3740,8 @@ static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *h
     return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale; /* so that it times distance 0 is 0 */
 }
 
-/*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)), dk/dalpha = k (z / (1 + z) -
-    log1p(z)). */
+/*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)),
+    dk/dalpha = k (z / (1 + z) - log1p(z)). */
 static void odvgp__leaf_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
                            odvgp_real *k, odvgp_real *dk, odvgp_real *extra)
 {
@@ -3833,8 +3835,8 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
     }
 }
 
-/*  Derivatives of the entries of a chunk with respect to squared distances, inner products and hyperparameters. Without products each leaf
-    has the derivative 1; with them it is the product of what stands beside it. */
+/*  Derivatives of the entries of a chunk with respect to squared distances, inner products and hyperparameters. Without
+    products each leaf has the derivative 1; with them it is the product of what stands beside it. */
 static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
     const odvgp__kernel *k = job->k;
@@ -4299,8 +4301,8 @@ typedef struct odvgp__view {
 
 static size_t odvgp__predictor_head(void) { return (sizeof(odvgp_predictor) + 63) & ~(size_t)63; }
 
-/*  Measured with base NULL; M_root <= M. Pieces are not padded, so that files are compact. Returns the number of reals, -1 if that
-    overflows. */
+/*  Measured with base NULL; M_root <= M. Pieces are not padded, so that files are compact. Returns the number of reals, -1
+    if that overflows. */
 static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
@@ -4692,7 +4694,8 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
-/*  The same where rounding is relative to the prior variance of each point: with C scaled to a prior of variance 1, and back. */
+/*  The same where rounding is relative to the prior variance of each point: with C scaled to a prior of variance 1, and
+    back. */
 static void odvgp__scaled_root(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -6351,8 +6354,8 @@ static void odvgp__tape_mark(odvgp__tape *t)
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
 
-/*  Tile nodes whose values outlive their reverse run, and add to no sum: with fixed inducing inputs and one tile of the same rows
-    (full batch) they need not be made again. */
+/*  Tile nodes whose values outlive their reverse run, and add to no sum: with fixed inducing inputs and one tile of the
+    same rows (full batch) they need not be made again. */
 static int odvgp__op_lasts(odvgp__op op)
 {
     return op == ODVGP__KERNEL || op == ODVGP__KERNEL_DIAG || op == ODVGP__SOLVE || op == ODVGP__MINUS_PRODUCT;
@@ -7432,8 +7435,8 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
     for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would vanish.
-    k is the mean diagonal of the kernel. Nothing is remembered of the way to here. */
+/*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would
+    vanish. k is the mean diagonal of the kernel. Nothing is remembered of the way to here. */
 static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
 {
     int inverse = m->cfg.cov_part == ODVGP_COV_INVERSE, g = odvgp__slot_index(&m->par, "q_diag");
@@ -7452,7 +7455,8 @@ static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
     m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  k(x,x) with the hyperparameters of now; where it depends on x, that of inputs of mean square 1: a unit, not a term of anything. */
+/*  k(x,x) with the hyperparameters of now; where it depends on x, that of inputs of mean square 1: a unit, not a term of
+    anything. */
 static odvgp_real odvgp__prior_variance(const odvgp_model *m)
 {
     odvgp_real value[ODVGP__MAX_NODES];
@@ -8202,8 +8206,8 @@ static odvgp_real odvgp__joint_L(const odvgp_model *m, ptrdiff_t i)
 
 static odvgp_real odvgp__root_diag(const odvgp_model *m, ptrdiff_t i) { return ODVGP__SQRT(m->tape.node[m->q_diag].v[i]); }
 
-/*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a = L_v^-T
-    v_mu and L^-T (weights - W a), a in its place where the blocks are one set, else behind all. */
+/*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a =
+    L_v^-T v_mu and L^-T (weights - W a), a in its place where the blocks are one set, else behind all. */
 static void odvgp__predictor_alpha(odvgp_model *m, odvgp_real *alpha)
 {
     const odvgp__node *node = m->tape.node;
@@ -8456,8 +8460,9 @@ static void odvgp__nat_hybrid_shift(odvgp_model *m, const odvgp_real *da, odvgp_
     for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
 }
 
-/*  Gamma's own natural step, from the gradient g of the loss in a at the old point; HYBRID's with its mean q_mu + c held: g - W^T
-    dL/dq_mu. EXACT: a <- a - tau C^-1 g; DIAGONAL: a <- a - tau g / (D + eps). Here the change, in the memory of the gradient. */
+/*  Gamma's own natural step, from the gradient g of the loss in a at the old point; HYBRID's with its mean q_mu + c held: g
+    - W^T dL/dq_mu. EXACT: a <- a - tau C^-1 g; DIAGONAL: a <- a - tau g / (D + eps). Here the change, in the memory of the
+    gradient. */
 static void odvgp__nat_gamma_change(odvgp_model *m, odvgp_real tau)
 {
     const odvgp_config *c = &m->cfg;
@@ -8501,8 +8506,9 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
     return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*  Gamma's natural step contracts only below a size that nobody knows beforehand, unlike that of q(u): where the bound on the same
-    rows is lower after both than `before`, gamma's is halved until it is not. Returns the bounds that were looked at. */
+/*  Gamma's natural step contracts only below a size that nobody knows beforehand, unlike that of q(u): where the bound on
+    the same rows is lower after both than `before`, gamma's is halved until it is not. Returns the bounds that were looked
+    at. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
     odvgp__node *a = &m->tape.node[m->a_slot];
@@ -9138,7 +9144,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     return s;
 }
 
-/*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the upper. */
+/*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the
+    upper. */
 static odvgp_status odvgp__fit_bound(odvgp_model *m, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
     const odvgp_blas *blas = &m->tape.blas;
@@ -9333,8 +9340,9 @@ static int odvgp__theta_ok(const odvgp_model *m)
     return odvgp__finite(m->par.theta, m->par.count);
 }
 
-/*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If no length
-    will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some has no optimum. */
+/*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If
+    no length will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some
+    has no optimum. */
 static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp_real tau, double bound)
 {
     int looks = 0, sampled = m->tape.ncolumns < m->tape.all_columns;
@@ -10353,9 +10361,9 @@ static const struct {
     odvgp__start (*leaf)(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  Where a leaf begins: lengthscales of distances from the data, those on circles at 1; variances so that the leaf's k(x,x) is that
-    of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and periods begin
-    at 1, which for periods is a guess: give them. */
+/*  Where a leaf begins: lengthscales of distances from the data, those on circles at 1; variances so that the leaf's k(x,x)
+    is that of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and
+    periods begin at 1, which for periods is a guess: give them. */
 static void odvgp__init_leaf(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
     const odvgp__leaf *leaf = &m->kernel.leaf[i];
