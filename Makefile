@@ -95,7 +95,7 @@ cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for t
 $(B)/soak: tests/soak.c
 	$(call compile,)
 
-soak: $(B)/soak ## 2,000 default steps of every member on six data sets, a quarter of an hour; build/soak.txt keeps what has passed
+soak: $(B)/soak ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt
 

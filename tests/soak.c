@@ -1,5 +1,5 @@
 /*  soak.c - 2,000 steps with the default step sizes, of each member of the family, with natural gradients and without, on data of very
-    different scale, dimension and noise. Not part of `make test`: a quarter of an hour.
+    different scale, dimension and noise. Not part of `make test`: six minutes.
 
         make soak      or      build/soak FILE [words]
 
