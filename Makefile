@@ -166,11 +166,11 @@ figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best
 	@$(B)/figure2a prepare --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(ROWS),--rows $(ROWS))
 	@$(FIG2A_RUN) DECOUPLED COUPLED & other=$$!; \
 	$(FIG2A_RUN) COUPLEDNAT ORTHNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
-	@$(B)/figure2a report --out $(FIG2A)
+	@$(B)/figure2a report --out $(FIG2A) >$(FIG2A)/figure-2a.txt; status=$$?; cat $(FIG2A)/figure-2a.txt; exit $$status
 
 figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
-	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B)
+	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B) >$(B)/figure-solve-2.txt; status=$$?; cat $(B)/figure-solve-2.txt; exit $$status
 
 tables-odvgp: $(B)/odvgp ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again; see bench/odvgp_tables.sh
 	@sh bench/odvgp_tables.sh $(B)/odvgp "$(DATA)" $(B)/tables-odvgp

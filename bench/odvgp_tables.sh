@@ -56,7 +56,7 @@ if [ -z "$REPORT" ]; then
         done
     done | STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$tool" "$data" "$out" --one || exit 1
 fi
-# Means over splits, beside the published ones; "missed" by more than 3 % in RMSE or 0.03 in log-likelihood.
+# Means over splits (also in OUT/table.txt), beside the published ones; "missed" by more than 3 % in RMSE or 0.03 in log-likelihood.
 awk -F, -v steps="$STEPS" '
     FNR == 1 { next }
     NR == FNR { loglik[$1, $2] = $3; rmse[$1, $2] = $4; next }
@@ -72,4 +72,4 @@ awk -F, -v steps="$STEPS" '
                 printf " %9.4f %7.3f %9.4f %9.4f %8.0f%s\n", rmse[k], ratio, l[k] / n[k], loglik[k], s[k] / n[k], missed
             } else printf " %9s %7s %9.4f %9s %8.0f\n", "-", "-", l[k] / n[k], "-", s[k] / n[k]
         }
-    }' bench/published_odvgp.csv "$rows"
+    }' bench/published_odvgp.csv "$rows" >"$out/table.txt" && cat "$out/table.txt"

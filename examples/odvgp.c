@@ -2588,6 +2588,15 @@ typedef struct outcome {
     const char *path;
 } outcome;
 
+static void json_data(bytes *b, const dataset *d)
+{
+    json_text(b, "dataset", d->s.dataset);
+    json_count(b, "n_train", d->train.n);
+    json_count(b, "n_test", d->test.n);
+    json_count(b, "d", d->s.D);
+    json_count(b, "p", d->s.target_count);
+}
+
 static void print_train_json(const training *t, const outcome *r)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
@@ -2596,11 +2605,7 @@ static void print_train_json(const training *t, const outcome *r)
     char *kernel = kernel_text(t->model);
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "{");
-    json_text(&b, "dataset", d->s.dataset);
-    json_count(&b, "n_train", d->train.n);
-    json_count(&b, "n_test", d->test.n);
-    json_count(&b, "d", d->s.D);
-    json_count(&b, "p", d->s.target_count);
+    json_data(&b, d);
     json_text(&b, "basis", t->o->value[OPT_BASIS]);
     json_method(&b, c);
     json_count(&b, "beta", c->M);
@@ -3063,11 +3068,7 @@ static void print_compare_json(const comparison *all)
     const dataset *d = &all->d;
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "{");
-    json_text(&b, "dataset", d->s.dataset);
-    json_count(&b, "n_train", d->train.n);
-    json_count(&b, "n_test", d->test.n);
-    json_count(&b, "d", d->s.D);
-    json_count(&b, "p", d->s.target_count);
+    json_data(&b, d);
     json_count(&b, "batch", all->list[0].config.batch);
     json_count(&b, "seed", (int64_t)all->list[0].config.seed);
     json_count(&b, "threads", all->w.threads.run ? all->w.threads.count : 1);

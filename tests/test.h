@@ -226,4 +226,24 @@ TEST_UNUSED static double test_max_diff(const odvgp_real *a, const odvgp_real *b
     return m;
 }
 
+/* ---- of the library ---- */
+
+/*  A hook that does tasks in a mixed order, none of them in parallel. */
+TEST_UNUSED static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
+    int i;
+    (void)user;
+    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
+    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
+}
+/*  All values of all slots, one after the other; to be freed. */
+TEST_UNUSED static odvgp_real *all_values(const odvgp_model *m) {
+    odvgp_real *v = NEW(odvgp_real, odvgp_param_count(m));
+    int s;
+    for (s = 0; s < odvgp_slot_count(m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(m, s);
+        if (t->count) CHECK_STATUS(odvgp_get(m, t->name, v + t->offset, t->count), ODVGP_OK);
+    }
+    return v;
+}
+
 #endif

@@ -487,12 +487,6 @@ TEST(kernel_times_vector) {
 
 /*  Large kernel matrices, which are worked off in chunks and in tasks: values and adjoints are those of small blocks, added up, for every
     instruction set; the same bits for 1, 2, 3 and 7 tasks. */
-static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
-    int i;
-    (void)user;
-    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
-    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
-}
 typedef struct parts {
     odvgp_real *K, *dhyp, *dX1, *dX2, *out, *da;
 } parts;

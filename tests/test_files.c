@@ -179,6 +179,17 @@ TEST(predictors_predict_what_their_writer_did) {
         free(file);
     }
 }
+/*  Saving factors K anew and notes its jitter, which the x87 unit computes with more digits than were loaded: equal but for rounding, and
+    then the same bytes. */
+static void take_jitter_as_noted(const unsigned char *file, unsigned char *again, size_t state, double loaded, double noted) {
+    unsigned char from[8], to[8];
+    size_t i;
+    put_double(from, loaded);
+    put_double(to, noted);
+    CHECK_NEAR(noted, loaded, 4 * EPS * loaded);
+    for (i = 0; i + 8 <= state; i++)
+        if (!memcmp(file + i, from, 8) && !memcmp(again + i, to, 8)) memcpy(again + i, from, 8);
+}
 /*  The model of this precision: the same bound and predictions, and written again it gives the same bytes but for what a machine computes. */
 TEST(models_are_what_they_were) {
     size_t bytes, need = 0, frozen_bytes, user_bytes = 0, i, state, same = 0;
@@ -190,7 +201,7 @@ TEST(models_are_what_they_were) {
     odvgp_real x_mean[D] = {(odvgp_real)0.5, (odvgp_real)-0.25}, y_scale[P] = {2, (odvgp_real)0.5}, X[N * D], Y[N * P];
     odvgp_scales scales;
     odvgp_report report;
-    double got[EXPECTED];
+    double got[EXPECTED], jitter;
     void *block, *frozen;
     if (!file) return;
     memset(&scales, 0, sizeof scales);
@@ -205,11 +216,11 @@ TEST(models_are_what_they_were) {
     CHECK_INT(odvgp_model_config(m)->init_hyper, ODVGP_HYPER_ULAPANE);
     CHECK_INT(odvgp_save_size(m, user_bytes), bytes);
     again = NEW(unsigned char, bytes);
+    jitter = odvgp_model_events(m).jitter;
     CHECK_STATUS(odvgp_save(m, &scales, user, user_bytes, again, bytes, &info), ODVGP_OK);
     state = 40 + (size_t)get_bits(file + 16, 8);
+    if (FLT_EVAL_METHOD == 2) take_jitter_as_noted(file, again, state, jitter, odvgp_model_events(m).jitter);
     for (i = 0; i < state; i++) same += file[i] == again[i];
-    /* saving factors K anew and notes its jitter, a double: the x87 unit gives it bits beyond those of a float */
-    if (FLT_EVAL_METHOD == 2 && sizeof(odvgp_real) == 4 && same + 8 >= state) same = state;
     CHECK_SAY(same == state, "%lu of %lu bytes of the state are not those that were loaded", (unsigned long)(state - same), (unsigned long)state);
     CHECK(!memcmp(again + bytes - 8 - user_bytes, user, user_bytes));
     frozen_bytes = odvgp_predictor_size(m);

@@ -22,7 +22,7 @@ typedef struct engine {
 
 static int task_calls;
 /*  Tasks one after another in a mixed order, each exactly once: what a hook may do, without threads. */
-static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
+static void run_counted(void *user, int n, void (*task)(void *arg, int i), void *arg) {
     int i;
     (void)user;
     for (i = n - 1; i >= 0; i -= 2) task(arg, i), task_calls++;
@@ -46,7 +46,7 @@ static void start_engines(void) {
             size_t bytes;
             odvgp_status s;
             if (cut_of[t] > 1) {
-                hook.run = run_mixed;
+                hook.run = run_counted;
                 hook.count = cut_of[t];
             }
             bytes = odvgp_blas_size(&hook);

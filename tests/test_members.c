@@ -14,7 +14,7 @@ static void *counted_malloc(size_t bytes) {
 #include "odvgp.h"
 #undef malloc
 #include "test.h"
-#include "reference.h"
+#include "models.h"
 
 /* ---- the members ---- */
 
@@ -48,28 +48,6 @@ static odvgp_config config(int mean, int cov, ptrdiff_t N, ptrdiff_t P, ptrdiff_
     return c;
 }
 
-typedef struct made {
-    odvgp_model *m;
-    void *block;
-    ref_kernel k;
-    odvgp_real *X, *Y; /* [N,2], [N,P] */
-    ptrdiff_t N, P, M, Mg;
-    int mean, cov;
-} made;
-
-static const odvgp_slot *slot(const made *a, const char *name) { return odvgp_slot_find(a->m, name); }
-static odvgp_real *values(const made *a, const char *name) { /* to be freed */
-    const odvgp_slot *s = slot(a, name);
-    odvgp_real *v = NEW(odvgp_real, s ? s->count : 0);
-    CHECK_SAY(s != NULL, "no slot %s", name);
-    if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count), ODVGP_OK);
-    return v;
-}
-static void assign(made *a, const char *name, const odvgp_real *v) {
-    const odvgp_slot *s = slot(a, name);
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    if (CHECK_SAY(s != NULL, "no slot %s", name)) CHECK_SAY(odvgp_set(a->m, name, v, s->count, &info) == ODVGP_OK, "%s: %s", name, info.text);
-}
 static void assign_wide(made *a, const char *name, const wide *v) {
     const odvgp_slot *s = slot(a, name);
     odvgp_real *x = NEW(odvgp_real, s->count);
@@ -128,20 +106,6 @@ static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
         free(v);
     }
     return a;
-}
-static void drop(made *a) {
-    free(a->block);
-    free(a->X);
-    free(a->Y);
-    memset(a, 0, sizeof *a);
-}
-static void read_kernel(made *a) { ref_kernel_take(&a->k, a->m); }
-static double elbo_of(made *a, double *kl, odvgp_real *grad) {
-    odvgp_real e = 0, k = 0;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    CHECK_SAY(odvgp_elbo(a->m, a->X, a->Y, a->N, &e, &k, grad, &info) == ODVGP_OK, "%s + %s: elbo: %s", mean_name[a->mean], cov_name[a->cov], info.text);
-    if (kl) *kl = (double)k;
-    return (double)e;
 }
 /*  Between bytes that must stay as they are. */
 static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_real *cov) {
@@ -406,23 +370,6 @@ TEST(what_does_not_exist_is_refused_and_nothing_else) {
 /* ---- gradients ---- */
 
 /*  d(-elbo) / d(entry): central difference of fourth order. */
-static double slope(made *a, const char *name, ptrdiff_t entry, double h) {
-    static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12}, place[4] = {2, 1, -1, -2};
-    odvgp_real *v = values(a, name), keep = v[entry];
-    double sum = 0;
-    int k;
-    for (k = 0; k < 4; k++) {
-        double step;
-        v[entry] = (odvgp_real)((double)keep + place[k] * h);
-        step = ((double)v[entry] - (double)keep) / fabs(place[k]); /* as rounded, with its sign */
-        assign(a, name, v);
-        sum -= weight[k] * elbo_of(a, NULL, NULL) / step;
-    }
-    v[entry] = keep;
-    assign(a, name, v);
-    free(v);
-    return sum;
-}
 TEST(every_pair_has_the_gradient_of_its_bound) {
     int mean, cov, param, round, s;
     test_seed = 302;
@@ -463,10 +410,10 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
                             continue;
                         }
                         size = test_worse(size, fabs(got));
-                        want = slope(&a, t->name, i, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
+                        want = slope(&a, t->name, i, NULL, 0, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
                         off = fabs(got - want);
                         for (h = BY_PRECISION(3e-4, 0.01); h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * (most + fabs(elbo))); h *= BY_PRECISION(0.33, 0.7)) { /* points close to each other bend the bound */
-                            want = slope(&a, t->name, i, h);
+                            want = slope(&a, t->name, i, NULL, 0, h);
                             off = fabs(got - want);
                         }
                         if (worst == worst && !(off <= worst)) {
@@ -863,14 +810,6 @@ TEST(a_diagonal_of_any_size_gives_finite_numbers) {
 
 /* ---- columns of gamma ---- */
 
-static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
-    ptrdiff_t i = k - 1, j;
-    while (i >= 0 && s[i] == n - k + i) i--;
-    if (i < 0) return 0;
-    s[i]++;
-    for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
-    return 1;
-}
 TEST(sampled_columns_are_unbiased_for_every_mean_with_gamma) {
     static const int means[] = {ORTH, HYBRID, FREE};
     int which, cov, kl_kind;
@@ -982,22 +921,6 @@ TEST(raised_jitter_is_one_number_everywhere) {
 
 /* ---- training ---- */
 
-static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
-    int i;
-    (void)user;
-    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
-    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
-}
-/*  All slots, one after another; to be freed. */
-static odvgp_real *all_values(const made *a) {
-    odvgp_real *v = NEW(odvgp_real, odvgp_param_count(a->m));
-    int s;
-    for (s = 0; s < odvgp_slot_count(a->m); s++) {
-        const odvgp_slot *t = odvgp_slot_at(a->m, s);
-        CHECK_STATUS(odvgp_get(a->m, t->name, v + t->offset, t->count), ODVGP_OK);
-    }
-    return v;
-}
 /*  The members that natural steps move, and how they may move them. */
 typedef struct natural {
     int mean, cov;
@@ -1047,7 +970,7 @@ TEST(seven_threads_give_the_bits_of_one) {
             test_seed = 340;
             a = make(list[k].mean, list[k].cov, &c, "rbf");
             for (i = 0; i < 20; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-            bits[turn] = all_values(&a);
+            bits[turn] = all_values(a.m);
             count = odvgp_param_count(a.m);
             drop(&a);
         }
@@ -1092,8 +1015,8 @@ TEST(a_saved_model_goes_on_bit_for_bit) {
             CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_step(b.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
         }
-        va = all_values(&a);
-        vb = all_values(&b);
+        va = all_values(a.m);
+        vb = all_values(b.m);
         CHECK_SAY(!memcmp(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va), "%s + %s (%d): other bits after loading", mean_name[a.mean], cov_name[a.cov], k);
         free(va), free(vb), free(file), free(b.block);
         drop(&a);
@@ -1241,9 +1164,9 @@ TEST(frozen_slots_keep_their_bits_in_every_pair) {
             a = make(mean, cov, &c, "rbf");
             frozen = odvgp_slot_at(a.m, s);
             CHECK_STATUS(odvgp_set_trainable(a.m, frozen->name, 0), ODVGP_OK);
-            before = all_values(&a);
+            before = all_values(a.m);
             for (i = 0; i < 3; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-            after = all_values(&a);
+            after = all_values(a.m);
             for (r = 0; r < slots; r++) {
                 const odvgp_slot *t = odvgp_slot_at(a.m, r);
                 int moved = memcmp(before + t->offset, after + t->offset, (size_t)t->count * sizeof *before) != 0;
@@ -1266,9 +1189,9 @@ TEST(a_natural_step_that_does_not_exist_is_refused) {
         c.natgrad = 0; /* it exists all the same, for who asks */
         test_seed = 345;
         a = make(mean, cov, &c, "rbf");
-        before = all_values(&a);
+        before = all_values(a.m);
         s = odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, &e, &info);
-        after = all_values(&a);
+        after = all_values(a.m);
         CHECK_SAY(s == (is_natural(mean, cov) ? ODVGP_OK : ODVGP_E_UNSUPPORTED), "%s + %s: %s", mean_name[mean], cov_name[cov], odvgp_status_text(s));
         CHECK((memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before) != 0) == is_natural(mean, cov));
         if (!is_natural(mean, cov)) CHECK(e == 77 && strlen(info.text) > 10);

@@ -3,40 +3,12 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
-#include "reference.h"
+#include "models.h"
 
 /* ---- models of the tests ---- */
 
-typedef struct made {
-    odvgp_model *m;
-    void *block;
-    ref_kernel k;
-    char text[1000];
-    odvgp_real *X, *Y; /* [N,D], [N,P] */
-    ptrdiff_t N, D, P, M, Mg;
-} made;
-
 static const char *const kernels[] = {"matern52 + rbf", "rbf", "matern12", "(rbf + matern32) * matern52"};
 
-static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
-    int i;
-    (void)user;
-    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
-    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
-}
-static const odvgp_slot *slot(const made *a, const char *name) { return odvgp_slot_find(a->m, name); }
-static odvgp_real *values(const made *a, const char *name) { /* to be freed */
-    const odvgp_slot *s = slot(a, name);
-    odvgp_real *v = NEW(odvgp_real, s ? s->count : 0);
-    CHECK_SAY(s != NULL, "no slot %s", name);
-    if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count), ODVGP_OK);
-    return v;
-}
-static void assign(made *a, const char *name, const odvgp_real *v) {
-    const odvgp_slot *s = slot(a, name);
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    if (CHECK_SAY(s != NULL, "no slot %s", name)) CHECK_SAY(odvgp_set(a->m, name, v, s->count, &info) == ODVGP_OK, "%s: %s", name, info.text);
-}
 static void assign_number(made *a, const char *name, double x) {
     odvgp_real v = (odvgp_real)x;
     assign(a, name, &v);
@@ -87,22 +59,6 @@ static made make(const odvgp_config *cfg, const char *kernel) {
     }
     assign_number(&a, "noise_variance", 0.15);
     return a;
-}
-static void drop(made *a) {
-    free(a->block);
-    free(a->X);
-    free(a->Y);
-    memset(a, 0, sizeof *a);
-}
-/*  The values of the kernel's leaves as the model has them now. */
-static void read_kernel(made *a) { ref_kernel_take(&a->k, a->m); }
-static double elbo_of(made *a, double *kl, odvgp_real *grad) {
-    odvgp_real e = 0, k = 0;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_status s = odvgp_elbo(a->m, a->X, a->Y, a->N, &e, &k, grad, &info);
-    CHECK_SAY(s == ODVGP_OK, "odvgp_elbo: %s: %s", odvgp_status_text(s), info.text);
-    if (kl) *kl = (double)k;
-    return (double)e;
 }
 static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_real *cov) {
     size_t bytes = odvgp_predictor_size(a->m), need;
@@ -319,25 +275,6 @@ TEST(orth_without_gamma_is_coupled) {
 /* ---- gradients ---- */
 
 /*  d(-elbo) / d(entry): central difference of fourth order. */
-static double slope(made *a, const char *name, ptrdiff_t entry, const ptrdiff_t *columns, ptrdiff_t count, double h) {
-    static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12}, place[4] = {2, 1, -1, -2};
-    odvgp_real *v = values(a, name), keep = v[entry], e;
-    double sum = 0;
-    int k;
-    for (k = 0; k < 4; k++) {
-        double step;
-        v[entry] = (odvgp_real)((double)keep + place[k] * h);
-        step = ((double)v[entry] - (double)keep) / fabs(place[k]); /* as rounded, with its sign */
-        assign(a, name, v);
-        if (count) CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, NULL, NULL), ODVGP_OK);
-        else e = (odvgp_real)elbo_of(a, NULL, NULL);
-        sum -= weight[k] * (double)e / step;
-    }
-    v[entry] = keep;
-    assign(a, name, v);
-    free(v);
-    return sum;
-}
 TEST(gradients_are_those_of_the_bound) {
     int orth, param, round, s;
     ptrdiff_t i;
@@ -491,14 +428,6 @@ TEST(gamma_on_beta_has_a_floor) {
 
 /* ---- averages over all subsets ---- */
 
-static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
-    ptrdiff_t i = k - 1, j;
-    while (i >= 0 && s[i] == n - k + i) i--;
-    if (i < 0) return 0;
-    s[i]++;
-    for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
-    return 1;
-}
 TEST(sampled_columns_are_unbiased) {
     int coords, param;
     ptrdiff_t k, i, n;

@@ -309,13 +309,6 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
     return 1;
 }
 
-/*  Tasks in a mixed order, none of them in parallel: what a hook may do. */
-static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg) {
-    int i;
-    (void)user;
-    for (i = n - 1; i >= 0; i -= 2) task(arg, i);
-    for (i = n - 2; i >= 0; i -= 2) task(arg, i);
-}
 
 typedef struct world {
     ref_kernel kernel;

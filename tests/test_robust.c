@@ -74,16 +74,6 @@ static void drop(made *a) {
     free(a->Y);
     memset(a, 0, sizeof *a);
 }
-/*  All values of all slots, one after the other; to be freed. */
-static odvgp_real *all_values(odvgp_model *m) {
-    odvgp_real *v = NEW(odvgp_real, odvgp_param_count(m));
-    int s;
-    for (s = 0; s < odvgp_slot_count(m); s++) {
-        const odvgp_slot *t = odvgp_slot_at(m, s);
-        if (t->count) CHECK_STATUS(odvgp_get(m, t->name, v + t->offset, t->count), ODVGP_OK);
-    }
-    return v;
-}
 static int all_finite(const odvgp_real *x, ptrdiff_t n) {
     ptrdiff_t i;
     for (i = 0; i < n; i++)

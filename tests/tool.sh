@@ -332,23 +332,22 @@ check "all rows equal" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
 check "model file named after the data" test -s d/plain.odvgp
 
 # ---- ends before the end ----
-"$tool" train --data named.csv --model int.odvgp --iters 100000000 --json >int.json 2>int.err &
-pid=$!
-tries=0
-while [ $tries -lt 100 ] && ! grep -q 'thread' int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
-sleep 0.3
-kill -INT $pid
-wait $pid
+# interrupted TEXT FILE ARGUMENTS...: the tool with its output in FILE, stopped by Ctrl-C once TEXT stands in int.err; its exit code.
+interrupted() {
+    text=$1 file=$2 tries=0
+    shift 2
+    "$tool" "$@" >"$file" 2>int.err &
+    pid=$!
+    while [ $tries -lt 100 ] && ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+    sleep 0.3
+    kill -INT $pid
+    wait $pid
+}
+interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
 check "Ctrl-C: exit code 0" test $? -eq 0
 check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
-"$tool" compare --data named.csv --bases coupled,orth --iters 100000000 >int.txt 2>int.err &
-pid=$!
-tries=0
-while [ $tries -lt 100 ] && ! grep -q 'coupled: beta' int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
-sleep 0.3
-kill -INT $pid
-wait $pid
+interrupted 'coupled: beta' int.txt compare --data named.csv --bases coupled,orth --iters 100000000
 check "compare, Ctrl-C: exit code 1, for not all were trained" test $? -eq 1
 check "compare, Ctrl-C: a row of what there is, the reason for the rest" test "$(grep -c '^coupled .*[0-9]' int.txt) $(grep -c 'orth .*not trained' int.txt)" = "1 1"
 train --data named.csv --model t.odvgp --iters 100000000 --minutes 0.005 --json >t.json

@@ -1,0 +1,76 @@
+/*  A model with its data as the tests have it, and what is done with it: slots by name, bounds, slopes by differences. */
+#ifndef MODELS_H
+#define MODELS_H
+
+#include "reference.h"
+
+typedef struct made {
+    odvgp_model *m;
+    void *block;
+    ref_kernel k;
+    char text[1000]; /* the kernel as the library spells it */
+    odvgp_real *X, *Y; /* [N,D], [N,P] */
+    ptrdiff_t N, D, P, M, Mg;
+    int mean, cov; /* its parts, in the lists of the test */
+} made;
+
+TEST_UNUSED static const odvgp_slot *slot(const made *a, const char *name) { return odvgp_slot_find(a->m, name); }
+TEST_UNUSED static odvgp_real *values(const made *a, const char *name) { /* to be freed */
+    const odvgp_slot *s = slot(a, name);
+    odvgp_real *v = NEW(odvgp_real, s ? s->count : 0);
+    CHECK_SAY(s != NULL, "no slot %s", name);
+    if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count), ODVGP_OK);
+    return v;
+}
+TEST_UNUSED static void assign(made *a, const char *name, const odvgp_real *v) {
+    const odvgp_slot *s = slot(a, name);
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    if (CHECK_SAY(s != NULL, "no slot %s", name)) CHECK_SAY(odvgp_set(a->m, name, v, s->count, &info) == ODVGP_OK, "%s: %s", name, info.text);
+}
+TEST_UNUSED static void drop(made *a) {
+    free(a->block);
+    free(a->X);
+    free(a->Y);
+    memset(a, 0, sizeof *a);
+}
+/*  The values of the kernel's leaves as the model has them now. */
+TEST_UNUSED static void read_kernel(made *a) { ref_kernel_take(&a->k, a->m); }
+TEST_UNUSED static double elbo_of(made *a, double *kl, odvgp_real *grad) {
+    odvgp_real e = 0, k = 0;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_status s = odvgp_elbo(a->m, a->X, a->Y, a->N, &e, &k, grad, &info);
+    CHECK_SAY(s == ODVGP_OK, "odvgp_elbo: %s: %s", odvgp_status_text(s), info.text);
+    if (kl) *kl = (double)k;
+    return (double)e;
+}
+/*  d(bound)/d(entry of a slot) by differences of fourth order; with count > 0 of the bound with these columns of gamma alone. */
+TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry, const ptrdiff_t *columns, ptrdiff_t count, double h) {
+    static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12}, place[4] = {2, 1, -1, -2};
+    odvgp_real *v = values(a, name), keep = v[entry], e;
+    double sum = 0;
+    int k;
+    for (k = 0; k < 4; k++) {
+        double step;
+        v[entry] = (odvgp_real)((double)keep + place[k] * h);
+        step = ((double)v[entry] - (double)keep) / fabs(place[k]); /* as rounded, with its sign */
+        assign(a, name, v);
+        if (count) CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, NULL, NULL), ODVGP_OK);
+        else e = (odvgp_real)elbo_of(a, NULL, NULL);
+        sum -= weight[k] * (double)e / step;
+    }
+    v[entry] = keep;
+    assign(a, name, v);
+    free(v);
+    return sum;
+}
+/*  From one subset of k of n in ascending order to the next; 0 after the last. */
+TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
+    ptrdiff_t i = k - 1, j;
+    while (i >= 0 && s[i] == n - k + i) i--;
+    if (i < 0) return 0;
+    s[i]++;
+    for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
+    return 1;
+}
+
+#endif
