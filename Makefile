@@ -146,11 +146,12 @@ bench: $(B)/bench ## linear algebra beside OpenBLAS and BLIS, flops, time by ope
 bench-float: $(B)/f32/bench ## the same in float
 	@$(B)/f32/bench
 
-# Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of DATA. $(call fetch,NAME,TO,WHAT IT IS)
+# Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of DATA, or what was taken from
+# there before. $(call fetch,NAME,TO,WHAT IT IS)
 comma := ,
-fetch = @mkdir -p $(dir $(2)); test -n "$(DATA)" && \
-        { gzip -dc "$(DATA)/$(1).csv.gz" >$(2) 2>/dev/null || cp "$(DATA)/$(1).csv" $(2) 2>/dev/null; } || \
-        { rm -f $(2); echo "make $@ needs DATA=dir, a folder that holds $(1).csv or $(1).csv.gz: $(3)"; exit 1; }
+fetch = @mkdir -p $(dir $(2)); test -z "$(DATA)" || gzip -dc "$(DATA)/$(1).csv.gz" >$(2) 2>/dev/null || \
+        cp "$(DATA)/$(1).csv" $(2) 2>/dev/null || rm -f $(2); test -s $(2) || \
+        { echo "make $@ needs DATA=dir, a folder that holds $(1).csv or $(1).csv.gz: $(3)"; exit 1; }
 3DROAD  := longitude$(comma) latitude and altitude of the first 5000 rows of UCI's 3D Road Network, from archive.ics.uci.edu
 SNELSON := E. Snelson's one-dimensional set, a row for each input and target, from the repository thjashin/solvegp at github.com
 FIG2A   := $(B)/figure-2a
