@@ -173,8 +173,9 @@ figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one 
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
 	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B) >$(B)/figure-solve-2.txt; status=$$?; cat $(B)/figure-solve-2.txt; exit $$status
 
-tables-odvgp: $(B)/odvgp ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again; see bench/odvgp_tables.sh
-	@sh bench/odvgp_tables.sh $(B)/odvgp "$(DATA)" $(B)/tables-odvgp
+# Tables of the papers and what was tried on the way; see bench/study.sh for what can be chosen.
+tables-odvgp: $(B)/odvgp ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again
+	@sh bench/study.sh odvgp $(B)/odvgp "$(DATA)" $(B)/tables-odvgp
 
 $(B)/cover/test_%: tests/test_%.c
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)

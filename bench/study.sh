@@ -1,0 +1,87 @@
+#!/bin/sh
+# study.sh STUDY TOOL DATA OUT   many runs of the command-line tool: members of the family, on data sets, on splits of them. Writes a row to
+# OUT/rows.csv as each run finishes, leaves out what stands there already, and prints a table of means over splits (also OUT/table.txt).
+#
+# bench/studies/STUDY.txt says what is run, one thing a line:      bench/studies/STUDY.csv, if there, has the published figures.
+#   sets NAME...           NAME.csv or NAME.csv.gz in DATA
+#   splits K...            test rows: column K of NAME.test_mask.csv(.gz) where `mask` is said and the file is there, else drawn by --seed K
+#   mask
+#   steps N                the value of --iters
+#   common OPTIONS         of all members
+#   member NAME OPTIONS    a row of the table
+# In the environment SETS, SPLITS, MEMBERS and STEPS replace these; JOBS=2 is the number of runs at a time, of one thread each, and
+# REPORT=1 prints the table alone.
+study=$1 tool=$2 data=$3 out=$4
+spec=bench/studies/$study.txt rows=$4/rows.csv
+[ -f "$spec" ] || { echo "study: there is no $spec" >&2; exit 1; }
+said() { sed -n "s/^$1  *//p" "$spec"; } # all that follows this word
+: "${SETS:=$(said sets)}" "${SPLITS:=$(said splits)}" "${STEPS:=$(said steps)}" "${MEMBERS:=$(said member | cut -d' ' -f1)}" "${JOBS:=2}"
+
+if [ "$5" = --one ]; then # set split member
+    set=$6 split=$7 member=$8 name=$out/$6.$7.$8
+    options=$(said "member $member")
+    grep -q "^member $member\( \|$\)" "$spec" || { echo "study: $spec has no member $member" >&2; exit 1; }
+    if [ -s "$out/$set.test_mask.csv" ]; then options="--test-mask $out/$set.test_mask.csv:$split $options"
+    else options="--seed $split $options"; fi
+    # shellcheck disable=SC2046,SC2086 # lists
+    "$tool" train --data "$out/$set.csv" $(said common) --iters "$STEPS" $options --threads 1 --quiet --json --trace "$name.csv" \
+        --model "$name.odvgp" >"$name.json" || exit 1
+    value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$name.json"; }
+    echo "$set,$split,$member,$STEPS,$(value rmse),$(value loglik),$(value elbo_per_row),$(value noise_variance),$(value seconds)" >>"$rows"
+    rm -f "$name.odvgp"
+    exit 0
+fi
+
+take() { # a file out of DATA, if it is not here yet
+    [ -s "$out/$1" ] || gzip -dc "$data/$1.gz" >"$out/$1" 2>/dev/null || cp "$data/$1" "$out/$1" 2>/dev/null || { rm -f "$out/$1"; false; }
+}
+mkdir -p "$out" || exit 1
+[ -f "$rows" ] || echo "set,split,member,steps,rmse,loglik,elbo_per_row,noise,seconds" >"$rows"
+if [ -z "$REPORT" ]; then
+    for set in $SETS; do
+        take "$set.csv" || { echo "study: needs DATA=dir, a folder that holds $set.csv or $set.csv.gz" >&2; exit 1; }
+        if grep -q '^mask' "$spec"; then take "$set.test_mask.csv"; fi
+    done
+    for split in $SPLITS; do
+        for set in $SETS; do
+            for member in $MEMBERS; do
+                grep -q "^$set,$split,$member,$STEPS," "$rows" || echo "$set $split $member"
+            done
+        done
+    done | STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$study" "$tool" "$data" "$out" --one || exit 1
+fi
+# The standard error is that of our mean over splits. "missed": worse than printed by more than that, or by more than 3 % (log-likelihood 0.03).
+published=bench/studies/$study.csv
+[ -f "$published" ] || published=/dev/null
+awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" '
+    function error_of(sum, squares, n) { return n > 1 ? sqrt((squares - sum * sum / n > 0 ? squares - sum * sum / n : 0) / (n - 1) / n) : 0 }
+    function error_text(e) { return e > 0 ? sprintf("%.4f", e) : "-" }
+    BEGIN {
+        while ((getline line < published) > 0) if (split(line, f, ",") >= 4 && f[1] != "set") { loglik[f[1], f[2]] = f[3]; rmse[f[1], f[2]] = f[4] }
+        m = split(sets, set_of, " ")
+    }
+    FNR > 1 && $4 == steps {
+        key = $1 SUBSEP $3
+        if (!(key in n)) members[$1] = members[$1] " " $3
+        n[key]++; r[key] += $5; rr[key] += $5 * $5; l[key] += $6; ll[key] += $6 * $6; e[key] += $7; s[key] += $9
+    }
+    END {
+        printf "%-14s %-20s %6s %8s %7s %8s %6s %9s %7s %8s %10s %8s\n", "set", "member", "splits", "rmse", "error", "printed", "ratio", "loglik", "error", "printed",
+            "elbo/row", "seconds"
+        for (i = 1; i <= m; i++) {
+            count = split(members[set_of[i]], name, " ")
+            for (j = 1; j <= count; j++) {
+                k = set_of[i] SUBSEP name[j]
+                R = r[k] / n[k]; L = l[k] / n[k]; eR = error_of(r[k], rr[k], n[k]); eL = error_of(l[k], ll[k], n[k])
+                printed_r = printed_l = ratio = "-"; missed = ""
+                if (k in rmse) {
+                    printed_r = sprintf("%.4f", rmse[k]); printed_l = sprintf("%.4f", loglik[k]); ratio = sprintf("%.3f", R / rmse[k])
+                    if (R > 1.03 * rmse[k] || (eR && R - rmse[k] > eR)) missed = missed " rmse"
+                    if (L < loglik[k] - 0.03 || (eL && loglik[k] - L > eL)) missed = missed " loglik"
+                    if (missed) missed = "  missed:" missed
+                }
+                printf "%-14s %-20s %6d %8.4f %7s %8s %6s %9.4f %7s %8s %10.4f %8.0f%s\n", set_of[i], name[j], n[k], R, error_text(eR), printed_r, ratio, L,
+                    error_text(eL), printed_l, e[k] / n[k], s[k] / n[k], missed
+            }
+        }
+    }' "$rows" >"$out/table.txt" && cat "$out/table.txt"
