@@ -30,7 +30,8 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 tables-odvgp examples cover size clean help
+STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
+.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -173,9 +174,18 @@ figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one 
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
 	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B) >$(B)/figure-solve-2.txt; status=$$?; cat $(B)/figure-solve-2.txt; exit $$status
 
-# Tables of the papers and what was tried on the way; see bench/study.sh for what can be chosen.
-tables-odvgp: $(B)/odvgp ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again
-	@sh bench/study.sh odvgp $(B)/odvgp "$(DATA)" $(B)/tables-odvgp
+# Tables of many runs of the tool: bench/studies/NAME.txt says of which, bench/study.sh what can be chosen. All need DATA=dir, take
+# hours, write a row as each run ends and go on when run again.
+study-odvgp: ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again, as all studies do
+study-odvgp-gap: ## what holds ODVGP's recipe back: one setting changed at a time
+study-recipes: ## the paper's settings and the defaults, on nine sets
+study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in seconds
+study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
+study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
+$(B)/curves: bench/curves.c
+	$(call compile,)
+$(STUDIES): study-%: $(B)/odvgp $(B)/curves
+	@sh bench/study.sh $* $(B)/odvgp "$(DATA)" $(B)/study-$* $(B)/curves
 
 $(B)/cover/test_%: tests/test_%.c
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)
@@ -190,6 +200,6 @@ clean: ## remove build/
 	@rm -rf $(B)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 
 -include $(wildcard $(B)/*.d $(B)/*/*.d $(B)/*/*/*.d)

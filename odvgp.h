@@ -23,8 +23,6 @@ Do this:
                 y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
             }
             odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
-            cfg.lr.end = 0.01;
-            cfg.natgrad_step.end = 0.1;
             odvgp_model *gp;
             if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
             odvgp_fit(gp, X, y, 2000, NULL, NULL);
@@ -399,6 +397,8 @@ typedef struct odvgp_allocator {
 #define odvgp_pool              odvgpf_pool
 #define odvgp_blas              odvgpf_blas
 #define odvgp_config_defaults   odvgpf_config_defaults
+#define odvgp_constant          odvgpf_constant
+#define odvgp_falling           odvgpf_falling
 #define odvgp_status_text       odvgpf_status_text
 #define odvgp_fit               odvgpf_fit
 #define odvgp_model_create      odvgpf_model_create
@@ -557,12 +557,12 @@ typedef struct odvgp_config {
     odvgp_optimizer optimizer;   /* default ADAM */
     ptrdiff_t lbfgs_memory;      /* pairs of differences that L-BFGS remembers, 1..1000. Default 10 */
     int natgrad;                 /* 1: natural gradients for q(u) on beta, Adam for the rest; 0: Adam for all. Default 1 */
-    odvgp_schedule natgrad_step; /* default constant 0.005 */
-    odvgp_schedule lr;           /* Adam's learning rate, default constant 0.001 */
+    odvgp_schedule natgrad_step; /* default odvgp_falling(0.1, 0.01, 5000) */
+    odvgp_schedule lr;           /* Adam's learning rate, default odvgp_falling(0.01, 0.001, 5000) */
     odvgp_real adam_beta1, adam_beta2, adam_eps; /* 0.9, 0.999, 1e-8 */
     int adam_eps_inside;                         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
     odvgp_gamma_step gamma_step;                 /* how gamma moves; default ADAM */
-    odvgp_real gamma_natgrad;                    /* natural step of gamma, in steps of beta, > 0. Default 1 */
+    odvgp_real gamma_natgrad;                    /* natural step of gamma, in steps of beta, > 0. Default 0.1 */
     odvgp_real
         gamma_eps; /* eq. 16's jitter, in units of the kernel, >= 0. Default 0: a hundredth of the kernel's variance is the least D */
     odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks; default TOGETHER */
@@ -616,6 +616,12 @@ typedef struct odvgp_scales {
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults named above.
     ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
 ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
+
+/*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, then stays there. What
+    the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them. Where a
+    training has another length than 5,000 steps, let both fall over that:  cfg.lr = odvgp_falling(0.01, 0.001, steps)  */
+ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
+ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 
 /*  The sentence of a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
@@ -6487,6 +6493,22 @@ struct odvgp_model {
     void *allocation;
 };
 
+ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
+{
+    odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0, 0, 0, 0};
+    s.start = s.end = value;
+    return s;
+}
+
+ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps)
+{
+    odvgp_schedule s = {ODVGP_LOGLINEAR, 0, 0, 0, 0, 0, 0};
+    s.start = from;
+    s.end = to;
+    s.steps = steps;
+    return s;
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
     odvgp_config c;
@@ -6507,10 +6529,10 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.jitter_max = ODVGP__R(1e-2);
     c.lbfgs_memory = 10;
     c.natgrad = 1;
-    c.natgrad_step.end = ODVGP__R(0.005);
+    c.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
     c.diag_step = ODVGP_DIAG_AFFINE;
-    c.gamma_natgrad = 1;
-    c.lr.end = ODVGP__R(0.001);
+    c.gamma_natgrad = ODVGP__R(0.1);
+    c.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
     c.adam_beta1 = ODVGP__R(0.9);
     c.adam_beta2 = ODVGP__R(0.999);
     c.adam_eps = ODVGP__R(1e-8);
@@ -11148,6 +11170,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
+#undef odvgp_constant
+#undef odvgp_falling
 #undef odvgp_status_text
 #undef odvgp_fit
 #undef odvgp_model_create

@@ -117,11 +117,11 @@ static odvgp_config config_of(const member *who, const dataset *d, const char *k
     if (who->mean == ODVGP_MEAN_FREE) cfg.M_gamma = BETA + GAMMA; /* alpha: both */
     cfg.kernel = kernel;
     cfg.natgrad = who->natgrad;
-    cfg.natgrad_step.end = who->natural_step > 0 ? who->natural_step : 0.1;
+    cfg.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
     if (who->gamma_natgrad > 0) cfg.gamma_step = ODVGP_GAMMA_EXACT, cfg.gamma_natgrad = who->gamma_natgrad;
     if (option.gamma_natgrad > 0) cfg.gamma_natgrad = option.gamma_natgrad;
     cfg.gamma_coords = who->coords;
-    cfg.lr.end = option.lr > 0 ? option.lr : adam_lr;
+    cfg.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
     cfg.gamma_batch = 0;
     /* with fixed inducing inputs and all rows in one tile, kernel matrices and their solves are made once */
     cfg.batch = cfg.tile = d->N;
@@ -191,8 +191,8 @@ static void prepare(const dataset *d)
     snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)", 0.1 * sqrt(d->D), sqrt(d->D));
     cfg.kernel = kernel;
     cfg.noise_variance = 0.1;
-    cfg.lr.end = 0.01;
-    cfg.natgrad_step.end = 0.1;
+    cfg.lr = odvgp_constant(0.01);
+    cfg.natgrad_step = odvgp_constant(0.1);
     check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
     check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL), "base", NULL);
     double noise;

@@ -66,7 +66,7 @@ static odvgp_model *start_of(const way *w, const dataset *d, int start, void **b
     cfg.noise_variance = 0.1;
     cfg.batch = d->N;
     cfg.natgrad = 0;
-    cfg.lr.kind = ODVGP_LOGLINEAR, cfg.lr.start = 0.05, cfg.lr.end = 0.001, cfg.lr.steps = option.steps;
+    cfg.lr = odvgp_falling(0.05, 0.001, option.steps);
     cfg.jitter_rel = 1e-8;
     odvgp_model *model = model_empty(&cfg, block);
     /* rows in an order of this start's own: the first are beta, the next gamma, from the beginning again when they are used up */

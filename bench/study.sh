@@ -1,17 +1,19 @@
 #!/bin/sh
-# study.sh STUDY TOOL DATA OUT   many runs of the command-line tool: members of the family, on data sets, on splits of them. Writes a row to
-# OUT/rows.csv as each run finishes, leaves out what stands there already, and prints a table of means over splits (also OUT/table.txt).
+# study.sh STUDY TOOL DATA OUT [CURVES]   many runs of the command-line tool: members of the family, on data sets, on splits of them.
+# Writes a row to OUT/rows.csv as each run finishes, leaves out what stands there already, and prints a table of means over splits (also
+# OUT/table.txt). With CURVES (build/curves) it draws OUT/curves.svg from the first split.
 #
 # bench/studies/STUDY.txt says what is run, one thing a line:      bench/studies/STUDY.csv, if there, has the published figures.
 #   sets NAME...           NAME.csv or NAME.csv.gz in DATA
 #   splits K...            test rows: column K of NAME.test_mask.csv(.gz) where `mask` is said and the file is there, else drawn by --seed K
 #   mask
-#   steps N                the value of --iters
+#   fraction F             of rows to be drawn, where --recipe does not say it
+#   steps N                the value of --iters, where a member has none of its own
 #   common OPTIONS         of all members
 #   member NAME OPTIONS    a row of the table
 # In the environment SETS, SPLITS, MEMBERS and STEPS replace these; JOBS=2 is the number of runs at a time, of one thread each, and
 # REPORT=1 prints the table alone.
-study=$1 tool=$2 data=$3 out=$4
+study=$1 tool=$2 data=$3 out=$4 curves=$5
 spec=bench/studies/$study.txt rows=$4/rows.csv
 [ -f "$spec" ] || { echo "study: there is no $spec" >&2; exit 1; }
 said() { sed -n "s/^$1  *//p" "$spec"; } # all that follows this word
@@ -19,12 +21,13 @@ said() { sed -n "s/^$1  *//p" "$spec"; } # all that follows this word
 
 if [ "$5" = --one ]; then # set split member
     set=$6 split=$7 member=$8 name=$out/$6.$7.$8
-    options=$(said "member $member")
+    options=$(said "member $member") fraction=$(said fraction)
     grep -q "^member $member\( \|$\)" "$spec" || { echo "study: $spec has no member $member" >&2; exit 1; }
     if [ -s "$out/$set.test_mask.csv" ]; then options="--test-mask $out/$set.test_mask.csv:$split $options"
-    else options="--seed $split $options"; fi
+    else options="--seed $split ${fraction:+--test-fraction $fraction} $options"; fi
+    case $options in *--iters*) ;; *) options="--iters $STEPS $options" ;; esac
     # shellcheck disable=SC2046,SC2086 # lists
-    "$tool" train --data "$out/$set.csv" $(said common) --iters "$STEPS" $options --threads 1 --quiet --json --trace "$name.csv" \
+    "$tool" train --data "$out/$set.csv" $(said common) $options --threads 1 --quiet --json --trace "$name.csv" \
         --model "$name.odvgp" >"$name.json" || exit 1
     value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$name.json"; }
     echo "$set,$split,$member,$STEPS,$(value rmse),$(value loglik),$(value elbo_per_row),$(value noise_variance),$(value seconds)" >>"$rows"
@@ -85,3 +88,13 @@ awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" '
             }
         }
     }' "$rows" >"$out/table.txt" && cat "$out/table.txt"
+[ -n "$curves" ] || exit 0
+set -- "$out/curves.svg" ""
+for set in $SETS; do
+    for panel in "step test_rmse" "seconds test_loglik"; do
+        # shellcheck disable=SC2086 # two words
+        set -- "$@" -- "$set" $panel
+        for member in $MEMBERS; do set -- "$@" "$member=$out/$set.${SPLITS%% *}.$member.csv"; done
+    done
+done
+"$curves" "$@" && echo "$out/curves.svg"

@@ -44,8 +44,8 @@ int main(void)
        the data and are then learned with everything else. */
     odvgp_config cfg = odvgp_config_defaults(N, 1, 1, BETA, GAMMA);
     cfg.kernel = "rbf";
-    cfg.lr.end = 0.01;          /* Adam's step: larger than the default, for few and simple data */
-    cfg.natgrad_step.end = 0.1; /* the natural step, likewise */
+    cfg.lr = odvgp_constant(0.01);          /* Adam's step: larger than the default, for few and simple data */
+    cfg.natgrad_step = odvgp_constant(0.1); /* the natural step, likewise */
     odvgp_model *model;
     odvgp_info info; /* a sentence about what went wrong, if something does */
     odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);

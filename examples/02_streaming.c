@@ -55,8 +55,8 @@ int main(void)
     odvgp_config cfg = odvgp_config_defaults(WINDOW, 1, 1, BETA, GAMMA);
     cfg.kernel = "rbf(1, variance=1)";
     cfg.batch = BATCH;
-    cfg.natgrad_step.end = 0.05; /* each batch replaces a twentieth of what is believed */
-    cfg.lr.end = 0.002;
+    cfg.natgrad_step = odvgp_constant(0.05); /* each batch replaces a twentieth of what is believed */
+    cfg.lr = odvgp_constant(0.002);
 
     /* Nothing is known yet, so the inducing points are set by hand, and q(u) starts at the prior that they have then. */
     odvgp_model *model = NULL;

@@ -57,8 +57,8 @@ int main(void)
     odvgpf_config cfg = odvgpf_config_defaults(N, 2, 1, BETA, GAMMA);
     cfg.kernel = "rbf(1, ard)";
     cfg.batch = 100;
-    cfg.lr.end = 0.01f;
-    cfg.natgrad_step.end = 0.1f;
+    cfg.lr = odvgp_constant(0.01f);
+    cfg.natgrad_step = odvgp_constant(0.1f);
     odvgpf_model *model;
     odvgp_info info;
     size_t bytes;

@@ -136,8 +136,8 @@ static void start(method *m, const dataset *d, ptrdiff_t steps, odvgp_threads th
     cfg.batch = BATCH;
     cfg.gamma_batch = GAMMA_COLUMNS;
     cfg.natgrad = m->natgrad;
-    cfg.natgrad_step.end = 0.005;
-    cfg.lr.kind = ODVGP_LOGLINEAR, cfg.lr.start = 0.005, cfg.lr.end = 0.001, cfg.lr.steps = steps;
+    cfg.natgrad_step = odvgp_constant(0.005);
+    cfg.lr = odvgp_falling(0.005, 0.001, steps);
     cfg.threads = threads;
     if (odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL, &info)) fail(m->name, info.text);
 }
@@ -296,7 +296,7 @@ static void toy_fit(toy *t, int gamma, const double *x, const double *y, const d
     cfg.noise_variance = 0.1;
     cfg.batch = 20;
     cfg.natgrad = 0;
-    cfg.lr.end = 0.01;
+    cfg.lr = odvgp_constant(0.01);
     cfg.gamma_batch = 0; /* so few that the KL needs no sampling */
     cfg.gamma_coords = ODVGP_GAMMA_PLAIN;
     check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");

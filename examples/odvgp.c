@@ -218,12 +218,12 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
     X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
-    X(LR, "lr", "R", NULL, FIT | KEPT, "Adam's learning rate (default: 0.001; 0.01 of bases that use all rows)")               \
+    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's learning rate (default: 0.01-0.001; 0.01 of bases that use all rows)") \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or --optimizer for everything")             \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
     X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
-    X(NATGRAD_STEP, "natgrad-step", "R", "0.005", FIT | KEPT, "natural step size")                                             \
+    X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, "natural step size (default: 0.1-0.01)")  \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; linear or loglinear")     \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, "both at once, or one after the other")         \
@@ -297,7 +297,7 @@ enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
 static const char recipe_names[] = "default|odvgp|solve-gp|kobe";
 static const char *const recipe_about[RECIPE_COUNT] = {
     "default    the defaults above", "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
-    "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam alone, 100 epochs, 20 % for testing",
+    "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam alone, 100 epochs, 64 % for training",
     "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, natural steps that grow to 0.1"};
 
 static const struct {
@@ -317,7 +317,7 @@ static const struct {
     {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
     {RECIPE_SOLVE, OPT_BETA, "1024"},
     {RECIPE_SOLVE, OPT_GAMMA, "1024"},
-    {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.2"},
+    {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
     {RECIPE_SOLVE, OPT_PARAM, "primal"},
     {RECIPE_SOLVE, OPT_NATGRAD, "off"},
     {RECIPE_SOLVE, OPT_BATCH, "1024"},
@@ -1757,21 +1757,52 @@ NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const 
     die(ours ? FAILED : BAD_INPUT, "%s: %s", where, info->text[0] ? info->text : odvgp_status_text(status));
 }
 
-static odvgp_schedule natgrad_schedule(const options *o)
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
+/*  R, or FROM-TO, which goes from one to the other in equal ratios over this many steps. */
+static odvgp_schedule option_step_size(const options *o, int id, double most, ptrdiff_t iters)
 {
-    odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0, 0, 0, 0};
-    s.end = s.start = option_real(o, OPT_NATGRAD_STEP, DBL_MIN, 1, "above 0, at most 1");
+    const char *text = o->value[id], *p;
+    double from, to;
+    p = table__number(text, &from);
+    to = from;
+    if (p && *p == '-' && p > text) p = table__number(p + 1, &to);
+    if (!p || *p || !(from > 0 && from <= most && to > 0 && to <= most))
+        die(BAD_INPUT, "--%s %s: must be a number above 0, at most %.6g, or two, FROM-TO", option_list[id].name, text, most);
+    return from < to || from > to ? odvgp_falling(from, to, larger(1, iters)) : odvgp_constant(from);
+}
+
+static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
+{
+    odvgp_schedule s = option_step_size(o, OPT_NATGRAD_STEP, 1, iters);
     const char *text = o->value[OPT_NATGRAD_WARMUP], *p = text;
     if (!text) return s;
-    double start = NAN;
-    s.steps = parse_index(&p);
-    const char *end = s.steps > 0 && *p == ':' ? table__number(p + 1, &start) : NULL;
+    double start = NAN, begin = s.start;
+    ptrdiff_t steps = parse_index(&p);
+    const char *end = steps > 0 && *p == ':' ? table__number(p + 1, &start) : NULL;
     int linear = end && strcmp(end, ":linear") == 0, loglinear = end && (!*end || strcmp(end, ":loglinear") == 0);
     if (!(linear || loglinear) || !(start > 0 && start <= 1))
         die(BAD_INPUT, "--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], with a START above 0, at most 1", text);
+    if (s.kind != ODVGP_CONSTANT) { /* up to FROM, and then down to TO */
+        s.final = s.end;
+        s.decay_from = steps;
+        s.decay_steps = larger(1, s.steps - steps);
+    }
     s.start = start;
+    s.end = begin;
+    s.steps = steps;
     s.kind = linear ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
     return s;
+}
+
+/*  Is one of the --schedule given for this? */
+static int schedule_given(const options *o, const char *what)
+{
+    size_t length = strlen(what);
+    for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "")
+        if (strncmp(t, what, length) == 0 && t[length] == ':') return 1;
+    return 0;
 }
 
 /*  One --schedule, WHAT:KIND:START:END:STEPS up to a line end, into `s`. */
@@ -1818,17 +1849,15 @@ static void schedule_apply(const options *o, const char *what, odvgp_schedule *s
         if (o->given[others[i]]) die(BAD_INPUT, "--schedule %s and --%s exclude each other", what, option_list[others[i]].name);
 }
 
-/*  Both step sizes; a schedule of anything else is an error. */
-static void schedules_of(const options *o, odvgp_schedule *lr, odvgp_schedule *natgrad)
+/*  Both step sizes of a training of this length; a schedule of anything else is an error. */
+static void schedules_of(const options *o, ptrdiff_t iters, odvgp_schedule *lr, odvgp_schedule *natgrad)
 {
     static const int lr_options[] = {OPT_LR}, natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
     for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "")
         if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
             die(BAD_INPUT, "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
-    lr->kind = ODVGP_CONSTANT;
-    lr->start = lr->end = option_positive(o, OPT_LR);
-    lr->steps = 0;
-    *natgrad = natgrad_schedule(o);
+    *lr = option_step_size(o, OPT_LR, 1e6, iters);
+    *natgrad = natgrad_schedule(o, iters);
     schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
     schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
 }
@@ -1854,13 +1883,30 @@ static void option_default(options *o, int id, const char *text)
     if (!o->value[id]) o->value[id] = o->owned[id] = copy_text(text);
 }
 
+static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfgs(o); }
+
+/*  Steps in all, with n rows to learn from; 0: they are not known yet, and epochs count as steps. */
+static ptrdiff_t iters_of(const options *o, ptrdiff_t n)
+{
+    const char *text = o->value[OPT_ITERS];
+    char *end;
+    long long count = strtoll(text, &end, 10);
+    if (end == text || (*end && strcmp(end, "epochs") != 0) || count < 0 || count > INT_MAX)
+        die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs", text);
+    double batch = all_rows(o) ? (double)n : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
+    double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
+    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: that is %.3g steps", text, steps);
+    return (ptrdiff_t)steps;
+}
+
 /*  In place of defaults: what the recipe says, where the command line does not. A test part that was given is the only one. */
 static void recipe_settle(options *o)
 {
     int recipe = option_choice(o, OPT_RECIPE, recipe_names), tests = o->given[OPT_TEST] || o->given[OPT_TEST_MASK];
     for (size_t i = 0; i < sizeof recipe_list / sizeof *recipe_list; i++) {
         int id = recipe_list[i].id, replaced = id == OPT_TEST_FRACTION ? tests : id == OPT_PARAM && o->given[OPT_WHITEN];
-        if (id == OPT_LR || id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP) replaced = o->given[OPT_SCHEDULE];
+        if (id == OPT_LR) replaced = schedule_given(o, "lr");
+        if (id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP) replaced = schedule_given(o, "natgrad");
         if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
         free(o->owned[id]);
         o->value[id] = o->owned[id] = copy_text(recipe_list[i].value);
@@ -1884,10 +1930,11 @@ static void kernel_settle(options *o, ptrdiff_t D)
 /*  Defaults that depend on the basis: where all rows are used, gradients have no noise. */
 static void options_settle(options *o)
 {
-    int all_rows = without_q(basis_of(o));
-    option_default(o, OPT_OPTIMIZER, all_rows ? "lbfgs" : "adam");
-    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : all_rows ? "1000" : "20000");
-    option_default(o, OPT_LR, all_rows ? "0.01" : "0.001");
+    int whole = without_q(basis_of(o));
+    option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
+    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
+    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : "0.01-0.001");
+    option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
 }
 
 /*  A way of the natural step that only some bases have; elsewhere it is an error if it was asked for, and else the first one. */
@@ -1947,7 +1994,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.natgrad = natgrad_of(o, b);
     c.optimizer = is_lbfgs(o) ? ODVGP_LBFGS : ODVGP_ADAM;
     natgrad_ways(&c, o);
-    schedules_of(o, &c.lr, &c.natgrad_step);
+    schedules_of(o, iters_of(o, d->train.n), &c.lr, &c.natgrad_step);
     c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
     c.jitter_rel = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
     c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
@@ -1961,9 +2008,6 @@ static void size_settle(options *o, int id, ptrdiff_t v)
     snprintf(text, sizeof text, "%td", v);
     option_default(o, id, text);
 }
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
 /*  A size that was asked for must be there; a default, or a recipe's, shrinks to the data. */
 static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset, ptrdiff_t room, ptrdiff_t distinct)
@@ -1984,8 +2028,6 @@ static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
     die(BAD_INPUT, "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d", n,
         fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
 }
-
-static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfgs(o); }
 
 /*  Options of others that this basis has no use for; one with all rows in each step has neither batches nor, if it is exact, a choice
     of points. */
@@ -2482,18 +2524,10 @@ static stop_reason train_loop(training *t)
     return reason;
 }
 
-/*  Steps in all, with n rows to learn from; 0: they are not known yet, and epochs count as steps. */
+/*  Steps in all, with n rows to learn from; 0: they are not known yet. */
 static void training_iters(training *t, ptrdiff_t n)
 {
-    const char *text = t->o->value[OPT_ITERS];
-    char *end;
-    long long count = strtoll(text, &end, 10);
-    if (end == text || (*end && strcmp(end, "epochs") != 0) || count < 0 || count > INT_MAX)
-        die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs", text);
-    double batch = all_rows(t->o) ? (double)n : fmin((double)n, (double)option_integer(t->o, OPT_BATCH, 1, INT_MAX));
-    double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
-    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: that is %.3g steps", text, steps);
-    t->iters = (ptrdiff_t)steps;
+    t->iters = iters_of(t->o, n);
     t->evaluate_every = larger(1, t->iters / 50);
 }
 
@@ -2504,8 +2538,8 @@ static void training_options(training *t, const options *o)
     memset(t, 0, sizeof *t);
     t->begin = now();
     t->o = o;
-    schedules_of(o, &lr, &natgrad);
     training_iters(t, 0);
+    schedules_of(o, t->iters, &lr, &natgrad);
     fit_q_when(o);
     t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
     t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;

@@ -192,7 +192,7 @@ static void run(const member *who, const dataset *d, outcome *o) {
     cfg.gamma_step = who->gamma_step;
     cfg.blocks_step = who->blocks_step;
     cfg.isa = test_isa();
-    if (getenv("SOAK_LR")) cfg.lr.end = (odvgp_real)atof(getenv("SOAK_LR"));
+    if (getenv("SOAK_LR")) cfg.lr = odvgp_constant((odvgp_real)atof(getenv("SOAK_LR")));
     if (getenv("SOAK_JITTER")) cfg.jitter_rel = (odvgp_real)atof(getenv("SOAK_JITTER"));
     if (odvgp_model_create(&model, &cfg, d->X, d->y, NULL, &info)) {
         snprintf(o->text, sizeof o->text, "no model: %s", info.text);

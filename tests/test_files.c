@@ -88,8 +88,8 @@ static int write_file(void) {
     c.mean_function = ODVGP_MEANFN_LINEAR;
     c.noise_variance = (odvgp_real)0.125;
     c.jitter_rel = (odvgp_real)1e-4;
-    c.lr.kind = ODVGP_LOGLINEAR, c.lr.start = (odvgp_real)0.0625, c.lr.end = (odvgp_real)0.015625, c.lr.steps = 20;
-    c.natgrad_step.end = (odvgp_real)0.125;
+    c.lr = odvgp_falling((odvgp_real)0.0625, (odvgp_real)0.015625, 20);
+    c.natgrad_step = odvgp_constant((odvgp_real)0.125);
     c.seed = UINT64_C(0x123456789abcdef0);
     c.init_beta = ODVGP_INIT_FARTHEST;
     c.init_gamma = ODVGP_GAMMA_RESIDUAL;

@@ -343,7 +343,7 @@ TEST(scales_of_kernels_that_are_not_stationary) {
         test_seed = 214;
         c.gamma_coords = way ? ODVGP_GAMMA_DIFFERENTIATED : ODVGP_GAMMA_SCALED;
         c.natgrad = 0;
-        c.lr.end = c.lr.start = (odvgp_real)1e-12; /* so that what is looked at after the step is what it was made from */
+        c.lr = odvgp_constant((odvgp_real)1e-12); /* so that what is looked at after the step is what it was made from */
         a = make(&c, "linear * rbf");
         values_of_Zg = values(&a, "Z_gamma");
         values_of_Zg[0] = values_of_Zg[1] = 0;
@@ -843,8 +843,8 @@ TEST(training_raises_the_bound) {
                     c.gamma_coords = (odvgp_gamma_coords)(coords++ % 3);
                     c.batch = 20;
                     c.gamma_batch = 4;
-                    c.lr.end = (odvgp_real)0.02;
-                    c.natgrad_step.end = (odvgp_real)0.1;
+                    c.lr = odvgp_constant((odvgp_real)0.02);
+                    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
                     a = make(&c, "rbf");
                     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                     before = elbo_of(&a, NULL, NULL);
@@ -945,7 +945,7 @@ TEST(the_same_seed_gives_the_same_bits) {
     size_t n;
     c.batch = 16;
     c.gamma_batch = 3;
-    c.lr.end = (odvgp_real)0.01;
+    c.lr = odvgp_constant((odvgp_real)0.01);
     c.seed = 5;
     n = run_bits(&c, 20, 222, &a);
     CHECK_INT(run_bits(&c, 20, 222, &b), n);
@@ -1014,7 +1014,7 @@ TEST(every_instruction_set_and_every_tile_agree) {
     odvgp_real *first = NULL, *other;
     odvgp_config c = config(130, 3, 2, 30, 40);
     c.jitter_rel = (odvgp_real)1e-4;
-    c.lr.end = (odvgp_real)1e-3;
+    c.lr = odvgp_constant((odvgp_real)1e-3);
     for (i = 0; i < sets + 5; i++) {
         double worst = 0, most = 0;
         c.isa = i < sets ? test_isas.isa[i] : test_isa();
@@ -1042,8 +1042,8 @@ TEST(orders_of_updates) {
         odvgp_config c = config(20, 2, 2, 4, 5);
         made a, b, d;
         c.gamma_batch = 0;
-        c.natgrad_step.end = (odvgp_real)0.3;
-        c.lr.end = (odvgp_real)0.05;
+        c.natgrad_step = odvgp_constant((odvgp_real)0.3);
+        c.lr = odvgp_constant((odvgp_real)0.05);
         c.update = (odvgp_update)update;
         test_seed = 230;
         a = make(&c, kernels[0]);
@@ -1075,14 +1075,9 @@ TEST(schedules) {
     made a;
     odvgp_report r;
     int i;
-    c.natgrad_step.kind = ODVGP_LOGLINEAR;
-    c.natgrad_step.start = (odvgp_real)1e-4;
-    c.natgrad_step.end = (odvgp_real)0.1;
-    c.natgrad_step.steps = 6;
+    c.natgrad_step = odvgp_falling((odvgp_real)1e-4, (odvgp_real)0.1, 6); /* rising */
+    c.lr = odvgp_falling(0, (odvgp_real)0.01, 5);
     c.lr.kind = ODVGP_LINEAR;
-    c.lr.start = 0;
-    c.lr.end = (odvgp_real)0.01;
-    c.lr.steps = 5;
     test_seed = 231;
     a = make(&c, "rbf");
     for (i = 0; i < 10; i++) {
@@ -1105,7 +1100,7 @@ TEST(adam_moves_in_its_coordinates) {
             odvgp_real *grad, *D = NEW(odvgp_real, 6);
             const double lr = 0.01;
             c.adam_eps = 0;
-            c.lr.end = (odvgp_real)lr;
+            c.lr = odvgp_constant((odvgp_real)lr);
             c.natgrad = 0;
             c.gamma_batch = 0;
             c.gamma_coords = coords ? ODVGP_GAMMA_SCALED : ODVGP_GAMMA_PLAIN;

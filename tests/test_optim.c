@@ -605,8 +605,8 @@ TEST(bounds_hold_whatever_moves) {
             c.kernel = "rbf(ard)";
             c.noise_variance = 0;
             c.positive = positive ? ODVGP_EXP : ODVGP_SOFTPLUS;
-            if (way) c.optimizer = ODVGP_ADAM, c.lr.end = (odvgp_real)0.1;
-            if (way == 2) c.natgrad = 1, c.natgrad_step.end = (odvgp_real)0.5, c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+            if (way) c.optimizer = ODVGP_ADAM, c.lr = odvgp_constant((odvgp_real)0.1);
+            if (way == 2) c.natgrad = 1, c.natgrad_step = odvgp_constant((odvgp_real)0.5), c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
             a = make(&c, 48);
             CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.75, (odvgp_real)0.875), ODVGP_OK);
             CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.5, (odvgp_real)HUGE_VAL), ODVGP_OK);

@@ -52,8 +52,8 @@ static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, p
     c.noise_variance = (odvgp_real)0.1;
     c.batch = N > 8 ? N / 2 : N;
     c.gamma_batch = Mg > 2 ? 2 : 0;
-    c.lr.end = (odvgp_real)0.01;
-    c.natgrad_step.end = (odvgp_real)0.1;
+    c.lr = odvgp_constant((odvgp_real)0.01);
+    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
     c.isa = test_isa();
     return c;
 }
@@ -990,7 +990,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 c.mean_function = (odvgp_mean_function)(update / 2 % 3);
                 c.positive = (odvgp_positive)(update % 2);
                 c.adam_eps_inside = update % 2;
-                c.natgrad_step.kind = ODVGP_LOGLINEAR, c.natgrad_step.start = (odvgp_real)1e-3, c.natgrad_step.steps = 15;
+                c.natgrad_step = odvgp_falling((odvgp_real)1e-3, (odvgp_real)0.005, 15);
                 c.seed = 77;
                 if (update % 4 == 3) c.kernel = "matern32(1, ard) * rbf(2, dims=1)";
                 a = make(&c);
@@ -1464,8 +1464,8 @@ static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, pt
     double error = 0, spread = 0;
     odvgp_status s;
     c.isa = test_isa();
-    c.lr.end = (odvgp_real)0.01;
-    c.natgrad_step.end = (odvgp_real)0.1;
+    c.lr = odvgp_constant((odvgp_real)0.01);
+    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
     if (kernel) c.kernel = kernel;
     s = odvgp_model_create(&m, &c, X, Y, NULL, NULL);
     CHECK_SAY(s == ODVGP_OK, "%s: create: %s", words, odvgp_status_text(s));
@@ -1802,10 +1802,10 @@ TEST(wild_steps_are_undone) {
                 odvgp_status s = ODVGP_OK;
                 int i;
                 test_seed = 353;
-                c.lr.end = (odvgp_real)rates[r];
+                c.lr = odvgp_constant((odvgp_real)rates[r]);
                 c.natgrad = natgrad;
                 c.positive = (odvgp_positive)positive;
-                c.natgrad_step.end = 1;
+                c.natgrad_step = odvgp_constant(1);
                 a = make(&c);
                 for (i = 0; i < 120 && s == ODVGP_OK; i++) {
                     odvgp_report report;
@@ -2034,7 +2034,7 @@ TEST(steps_are_shorter_after_one_that_was_undone) {
     int i, found = 0;
     double most = 1e3;
     test_seed = 356;
-    c.lr.end = (odvgp_real)most;
+    c.lr = odvgp_constant((odvgp_real)most);
     a = make(&c);
     for (i = 0; i < 60 && !found; i++) {
         odvgp_status s = odvgp_step(a.m, a.X, a.Y, &r, NULL);

@@ -113,15 +113,16 @@ check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
 check "info: JSON" test "$(value info.json iters) $(value info.json n_train)" = "300 160"
 
 # ---- the same bits ----
-fit --data named.csv --test-fraction 0.2 --iters 40 --model one.odvgp
-fit --data named.csv --test-fraction 0.2 --iters 15 --model half.odvgp
+steady="--lr 0.001 --natgrad-step 0.005" # the defaults fall over --iters
+fit --data named.csv --test-fraction 0.2 $steady --iters 40 --model one.odvgp
+fit --data named.csv --test-fraction 0.2 $steady --iters 15 --model half.odvgp
 fit --data named.csv --resume half.odvgp --iters 40 --model whole.odvgp
 check "resume: the bits of a run without a pause" cmp one.odvgp whole.odvgp
 rm whole.odvgp
 fit --data named.csv --test-fraction 0.2 --iters 40 --threads 3 --resume half.odvgp --model whole.odvgp
 check "resume: options given again, three threads" cmp one.odvgp whole.odvgp
-train --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 --iters 20 --model one.odvgp --json >one.json
-fit --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 --iters 10 --model two.odvgp
+train --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 $steady --iters 20 --model one.odvgp --json >one.json
+fit --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 $steady --iters 10 --model two.odvgp
 fit --data tabs.csv --resume two.odvgp --iters 20 --model two.odvgp
 check "resume: Adam alone, over the file itself" cmp one.odvgp two.odvgp
 check "JSON says natgrad false" test "$(value one.json natgrad)" = false
@@ -164,6 +165,15 @@ fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "schedule: two of them, resumed in the middle, the same bits" cmp one.odvgp whole.odvgp
 train --data plain.csv --schedule lr:loglinear:0.01:0.001:10 --iters 0 --model t.odvgp --json >t.json
 check "schedule: no step yet" test "$(value t.json iters)" = 0
+fit --data plain.csv --iters 30 --model one.odvgp
+fit --data plain.csv --schedule lr:loglinear:0.01:0.001:30 --schedule natgrad:loglinear:0.1:0.01:30 --iters 30 --model whole.odvgp
+fit --data plain.csv --iters 30 --natgrad-step 0.1-0.01 --natgrad-warmup 10:0.001 --model t.odvgp
+for name in one whole t; do "$tool" predict --model $name.odvgp --data plain.csv --out $name.csv >/dev/null 2>&1; done
+check "step sizes: the defaults fall over all steps" cmp one.csv whole.csv
+check "step sizes: a warm-up before the fall" sh -c '! cmp -s one.csv t.csv'
+for bad in 0 -0.1 0.1- 0.1-0 0.1-0.2-0.3 1e7 x; do
+    check "refused: --lr $bad" refuses "--lr $bad: must be a number above 0" train --data plain.csv --lr $bad
+done
 
 # ---- recipes ----
 "$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 20 --model t.odvgp --quiet --json >t.json
@@ -172,7 +182,7 @@ check "recipe: its sizes unless given, its test part" test "$(value t.json beta)
 "$tool" info --model t.odvgp >info.txt
 check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.*rbf(1.414" info.txt
 "$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
-check "recipe: natural gradients off; epochs" test "$(value t.json natgrad) $(value t.json iters)" = "false 8"
+check "recipe: natural gradients off; epochs" test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 8"
 "$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv --model t.odvgp --quiet --json >t.json
 check "recipe: a test part of its own" test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
 check "recipe: there is no other" refuses "default|odvgp|solve-gp|kobe" train --data plain.csv --recipe paper
@@ -220,8 +230,8 @@ fit --data plain.csv --basis solve --beta 12 --gamma 20 --natgrad-blocks alterna
 check "info: the way of the natural step" sh -c '"$1" info --model t.odvgp | grep -q "natgrad on, natgrad-blocks alternate"' sh "$tool"
 "$tool" info --model t.odvgp --json >info.json
 check "info: the same in JSON" test "$(value info.json basis) $(value info.json objective) $(value info.json natgrad_blocks)" = "solve elbo alternate"
-fit --data plain.csv --basis orth --natgrad-gamma diagonal --iters 12 --model part.odvgp
-fit --data plain.csv --basis orth --natgrad-gamma diagonal --model one.odvgp
+fit --data plain.csv --basis orth --natgrad-gamma diagonal $steady --iters 12 --model part.odvgp
+fit --data plain.csv --basis orth --natgrad-gamma diagonal $steady --model one.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "resume: with gamma's natural step, the same bits" cmp one.odvgp whole.odvgp
 
