@@ -1,0 +1,413 @@
+/*  cost.c - what a training step costs: milliseconds against |gamma|, |beta|, B, D, N and the number of threads, one of them at a time.
+
+        make cost-curves          or          build/cost run | report [options], see --help
+
+    run       steps all members at one size by turns, so that what else the machine does meets all alike, and writes a row of rows.csv
+              for each as soon as the size is done; rows that stand there already are not measured again
+    report    prints the table and draws cost-curves.svg from whatever rows there are
+
+    Rows say: panel, member, value, threads, the smallest and the middle time of the steps in milliseconds, how many steps. The smallest
+    is what is drawn: of a machine with other work it says most. All other sizes are those of `base`. */
+#define _POSIX_C_SOURCE 200809L
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "plot.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "common.h"
+#include "flops.h"
+
+static const char usage[] = "usage: cost run|report [--out DIR] [--seconds X] [--panel NAME]\n"
+                            "  --out DIR     where everything is kept, default build/cost-curves; it must exist\n"
+                            "  --seconds X   to spend on each member at each size, default 1.5; five steps at least\n"
+                            "  --panel NAME  run: this one alone, of gamma beta B D N threads\n";
+
+/* ---- what is measured ---- */
+
+typedef enum size { GAMMA, BETA, BATCH, INPUTS, ROWS, THREADS, SIZES } size;
+static const ptrdiff_t base[SIZES] = {700, 300, 1024, 8, 20000, 1};
+
+static const member *const contenders[] = {&members[1], &members[3], &solve_gp};
+enum { COUPLEDNAT, ORTHNAT, SOLVE_GP, CONTENDERS, VALUES = 10, REFERENCES = 3, SOLVE_MOST_GAMMA = 2000 };
+
+/*  A straight line of this slope, through the last point of a member. */
+typedef struct reference {
+    int slope, member;
+} reference;
+
+/*  A panel for each size, in the order of `size`. */
+typedef struct panel {
+    const char *name, *title, *label;
+    ptrdiff_t value[VALUES]; /* up to the first 0 */
+    reference line[REFERENCES];
+    int lines;
+    const char *expected[CONTENDERS]; /* the slope that the cost comes to; NULL: not measured */
+} panel;
+
+/*  A step costs O(B M^2 + B Mg D + M Mg D + M^3), with SOLVE-GP's second block O(B Mg^2 + Mg^3) beside. */
+static const panel panels[SIZES] = {
+    {"gamma",
+     "Points of the mean",
+     "|gamma|",
+     {500, 1000, 2000, 4000, 8000, 16000},
+     {{1, ORTHNAT}, {2, SOLVE_GP}, {3, SOLVE_GP}},
+     3,
+     {NULL, "1", "2 to 3"}},
+    {"beta",
+     "Points of mean and variance",
+     "|beta|",
+     {50, 100, 200, 400, 800, 1200, 2000},
+     {{2, ORTHNAT}, {3, ORTHNAT}},
+     2,
+     {"2 to 3", "2 to 3", "2 to 3"}},
+    {"B", "Rows of a batch", "B", {64, 128, 256, 512, 1024, 2048, 4096, 8192}, {{1, ORTHNAT}}, 1, {"1", "1", "1"}},
+    {"D", "Inputs", "D", {1, 2, 4, 8, 16, 32, 64, 128, 256}, {{1, ORTHNAT}}, 1, {"1", "1", "1"}},
+    {"N", "Rows of data", "N", {1024, 10000, 100000, 1000000}, {{0, ORTHNAT}}, 1, {"0", "0", "0"}},
+    {"threads", "Threads", "threads", {1, 2, 4, 8, 16, 32, 64}, {{-1, ORTHNAT}}, 1, {"-1", "-1", "-1"}}};
+
+static struct {
+    const char *out, *panel;
+    double seconds;
+} wanted = {"build/cost-curves", NULL, 1.5};
+
+static setting setting_at(size which, ptrdiff_t value)
+{
+    setting s = {base[BETA], base[GAMMA], base[BATCH], base[INPUTS]};
+    if (which == BETA) s.M = value;
+    if (which == GAMMA) s.Mg = value;
+    if (which == BATCH) s.B = value;
+    if (which == INPUTS) s.D = value;
+    return s;
+}
+
+/* ---- rows ---- */
+
+typedef struct row {
+    int panel, member;
+    ptrdiff_t value, threads;
+    double best, median;
+    int steps;
+} row;
+
+enum { MOST_ROWS = SIZES * CONTENDERS * VALUES };
+static row rows[MOST_ROWS];
+static int row_count;
+
+static const row *row_find(int p, int who, ptrdiff_t value)
+{
+    for (int i = 0; i < row_count; i++)
+        if (rows[i].panel == p && rows[i].member == who && rows[i].value == value) return &rows[i];
+    return NULL;
+}
+
+static void path_of(const char *name, char *path, size_t bytes)
+{
+    if ((size_t)snprintf(path, bytes, "%s/%s", wanted.out, name) >= bytes) check(ODVGP_E_ARG, "--out: too long", NULL);
+}
+
+/*  A line of the file; what is not one, such as the first, is passed over. */
+static void row_read(const char *line)
+{
+    char name[2][32];
+    long value, threads;
+    row r = {-1, -1, 0, 0, 0, 0, 0};
+    if (sscanf(line, "%31[^,],%31[^,],%ld,%ld,%lf,%lf,%d", name[0], name[1], &value, &threads, &r.best, &r.median, &r.steps) !=
+        7)
+        return;
+    r.value = value, r.threads = threads;
+    for (int p = 0; p < SIZES; p++)
+        if (!strcmp(panels[p].name, name[0])) r.panel = p;
+    for (int k = 0; k < CONTENDERS; k++)
+        if (!strcmp(contenders[k]->name, name[1])) r.member = k;
+    if (r.panel >= 0 && r.member >= 0 && row_count < MOST_ROWS && !row_find(r.panel, r.member, r.value)) rows[row_count++] = r;
+}
+
+/*  1 if the file is there and ends with a whole line. */
+static int rows_read(const char *path)
+{
+    char line[200] = "";
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strchr(line, '\n')) row_read(line);
+    if (f) fclose(f);
+    return strchr(line, '\n') != NULL;
+}
+
+static FILE *rows_append(const char *path, int whole)
+{
+    FILE *f = fopen(path, "a");
+    if (!f) {
+        perror(path);
+        exit(2);
+    }
+    fseek(f, 0, SEEK_END);
+    if (ftell(f) > 0 && !whole) fputc('\n', f); /* the program was stopped within a line */
+    if (!row_count) fprintf(f, "panel,member,value,threads,ms_best,ms_median,steps\n");
+    fflush(f);
+    return f;
+}
+
+static void row_write(FILE *f, const row *r)
+{
+    fprintf(f, "%s,%s,%td,%td,%.4f,%.4f,%d\n", panels[r->panel].name, contenders[r->member]->name, r->value, r->threads,
+            r->best, r->median, r->steps);
+    fflush(f);
+}
+
+/* ---- measuring ---- */
+
+enum { LEAST_STEPS = 5, MOST_STEPS = 5000 };
+
+typedef struct timing {
+    double ms[MOST_STEPS], all; /* all: seconds */
+    int steps;
+} timing;
+
+/*  Some steps of one model in a row, so that it has its caches to itself as in a training; 50 ms or one step. */
+static void turn(odvgp_model *m, const dataset *r, timing *t)
+{
+    odvgp_info info;
+    for (double from = now(), before = from; before < from + 0.05 && t->steps < MOST_STEPS;) {
+        check(odvgp_step(m, r->X, r->y, NULL, &info), "step", &info);
+        double after = now();
+        t->ms[t->steps++] = 1e3 * (after - before);
+        t->all += after - before;
+        before = after;
+    }
+}
+
+static int enough(const timing *t) { return t->steps == MOST_STEPS || (t->steps >= LEAST_STEPS && t->all >= wanted.seconds); }
+
+static int is_measured(int p, int who, ptrdiff_t value)
+{
+    return panels[p].expected[who] && (p != GAMMA || who != SOLVE_GP || value <= SOLVE_MOST_GAMMA);
+}
+
+/*  All members at one size that have no row yet. */
+static void measure(FILE *f, int p, ptrdiff_t value)
+{
+    static timing t[CONTENDERS];
+    odvgp_model *model[CONTENDERS] = {NULL, NULL, NULL};
+    setting s = setting_at((size)p, value);
+    int threads = p == THREADS ? (int)value : (int)base[THREADS], left = 0;
+    for (int k = 0; k < CONTENDERS; k++) left += is_measured(p, k, value) && !row_find(p, k, value);
+    if (!left) return;
+    fprintf(stderr, "%s %td\n", panels[p].name, value);
+    crew c = crew_start(threads);
+    dataset r = dataset_make(p == ROWS ? value : base[ROWS], s.D);
+    for (int k = 0; k < CONTENDERS; k++) {
+        if (!is_measured(p, k, value) || row_find(p, k, value)) continue;
+        model[k] = model_make(contenders[k], &s, &r, &c.hook);
+        t[k].all = 0, t[k].steps = 0;
+    }
+    while (left)
+        for (int k = 0; k < CONTENDERS; k++) {
+            if (!model[k]) continue;
+            turn(model[k], &r, &t[k]);
+            if (!enough(&t[k])) continue;
+            qsort(t[k].ms, (size_t)t[k].steps, sizeof t[k].ms[0], by_size);
+            row done = {p, k, value, threads, t[k].ms[0], t[k].ms[t[k].steps / 2], t[k].steps};
+            row_write(f, &done);
+            odvgp_model_free(model[k]);
+            model[k] = NULL, left--;
+        }
+    dataset_free(&r);
+    crew_stop(&c);
+}
+
+static void run(void)
+{
+    char path[1024];
+    path_of("rows.csv", path, sizeof path);
+    FILE *f = rows_append(path, rows_read(path));
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    for (int p = 0; p < SIZES; p++) {
+        if (wanted.panel && strcmp(wanted.panel, panels[p].name)) continue;
+        for (int i = 0; i < VALUES && panels[p].value[i]; i++)
+            if (p != THREADS || panels[p].value[i] <= cores) measure(f, p, panels[p].value[i]);
+    }
+    fclose(f);
+}
+
+/* ---- table ---- */
+
+typedef struct curve {
+    double value[VALUES], best[VALUES], median[VALUES], flops[VALUES];
+    int n;
+} curve;
+
+/*  Flops of one step, with 3 D of a distance and 20 of an exponential; 0 of SOLVE-GP, for which there is no formula here. */
+static double flops_at(int p, int who, ptrdiff_t value)
+{
+    setting s = setting_at((size)p, value);
+    if (contenders[who]->solve) return 0;
+    need n = flops_needed(contenders[who], &s);
+    double all = 3 * (double)s.D * n.distances + 20 * n.exponentials;
+    for (int op = 0; op < ODVGP__OPS; op++) all += n.op[op][FORWARD] + n.op[op][REVERSE];
+    for (int stage = 0; stage < STAGES; stage++) all += n.stage[stage];
+    return p == THREADS ? all / (double)value : all;
+}
+
+static curve curve_of(int p, int who)
+{
+    curve c;
+    c.n = 0;
+    for (int i = 0; i < VALUES && panels[p].value[i]; i++) {
+        const row *r = row_find(p, who, panels[p].value[i]);
+        if (!r) continue;
+        c.value[c.n] = (double)r->value, c.best[c.n] = r->best, c.median[c.n] = r->median;
+        c.flops[c.n++] = flops_at(p, who, r->value);
+    }
+    return c;
+}
+
+/*  d log y / d log x between point i and the one before. */
+static void print_slope(const double *x, const double *y, int i)
+{
+    if (i && y[i] > 0) printf(" %7.2f", log(y[i] / y[i - 1]) / log(x[i] / x[i - 1]));
+    else printf(" %7s", "-");
+}
+
+static void print_curve(int p, int who)
+{
+    curve c = curve_of(p, who);
+    for (int i = 0; i < c.n; i++) {
+        printf("%-12s %8.0f %10.2f %10.2f", contenders[who]->name, c.value[i], c.best[i], c.median[i]);
+        if (c.flops[i] > 0) printf(" %8.1f", 1e-6 * c.flops[i] / c.best[i]);
+        else printf(" %8s", "-");
+        print_slope(c.value, c.best, i);
+        print_slope(c.value, c.flops, i);
+        printf(" %9s\n", i == c.n - 1 ? panels[p].expected[who] : "");
+    }
+}
+
+static void print_table(void)
+{
+    print_machine(stdout);
+    printf("\n\nMilliseconds per step: least and median. GF/s: flops needed by formula over the least time. Slope: of log time "
+           "between a\n"
+           "row and the one before, measured, that of the formula's flops, and what the cost O(B M^2 + B Mg D + M Mg D + M^3) "
+           "comes to\n"
+           "in the end. |gamma| %td, |beta| %td, B %td, D %td, N %td, %td thread, unless a column says otherwise; 64 gamma "
+           "columns for\n"
+           "the KL; natural gradients.\n",
+           base[GAMMA], base[BETA], base[BATCH], base[INPUTS], base[ROWS], base[THREADS]);
+    for (int p = 0; p < SIZES; p++) {
+        printf("\n%-12s %8s %10s %10s %8s %7s %7s %9s\n", "member", panels[p].label, "least", "median", "GF/s", "slope",
+               "flops'", "in the end");
+        for (int k = 0; k < CONTENDERS; k++) print_curve(p, k);
+    }
+}
+
+/* ---- picture ---- */
+
+enum { REFERENCE_POINTS = 40, GREY = 7, ITEMS = REFERENCES + 2 * CONTENDERS };
+
+typedef struct drawing {
+    curve c[CONTENDERS];
+    double x[REFERENCES][REFERENCE_POINTS], y[REFERENCES][REFERENCE_POINTS];
+    plot_item items[ITEMS];
+    int count;
+} drawing;
+
+/*  Many points: where the axis of the threads is not logarithmic, the line is a curve. */
+static void draw_reference(drawing *d, const panel *p, int which, double xmin, double xmax)
+{
+    static const char *const names[] = {"slope \xE2\x88\x92"
+                                        "1",
+                                        "slope 0", "slope 1", "slope 2", "slope 3"};
+    static const int dash[] = {4, 4, 1, 2, 3};
+    const reference *r = &p->line[which];
+    const curve *c = &d->c[r->member];
+    if (!c->n) return;
+    int at = r->slope < 0 ? 0 : c->n - 1; /* of threads the first */
+    for (int i = 0; i < REFERENCE_POINTS; i++) {
+        double x = xmin * pow(xmax / xmin, (double)i / (REFERENCE_POINTS - 1));
+        d->x[which][i] = x;
+        d->y[which][i] = c->best[at] * pow(x / c->value[at], r->slope);
+    }
+    plot_item line = {PLOT_LINE, names[r->slope + 1], d->x[which], d->y[which],
+                      NULL,      REFERENCE_POINTS,    GREY,        dash[r->slope + 1]};
+    d->items[d->count++] = line;
+}
+
+/*  The range of y is that of the times, and a decade and a half at least, so that what is flat looks flat. */
+static plot_scene draw_panel(drawing *d, int which)
+{
+    const panel *p = &panels[which];
+    double lo = HUGE_VAL, hi = 0, first = HUGE_VAL, last = 0;
+    for (int k = 0; k < CONTENDERS; k++) {
+        d->c[k] = curve_of(which, k);
+        for (int i = 0; i < d->c[k].n; i++) {
+            lo = fmin(lo, d->c[k].best[i]), hi = fmax(hi, d->c[k].best[i]);
+            first = fmin(first, d->c[k].value[i]), last = fmax(last, d->c[k].value[i]);
+        }
+    }
+    d->count = 0;
+    for (int i = 0; i < p->lines; i++)
+        draw_reference(d, p, i, which == THREADS ? first : first / 1.3, which == THREADS ? last : 1.3 * last);
+    for (int k = 0; k < CONTENDERS; k++) {
+        curve *c = &d->c[k];
+        plot_item line = {PLOT_LINE, contenders[k]->name, c->value, c->best, NULL, c->n, k, 0};
+        plot_item points = {PLOT_POINTS, NULL, c->value, c->best, NULL, c->n, k, 0};
+        if (!c->n) continue;
+        d->items[d->count++] = line;
+        d->items[d->count++] = points;
+    }
+    double room = fmax(1.15, sqrt(pow(10, 1.5) * lo / hi));
+    plot_scene s = {p->title,
+                    p->label,
+                    which % 3 ? NULL : "milliseconds per step",
+                    d->items,
+                    d->count,
+                    first / 1.3,
+                    1.3 * last,
+                    lo / room,
+                    hi * room,
+                    PLOT_LOGX + PLOT_LOGY};
+    if (which == THREADS) s.xmin = 0, s.xmax = last + 1;
+    return s;
+}
+
+static void report(void)
+{
+    static drawing drawings[SIZES];
+    plot_scene scenes[SIZES];
+    char path[1024];
+    int count = 0;
+    path_of("rows.csv", path, sizeof path);
+    rows_read(path);
+    for (int p = 0; p < SIZES; p++) {
+        plot_scene s = draw_panel(&drawings[p], p);
+        if (s.count) scenes[count++] = s;
+    }
+    if (!count) check(ODVGP_E_ARG, "no rows yet", NULL);
+    print_table();
+    path_of("cost-curves.svg", path, sizeof path);
+    if (plot_grid(path, "Time of a training step", scenes, count, 3)) check(ODVGP_E_ARG, path, NULL);
+    printf("\n%s\n", path);
+}
+
+int main(int argc, char **argv)
+{
+    const char *command = argc > 1 ? argv[1] : "";
+    if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
+    int known = !strcmp(command, "run") || !strcmp(command, "report");
+    for (int i = 2; i < argc && known; i += 2) {
+        if (i + 1 == argc) known = 0;
+        else if (!strcmp(argv[i], "--out")) wanted.out = argv[i + 1];
+        else if (!strcmp(argv[i], "--panel")) wanted.panel = argv[i + 1];
+        else if (!strcmp(argv[i], "--seconds")) known = (wanted.seconds = strtod(argv[i + 1], NULL)) > 0;
+        else known = 0;
+    }
+    if (!known) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    if (!strcmp(command, "run")) run();
+    else report();
+    return 0;
+}
