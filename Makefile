@@ -149,11 +149,11 @@ bench-float: $(B)/f32/bench ## the same in float
 $(B)/cost: bench/cost.c
 	$(call compile,$(THREADS))
 
-COST := $(B)/cost-curves
-cost-curves: $(B)/cost ## milliseconds per step against each size, as a table and a picture; five minutes, goes on when run again
+COST := $(B)/cost-curves$(if $(CPU),-cpu)
+cost-curves: $(B)/cost ## milliseconds per step against each size, as a table and a picture: CPU=1 on a busy machine; five minutes, goes on when run again
 	@mkdir -p $(COST) && { [ ! -f $(COST)/rows.csv ] || [ $(COST)/rows.csv -nt $(B)/cost ] || rm $(COST)/rows.csv; }
-	@$(B)/cost run --out $(COST)
-	@$(B)/cost report --out $(COST) >$(COST)/cost-curves.txt; status=$$?; cat $(COST)/cost-curves.txt; exit $$status
+	@$(B)/cost run --out $(COST) $(if $(CPU),--cpu)
+	@$(B)/cost report --out $(COST) $(if $(CPU),--cpu) >$(COST)/cost-curves.txt; status=$$?; cat $(COST)/cost-curves.txt; exit $$status
 
 # Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of DATA, or what was taken from
 # there before. $(call fetch,NAME,TO,WHAT IT IS)

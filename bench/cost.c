@@ -20,10 +20,12 @@
 #include "common.h"
 #include "flops.h"
 
-static const char usage[] = "usage: cost run|report [--out DIR] [--seconds X] [--panel NAME]\n"
-                            "  --out DIR     where everything is kept, default build/cost-curves; it must exist\n"
-                            "  --seconds X   to spend on each member at each size, default 1.5; five steps at least\n"
-                            "  --panel NAME  run: this one alone, of gamma beta B D N threads\n";
+static const char usage[] =
+    "usage: cost run|report [--out DIR] [--seconds X] [--panel NAME] [--cpu]\n"
+    "  --out DIR     where everything is kept, default build/cost-curves; it must exist\n"
+    "  --seconds X   to spend on each member at each size, default 1.5; five steps at least\n"
+    "  --panel NAME  run: this one alone, of gamma beta B D N threads\n"
+    "  --cpu         time of the processor, not of the clock: where other work runs beside; threads excepted\n";
 
 /* ---- what is measured ---- */
 
@@ -71,7 +73,8 @@ static const panel panels[SIZES] = {
 static struct {
     const char *out, *panel;
     double seconds;
-} wanted = {"build/cost-curves", NULL, 1.5};
+    int cpu;
+} wanted = {"build/cost-curves", NULL, 1.5, 0};
 
 static setting setting_at(size which, ptrdiff_t value)
 {
@@ -166,13 +169,16 @@ typedef struct timing {
     int steps;
 } timing;
 
+/*  Seconds: by the clock, or as --cpu says. */
+static double seconds(int p) { return wanted.cpu && p != THREADS ? (double)clock() / CLOCKS_PER_SEC : now(); }
+
 /*  Some steps of one model in a row, so that it has its caches to itself as in a training; 50 ms or one step. */
-static void turn(odvgp_model *m, const dataset *r, timing *t)
+static void turn(int p, odvgp_model *m, const dataset *r, timing *t)
 {
     odvgp_info info;
-    for (double from = now(), before = from; before < from + 0.05 && t->steps < MOST_STEPS;) {
+    for (double from = seconds(p), before = from; before < from + 0.05 && t->steps < MOST_STEPS;) {
         check(odvgp_step(m, r->X, r->y, NULL, &info), "step", &info);
-        double after = now();
+        double after = seconds(p);
         t->ms[t->steps++] = 1e3 * (after - before);
         t->all += after - before;
         before = after;
@@ -206,7 +212,7 @@ static void measure(FILE *f, int p, ptrdiff_t value)
     while (left)
         for (int k = 0; k < CONTENDERS; k++) {
             if (!model[k]) continue;
-            turn(model[k], &r, &t[k]);
+            turn(p, model[k], &r, &t[k]);
             if (!enough(&t[k])) continue;
             qsort(t[k].ms, (size_t)t[k].steps, sizeof t[k].ms[0], by_size);
             row done = {p, k, value, threads, t[k].ms[0], t[k].ms[t[k].steps / 2], t[k].steps};
@@ -234,32 +240,62 @@ static void run(void)
 
 /* ---- table ---- */
 
+/*  What a step needs, by formula: flops of matrices, and of what is done for each pair of points, element by element, with 3 D of
+    a distance and 20 of an exponential. The model of a step's time is that each of the two kinds has one speed. */
+enum { MATRICES, PAIRS, KINDS };
+typedef struct work {
+    double flops[KINDS];
+} work;
+
+static work work_at(int p, int who, ptrdiff_t value)
+{
+    setting s = setting_at((size)p, value);
+    need n = flops_needed(contenders[who], &s);
+    work w = {{0, 3 * (double)s.D * n.distances + 20 * n.exponentials}};
+    for (int op = 0; op < ODVGP__OPS; op++)
+        w.flops[op == ODVGP__KERNEL || op == ODVGP__KERNEL_VEC ? PAIRS : MATRICES] += n.op[op][FORWARD] + n.op[op][REVERSE];
+    for (int stage = 0; stage < STAGES; stage++) w.flops[MATRICES] += n.stage[stage];
+    if (p == THREADS)
+        for (int k = 0; k < KINDS; k++) w.flops[k] /= (double)value;
+    return w;
+}
+
+/*  Milliseconds per flop of each kind, from all rows of one thread: least squares of the relative errors. */
+static work model_fit(void)
+{
+    double a[KINDS][KINDS] = {{0, 0}, {0, 0}}, b[KINDS] = {0, 0};
+    for (int i = 0; i < row_count; i++) {
+        if (rows[i].threads != 1) continue;
+        work w = work_at(rows[i].panel, rows[i].member, rows[i].value);
+        for (int k = 0; k < KINDS; k++) {
+            b[k] += w.flops[k] / rows[i].best;
+            for (int l = 0; l < KINDS; l++) a[k][l] += w.flops[k] / rows[i].best * (w.flops[l] / rows[i].best);
+        }
+    }
+    double determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0];
+    work fit = {{0, 0}};
+    if (determinant > 1e-12 * a[0][0] * a[1][1]) {
+        fit.flops[0] = (b[0] * a[1][1] - b[1] * a[0][1]) / determinant;
+        fit.flops[1] = (b[1] * a[0][0] - b[0] * a[1][0]) / determinant;
+    }
+    return fit;
+}
+
 typedef struct curve {
-    double value[VALUES], best[VALUES], median[VALUES], flops[VALUES];
+    double value[VALUES], best[VALUES], median[VALUES], model[VALUES];
     int n;
 } curve;
 
-/*  Flops of one step, with 3 D of a distance and 20 of an exponential; 0 of SOLVE-GP, for which there is no formula here. */
-static double flops_at(int p, int who, ptrdiff_t value)
-{
-    setting s = setting_at((size)p, value);
-    if (contenders[who]->solve) return 0;
-    need n = flops_needed(contenders[who], &s);
-    double all = 3 * (double)s.D * n.distances + 20 * n.exponentials;
-    for (int op = 0; op < ODVGP__OPS; op++) all += n.op[op][FORWARD] + n.op[op][REVERSE];
-    for (int stage = 0; stage < STAGES; stage++) all += n.stage[stage];
-    return p == THREADS ? all / (double)value : all;
-}
-
-static curve curve_of(int p, int who)
+static curve curve_of(int p, int who, const work *fit)
 {
     curve c;
     c.n = 0;
     for (int i = 0; i < VALUES && panels[p].value[i]; i++) {
         const row *r = row_find(p, who, panels[p].value[i]);
         if (!r) continue;
+        work w = work_at(p, who, r->value);
         c.value[c.n] = (double)r->value, c.best[c.n] = r->best, c.median[c.n] = r->median;
-        c.flops[c.n++] = flops_at(p, who, r->value);
+        c.model[c.n++] = w.flops[MATRICES] * fit->flops[MATRICES] + w.flops[PAIRS] * fit->flops[PAIRS];
     }
     return c;
 }
@@ -267,44 +303,43 @@ static curve curve_of(int p, int who)
 /*  d log y / d log x between point i and the one before. */
 static void print_slope(const double *x, const double *y, int i)
 {
-    if (i && y[i] > 0) printf(" %7.2f", log(y[i] / y[i - 1]) / log(x[i] / x[i - 1]));
-    else printf(" %7s", "-");
+    if (i && y[i] > 0) printf(" %6.2f", log(y[i] / y[i - 1]) / log(x[i] / x[i - 1]));
+    else printf(" %6s", "-");
 }
 
-static void print_curve(int p, int who)
+static void print_curve(int p, int who, const work *fit)
 {
-    curve c = curve_of(p, who);
+    curve c = curve_of(p, who, fit);
     for (int i = 0; i < c.n; i++) {
-        printf("%-12s %8.0f %10.2f %10.2f", contenders[who]->name, c.value[i], c.best[i], c.median[i]);
-        if (c.flops[i] > 0) printf(" %8.1f", 1e-6 * c.flops[i] / c.best[i]);
-        else printf(" %8s", "-");
+        printf("%-11s %8.0f %9.2f %9.2f %9.2f  ", contenders[who]->name, c.value[i], c.best[i], c.median[i], c.model[i]);
         print_slope(c.value, c.best, i);
-        print_slope(c.value, c.flops, i);
-        printf(" %9s\n", i == c.n - 1 ? panels[p].expected[who] : "");
+        print_slope(c.value, c.model, i);
+        printf("%s%s\n", i == c.n - 1 ? "  -> " : "", i == c.n - 1 ? panels[p].expected[who] : "");
     }
 }
 
-static void print_table(void)
+static void print_table(const work *fit)
 {
     print_machine(stdout);
-    printf("\n\nMilliseconds per step: least and median. GF/s: flops needed by formula over the least time. Slope: of log time "
-           "between a\n"
-           "row and the one before, measured, that of the formula's flops, and what the cost O(B M^2 + B Mg D + M Mg D + M^3) "
-           "comes to\n"
-           "in the end. |gamma| %td, |beta| %td, B %td, D %td, N %td, %td thread, unless a column says otherwise; 64 gamma "
-           "columns for\n"
-           "the KL; natural gradients.\n",
-           base[GAMMA], base[BETA], base[BATCH], base[INPUTS], base[ROWS], base[THREADS]);
+    printf("\n\nMilliseconds of the %s per step, least and median; natural gradients, 64 gamma columns for the KL.\n"
+           "|gamma| %td, |beta| %td, B %td, D %td, N %td, %td thread, but for what a table varies.\n",
+           wanted.cpu ? "processor (of the clock, for threads)" : "clock", base[GAMMA], base[BETA], base[BATCH], base[INPUTS],
+           base[ROWS], base[THREADS]);
+    printf(
+        "Model: the flops needed by formula at the two speeds that fit all rows of one thread best, %.1f GF/s for matrices "
+        "and\n"
+        "%.1f for what is done pair by pair. Slope: of log time between a row and the one before, measured and of the model;\n"
+        "-> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), and of SOLVE-GP also O(B Mg^2 + Mg^3), comes to in the end.\n",
+        1e-6 / fit->flops[MATRICES], 1e-6 / fit->flops[PAIRS]);
     for (int p = 0; p < SIZES; p++) {
-        printf("\n%-12s %8s %10s %10s %8s %7s %7s %9s\n", "member", panels[p].label, "least", "median", "GF/s", "slope",
-               "flops'", "in the end");
-        for (int k = 0; k < CONTENDERS; k++) print_curve(p, k);
+        printf("\n%-11s %8s %9s %9s %9s   %6s %6s\n", "member", panels[p].label, "least", "median", "model", "slope", "model");
+        for (int k = 0; k < CONTENDERS; k++) print_curve(p, k, fit);
     }
 }
 
 /* ---- picture ---- */
 
-enum { REFERENCE_POINTS = 40, GREY = 7, ITEMS = REFERENCES + 2 * CONTENDERS };
+enum { REFERENCE_POINTS = 40, GREY = 7, ITEMS = REFERENCES + 3 * CONTENDERS };
 
 typedef struct drawing {
     curve c[CONTENDERS];
@@ -316,10 +351,8 @@ typedef struct drawing {
 /*  Many points: where the axis of the threads is not logarithmic, the line is a curve. */
 static void draw_reference(drawing *d, const panel *p, int which, double xmin, double xmax)
 {
-    static const char *const names[] = {"slope \xE2\x88\x92"
-                                        "1",
-                                        "slope 0", "slope 1", "slope 2", "slope 3"};
-    static const int dash[] = {4, 4, 1, 2, 3};
+    static const char *const names[] = {"slope \342\210\2221", "slope 0", "slope 1", "slope 2", "slope 3"};
+    static const int dash[] = {0, 4, 1, 2, 3};
     const reference *r = &p->line[which];
     const curve *c = &d->c[r->member];
     if (!c->n) return;
@@ -334,42 +367,62 @@ static void draw_reference(drawing *d, const panel *p, int which, double xmin, d
     d->items[d->count++] = line;
 }
 
-/*  The range of y is that of the times, and a decade and a half at least, so that what is flat looks flat. */
-static plot_scene draw_panel(drawing *d, int which)
+/*  The ranges of a panel's values and times; 0 if it has none yet. */
+typedef struct extent {
+    double first, last, least, most;
+} extent;
+
+static int extent_of(const drawing *d, extent *e)
 {
-    const panel *p = &panels[which];
-    double lo = HUGE_VAL, hi = 0, first = HUGE_VAL, last = 0;
-    for (int k = 0; k < CONTENDERS; k++) {
-        d->c[k] = curve_of(which, k);
+    e->first = e->least = HUGE_VAL, e->last = e->most = 0;
+    for (int k = 0; k < CONTENDERS; k++)
         for (int i = 0; i < d->c[k].n; i++) {
-            lo = fmin(lo, d->c[k].best[i]), hi = fmax(hi, d->c[k].best[i]);
-            first = fmin(first, d->c[k].value[i]), last = fmax(last, d->c[k].value[i]);
+            e->first = fmin(e->first, d->c[k].value[i]), e->last = fmax(e->last, d->c[k].value[i]);
+            e->least = fmin(e->least, d->c[k].best[i]), e->most = fmax(e->most, d->c[k].best[i]);
         }
-    }
+    return e->last > 0;
+}
+
+/*  Lines of the members above those of the slopes, but before them in the legend: so each first as a name alone. */
+static void draw_items(drawing *d, int which, const extent *e)
+{
+    double beyond = which == THREADS ? 1 : 1.3;
     d->count = 0;
-    for (int i = 0; i < p->lines; i++)
-        draw_reference(d, p, i, which == THREADS ? first : first / 1.3, which == THREADS ? last : 1.3 * last);
     for (int k = 0; k < CONTENDERS; k++) {
-        curve *c = &d->c[k];
-        plot_item line = {PLOT_LINE, contenders[k]->name, c->value, c->best, NULL, c->n, k, 0};
+        plot_item name = {PLOT_LINE, contenders[k]->name, NULL, NULL, NULL, 0, k, 0};
+        d->items[d->count++] = name;
+    }
+    for (int i = 0; i < panels[which].lines; i++) draw_reference(d, &panels[which], i, e->first / beyond, e->last * beyond);
+    for (int k = 0; k < CONTENDERS; k++) {
+        const curve *c = &d->c[k];
+        plot_item line = {PLOT_LINE, NULL, c->value, c->best, NULL, c->n, k, 0};
         plot_item points = {PLOT_POINTS, NULL, c->value, c->best, NULL, c->n, k, 0};
-        if (!c->n) continue;
         d->items[d->count++] = line;
         d->items[d->count++] = points;
     }
-    double room = fmax(1.15, sqrt(pow(10, 1.5) * lo / hi));
-    plot_scene s = {p->title,
-                    p->label,
-                    which % 3 ? NULL : "milliseconds per step",
+}
+
+/*  The range of y is that of the times, and a decade and a half at least, so that what is flat looks flat. 0 without rows. */
+static int draw_panel(drawing *d, int which, const work *fit, plot_scene *scene)
+{
+    extent e;
+    for (int k = 0; k < CONTENDERS; k++) d->c[k] = curve_of(which, k, fit);
+    if (!extent_of(d, &e)) return 0;
+    draw_items(d, which, &e);
+    double room = fmax(1.15, sqrt(pow(10, 1.5) * e.least / e.most));
+    plot_scene s = {panels[which].title,
+                    panels[which].label,
+                    which % 3 ? NULL : "ms per step",
                     d->items,
                     d->count,
-                    first / 1.3,
-                    1.3 * last,
-                    lo / room,
-                    hi * room,
+                    e.first / 1.3,
+                    1.3 * e.last,
+                    e.least / room,
+                    e.most * room,
                     PLOT_LOGX + PLOT_LOGY};
-    if (which == THREADS) s.xmin = 0, s.xmax = last + 1;
-    return s;
+    if (which == THREADS && e.last <= 8) s.xmin = 0, s.xmax = e.last + 1, s.log = PLOT_LOGY; /* too few for decades */
+    *scene = s;
+    return 1;
 }
 
 static void report(void)
@@ -380,12 +433,10 @@ static void report(void)
     int count = 0;
     path_of("rows.csv", path, sizeof path);
     rows_read(path);
-    for (int p = 0; p < SIZES; p++) {
-        plot_scene s = draw_panel(&drawings[p], p);
-        if (s.count) scenes[count++] = s;
-    }
+    work fit = model_fit();
+    for (int p = 0; p < SIZES; p++) count += draw_panel(&drawings[p], p, &fit, &scenes[count]);
     if (!count) check(ODVGP_E_ARG, "no rows yet", NULL);
-    print_table();
+    print_table(&fit);
     path_of("cost-curves.svg", path, sizeof path);
     if (plot_grid(path, "Time of a training step", scenes, count, 3)) check(ODVGP_E_ARG, path, NULL);
     printf("\n%s\n", path);
@@ -397,7 +448,8 @@ int main(int argc, char **argv)
     if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
     int known = !strcmp(command, "run") || !strcmp(command, "report");
     for (int i = 2; i < argc && known; i += 2) {
-        if (i + 1 == argc) known = 0;
+        if (!strcmp(argv[i], "--cpu")) wanted.cpu = 1, i--;
+        else if (i + 1 == argc) known = 0;
         else if (!strcmp(argv[i], "--out")) wanted.out = argv[i + 1];
         else if (!strcmp(argv[i], "--panel")) wanted.panel = argv[i + 1];
         else if (!strcmp(argv[i], "--seconds")) known = (wanted.seconds = strtod(argv[i + 1], NULL)) > 0;

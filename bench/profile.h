@@ -184,6 +184,7 @@ static void bench_flops(void)
     for (int i = 0; i < SETTINGS - !option.large; i++) {
         dataset r = dataset_for(&settings[i]);
         for (int k = 0; k < 3; k++) flops_of(&members[who[k]], &settings[i], &r);
+        if (!i) flops_of(&solve_gp, &settings[i], &r);
         dataset_free(&r);
     }
 }
