@@ -25,14 +25,17 @@ static inline void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "bench: %s: %s\n", what, why);
+    exit(2);
+}
+
 /*  Zeroed, and aligned to a cache line for all alike. */
 static void *reserve(size_t bytes)
 {
     void *p = NULL;
-    if (posix_memalign(&p, 64, bytes ? bytes : 1)) {
-        fprintf(stderr, "bench: not enough memory\n");
-        exit(2);
-    }
+    if (posix_memalign(&p, 64, bytes ? bytes : 1)) fail("memory", "there is not enough");
     memset(p, 0, bytes);
     return p;
 }
@@ -41,9 +44,7 @@ static odvgp_real *reserve_reals(ptrdiff_t n) { return (odvgp_real *)reserve((si
 
 static void check(odvgp_status status, const char *what, const odvgp_info *info)
 {
-    if (!status) return;
-    fprintf(stderr, "bench: %s: %s\n", what, info ? info->text : odvgp_status_text(status));
-    exit(2);
+    if (status) fail(what, info ? info->text : odvgp_status_text(status));
 }
 
 static double uniform(void)

@@ -108,7 +108,7 @@ static const row *row_find(int p, int who, ptrdiff_t value)
 
 static void path_of(const char *name, char *path, size_t bytes)
 {
-    if ((size_t)snprintf(path, bytes, "%s/%s", wanted.out, name) >= bytes) check(ODVGP_E_ARG, "--out: too long", NULL);
+    if ((size_t)snprintf(path, bytes, "%s/%s", wanted.out, name) >= bytes) fail("--out", "too long");
 }
 
 /*  A line of the file; what is not one, such as the first, is passed over. */
@@ -128,7 +128,7 @@ static void row_read(const char *line)
     if (r.panel >= 0 && r.member >= 0 && row_count < MOST_ROWS && !row_find(r.panel, r.member, r.value)) rows[row_count++] = r;
 }
 
-/*  1 if the file is there and ends with a whole line. */
+/*  1 if the file ends within a line: the program was stopped there. */
 static int rows_read(const char *path)
 {
     char line[200] = "";
@@ -136,18 +136,14 @@ static int rows_read(const char *path)
     while (f && fgets(line, sizeof line, f))
         if (strchr(line, '\n')) row_read(line);
     if (f) fclose(f);
-    return strchr(line, '\n') != NULL;
+    return *line && !strchr(line, '\n');
 }
 
-static FILE *rows_append(const char *path, int whole)
+static FILE *rows_append(const char *path, int within_line)
 {
     FILE *f = fopen(path, "a");
-    if (!f) {
-        perror(path);
-        exit(2);
-    }
-    fseek(f, 0, SEEK_END);
-    if (ftell(f) > 0 && !whole) fputc('\n', f); /* the program was stopped within a line */
+    if (!f) fail(path, "cannot be written");
+    if (within_line) fputc('\n', f);
     if (!row_count) fprintf(f, "panel,member,value,threads,ms_best,ms_median,steps\n");
     fflush(f);
     return f;
@@ -260,12 +256,12 @@ static work work_at(int p, int who, ptrdiff_t value)
     return w;
 }
 
-/*  Milliseconds per flop of each kind, from all rows of one thread: least squares of the relative errors. */
+/*  Milliseconds per flop of each kind, from all rows but those of threads: least squares of the relative errors. */
 static work model_fit(void)
 {
     double a[KINDS][KINDS] = {{0, 0}, {0, 0}}, b[KINDS] = {0, 0};
     for (int i = 0; i < row_count; i++) {
-        if (rows[i].threads != 1) continue;
+        if (rows[i].panel == THREADS) continue; /* with --cpu a time of another kind */
         work w = work_at(rows[i].panel, rows[i].member, rows[i].value);
         for (int k = 0; k < KINDS; k++) {
             b[k] += w.flops[k] / rows[i].best;
@@ -321,17 +317,21 @@ static void print_curve(int p, int who, const work *fit)
 static void print_table(const work *fit)
 {
     print_machine(stdout);
-    printf("\n\nMilliseconds of the %s per step, least and median; natural gradients, 64 gamma columns for the KL.\n"
-           "|gamma| %td, |beta| %td, B %td, D %td, N %td, %td thread, but for what a table varies.\n",
+    printf("\n\nMilliseconds of the %s per step, least and median; natural gradients.\n"
+           "|gamma| %td (64 of them for the KL), |beta| %td, B %td, D %td, N %td, %td thread, but for what a table varies.\n",
            wanted.cpu ? "processor (of the clock, for threads)" : "clock", base[GAMMA], base[BETA], base[BATCH], base[INPUTS],
            base[ROWS], base[THREADS]);
     printf(
-        "Model: the flops needed by formula at the two speeds that fit all rows of one thread best, %.1f GF/s for matrices "
-        "and\n"
-        "%.1f for what is done pair by pair. Slope: of log time between a row and the one before, measured and of the model;\n"
-        "-> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), and of SOLVE-GP also O(B Mg^2 + Mg^3), comes to in the end.\n",
+        "Model: the flops needed by formula at the two speeds that fit all tables but that of threads best, %.1f GF/s for\n"
+        "matrices and %.1f for what is done pair by pair. Slope: of log time between a row and the one before, measured and "
+        "of\n"
+        "the model; -> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), and of SOLVE-GP also O(B Mg^2 + Mg^3), comes to in\n"
+        "the end.\n",
         1e-6 / fit->flops[MATRICES], 1e-6 / fit->flops[PAIRS]);
     for (int p = 0; p < SIZES; p++) {
+        int measured = 0;
+        for (int i = 0; i < row_count; i++) measured += rows[i].panel == p;
+        if (!measured) continue;
         printf("\n%-11s %8s %9s %9s %9s   %6s %6s\n", "member", panels[p].label, "least", "median", "model", "slope", "model");
         for (int k = 0; k < CONTENDERS; k++) print_curve(p, k, fit);
     }
@@ -435,29 +435,42 @@ static void report(void)
     rows_read(path);
     work fit = model_fit();
     for (int p = 0; p < SIZES; p++) count += draw_panel(&drawings[p], p, &fit, &scenes[count]);
-    if (!count) check(ODVGP_E_ARG, "no rows yet", NULL);
+    if (!count) fail(path, "holds no rows yet");
     print_table(&fit);
     path_of("cost-curves.svg", path, sizeof path);
-    if (plot_grid(path, "Time of a training step", scenes, count, 3)) check(ODVGP_E_ARG, path, NULL);
+    if (plot_grid(path, "Time of a training step", scenes, count, 3)) fail(path, "cannot be written");
     printf("\n%s\n", path);
+}
+
+static int read_option(const char *name, const char *value)
+{
+    if (!strcmp(name, "--out")) return *(wanted.out = value) != 0;
+    if (!strcmp(name, "--seconds")) return (wanted.seconds = strtod(value, NULL)) > 0;
+    if (strcmp(name, "--panel")) return 0;
+    wanted.panel = value;
+    for (int p = 0; p < SIZES; p++)
+        if (!strcmp(panels[p].name, value)) return 1;
+    return 0;
+}
+
+static int help(FILE *to)
+{
+    fputs(usage, to);
+    return to == stderr ? 2 : 0;
 }
 
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
-    if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
-    int known = !strcmp(command, "run") || !strcmp(command, "report");
-    for (int i = 2; i < argc && known; i += 2) {
-        if (!strcmp(argv[i], "--cpu")) wanted.cpu = 1, i--;
-        else if (i + 1 == argc) known = 0;
-        else if (!strcmp(argv[i], "--out")) wanted.out = argv[i + 1];
-        else if (!strcmp(argv[i], "--panel")) wanted.panel = argv[i + 1];
-        else if (!strcmp(argv[i], "--seconds")) known = (wanted.seconds = strtod(argv[i + 1], NULL)) > 0;
-        else known = 0;
-    }
-    if (!known) {
-        fputs(usage, stderr);
-        return 2;
+    if (!strcmp(command, "--help") || !strcmp(command, "-h")) return help(stdout);
+    if (strcmp(command, "run") && strcmp(command, "report")) return help(stderr);
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--cpu")) {
+            wanted.cpu = 1;
+            continue;
+        }
+        if (i + 1 == argc || !read_option(argv[i], argv[i + 1])) return help(stderr);
+        i++;
     }
     if (!strcmp(command, "run")) run();
     else report();
