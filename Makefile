@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float figure-2a figure-solve-2 $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -146,6 +146,15 @@ bench: $(B)/bench ## linear algebra beside OpenBLAS and BLIS, flops, time by ope
 
 bench-float: $(B)/f32/bench ## the same in float
 	@$(B)/f32/bench
+
+$(B)/cost: bench/cost.c
+	$(call compile,$(THREADS))
+
+COST := $(B)/cost-curves$(if $(CPU),-cpu)
+cost-curves: $(B)/cost ## milliseconds per step against each size, as a table and a picture: CPU=1 on a busy machine; five minutes, goes on when run again
+	@mkdir -p $(COST) && { [ ! -f $(COST)/rows.csv ] || [ $(COST)/rows.csv -nt $(B)/cost ] || rm $(COST)/rows.csv; }
+	@$(B)/cost run --out $(COST) $(if $(CPU),--cpu)
+	@$(B)/cost report --out $(COST) $(if $(CPU),--cpu) >$(COST)/cost-curves.txt; status=$$?; cat $(COST)/cost-curves.txt; exit $$status
 
 # Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of DATA, or what was taken from
 # there before. $(call fetch,NAME,TO,WHAT IT IS)

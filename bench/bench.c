@@ -21,6 +21,7 @@ static void bench_probe(int node, int reverse);
 #include "peers.h"
 #include "algebra.h"
 #include "vmath.h"
+#include "flops.h"
 #include "profile.h"
 
 /* ---- training steps ---- */
@@ -58,7 +59,7 @@ static void bench_steps(void)
     printf("\nTraining step, milliseconds\n%-11s %6s %7s %6s %3s %8s %9s %9s\n", "member", "|beta|", "|gamma|", "B", "D",
            "threads", "best", "median");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
-        dataset r = dataset_make(&settings[i]);
+        dataset r = dataset_for(&settings[i]);
         for (int threads = option.first_threads; threads <= option.last_threads; threads++) steps_of(&settings[i], &r, threads);
         dataset_free(&r);
     }
@@ -86,7 +87,7 @@ static void members_of(int natgrad)
     enum { ALL = 4, RATIOS = 3 };
     odvgp_model *model[ALL];
     crew c = crew_start(1);
-    dataset r = dataset_make(&all[0].s);
+    dataset r = dataset_for(&all[0].s);
     odvgp_info info;
     double least[ALL], from, t;
     for (int i = 0; i < ALL; i++) {
@@ -118,50 +119,13 @@ static void members_of(int natgrad)
 
 static void bench_members(void)
 {
-    printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s %6s %7s %8s %9s\n", 5 * option.repeats,
-           "member", "|beta|", "|gamma|", "natgrad", "best");
+    printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s %6s %7s %8s %9s\n",
+           5 * option.repeats, "member", "|beta|", "|gamma|", "natgrad", "best");
     members_of(1);
     members_of(0);
 }
 
 /* ---- the program ---- */
-
-/*  The machine and the build. */
-static void print_machine(void)
-{
-    char line[300], model[300] = "unknown processor";
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    while (f && fgets(line, sizeof line, f)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) || !colon) continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(model, sizeof model, "%s", colon + 2);
-        break;
-    }
-    if (f) fclose(f);
-    odvgp_blas blas;
-    odvgp_threads serial = {NULL, NULL, 0};
-    size_t bytes = odvgp_blas_size(&serial);
-    void *block = reserve(bytes);
-    check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes), "instruction set", NULL);
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#elif defined(__VERSION__)
-    const char *compiler = "gcc " __VERSION__;
-#else
-    const char *compiler = "unknown compiler";
-#endif
-#ifdef __OPTIMIZE__
-    const char *optimised = "optimised";
-#else
-    const char *optimised = "NOT OPTIMISED";
-#endif
-    printf("odvgp.h %d.%d.%d, %s; %s, %s\n%s, %ld cores online; instruction set %s; %d repeats\n", ODVGP_VERSION / 10000,
-           ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100, sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised,
-           model, sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas), option.repeats);
-    option.isa_used = odvgp__row(&blas)->id;
-    free(block);
-}
 
 typedef struct part {
     const char *name;
@@ -169,12 +133,8 @@ typedef struct part {
     int wanted;
 } part;
 
-static part parts[] = {{"blas", bench_algebra, 0},
-                       {"vmath", bench_vmath, 0},
-                       {"flops", bench_flops, 0},
-                       {"profile", bench_profile, 0},
-                       {"steps", bench_steps, 0},
-                       {"members", bench_members, 0}};
+static part parts[] = {{"blas", bench_algebra, 0},    {"vmath", bench_vmath, 0}, {"flops", bench_flops, 0},
+                       {"profile", bench_profile, 0}, {"steps", bench_steps, 0}, {"members", bench_members, 0}};
 enum { PARTS = 6 };
 
 static int help(FILE *to)
@@ -270,7 +230,8 @@ int main(int argc, char **argv)
         if (i + 1 == argc || !read_option(argv[i], argv[i + 1])) return help(stderr);
         i++;
     }
-    print_machine();
+    print_machine(stdout);
+    printf("; %d repeats\n", option.repeats);
     if (!named || parts[0].wanted) {
         peers_open(option.isa_used);
         bench_peak();

@@ -1,4 +1,5 @@
-/*  common.h - what all parts of the benchmark share: clock, memory, random numbers, threads, options. Part of bench.c. */
+/*  common.h - what all parts of the benchmark, and the cost curves, share: clock, memory, random numbers, threads, options, the
+    machine, models to step. Part of bench.c and cost.c. */
 
 static double now(void)
 {
@@ -8,7 +9,7 @@ static double now(void)
 }
 
 /*  What one call of now() adds to a time: taken off where single short calls are timed. */
-static double clock_cost(void)
+static inline double clock_cost(void)
 {
     double least = 1;
     for (int i = 0; i < 2000; i++) {
@@ -18,20 +19,23 @@ static double clock_cost(void)
     return least;
 }
 
-static void pause_ms(long ms)
+static inline void pause_ms(long ms)
 {
     struct timespec t = {0, ms * 1000000};
     nanosleep(&t, NULL);
+}
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "bench: %s: %s\n", what, why);
+    exit(2);
 }
 
 /*  Zeroed, and aligned to a cache line for all alike. */
 static void *reserve(size_t bytes)
 {
     void *p = NULL;
-    if (posix_memalign(&p, 64, bytes ? bytes : 1)) {
-        fprintf(stderr, "bench: not enough memory\n");
-        exit(2);
-    }
+    if (posix_memalign(&p, 64, bytes ? bytes : 1)) fail("memory", "there is not enough");
     memset(p, 0, bytes);
     return p;
 }
@@ -40,9 +44,7 @@ static odvgp_real *reserve_reals(ptrdiff_t n) { return (odvgp_real *)reserve((si
 
 static void check(odvgp_status status, const char *what, const odvgp_info *info)
 {
-    if (!status) return;
-    fprintf(stderr, "bench: %s: %s\n", what, info ? info->text : odvgp_status_text(status));
-    exit(2);
+    if (status) fail(what, info ? info->text : odvgp_status_text(status));
 }
 
 static double uniform(void)
@@ -94,6 +96,43 @@ static struct {
     int sizes;
 } option = {ODVGP_ISA_AUTO, ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL, {32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
 
+/*  The machine and the build, without the end of the line. */
+static void print_machine(FILE *to)
+{
+    char line[300], model[300] = "unknown processor";
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(model, sizeof model, "%s", colon + 2);
+        break;
+    }
+    if (f) fclose(f);
+    odvgp_blas blas;
+    odvgp_threads serial = {NULL, NULL, 0};
+    size_t bytes = odvgp_blas_size(&serial);
+    void *block = reserve(bytes);
+    check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes), "instruction set", NULL);
+#if defined(__clang__)
+    const char *compiler = "clang " __clang_version__;
+#elif defined(__VERSION__)
+    const char *compiler = "gcc " __VERSION__;
+#else
+    const char *compiler = "unknown compiler";
+#endif
+#ifdef __OPTIMIZE__
+    const char *optimised = "optimised";
+#else
+    const char *optimised = "NOT OPTIMISED";
+#endif
+    fprintf(to, "odvgp.h %d.%d.%d, %s; %s, %s\n%s, %ld cores online; instruction set %s", ODVGP_VERSION / 10000,
+            ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100, sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised,
+            model, sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas));
+    option.isa_used = odvgp__row(&blas)->id;
+    free(block);
+}
+
 /* ---- models to step ---- */
 
 typedef struct member {
@@ -103,6 +142,7 @@ typedef struct member {
 
 static const member members[] = {{"COUPLED", 0, 0, 0}, {"COUPLEDNAT", 0, 1, 0}, {"ORTH", 1, 0, 0}, {"ORTHNAT", 1, 1, 0}};
 enum { MEMBERS = 4, GAMMA_BATCH = 64 };
+static const member solve_gp = {"SOLVE-GP", 1, 1, 1};
 
 /*  The two sizes that are measured throughout. */
 typedef struct setting {
@@ -112,25 +152,28 @@ typedef struct setting {
 static const setting settings[] = {{300, 700, 1024, 8}, {1500, 3500, 1024, 3}};
 enum { SETTINGS = 2 };
 
-/*  20 B standardised rows of a smooth function. */
+/*  Standardised rows of a smooth function. */
 typedef struct dataset {
     ptrdiff_t N;
     odvgp_real *X, *y;
 } dataset;
 
-static dataset dataset_make(const setting *s)
+static dataset dataset_make(ptrdiff_t N, ptrdiff_t D)
 {
     dataset r;
-    r.N = 20 * s->B;
-    r.X = reserve_reals(r.N * s->D);
-    r.y = reserve_reals(r.N);
-    for (ptrdiff_t i = 0; i < r.N; i++) {
-        for (ptrdiff_t d = 0; d < s->D; d++) r.X[i * s->D + d] = (odvgp_real)(3.4 * uniform() - 1.7);
-        double first = (double)r.X[i * s->D], last = (double)r.X[i * s->D + s->D - 1];
+    r.N = N;
+    r.X = reserve_reals(N * D);
+    r.y = reserve_reals(N);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        for (ptrdiff_t d = 0; d < D; d++) r.X[i * D + d] = (odvgp_real)(3.4 * uniform() - 1.7);
+        double first = (double)r.X[i * D], last = (double)r.X[i * D + D - 1];
         r.y[i] = (odvgp_real)(sin(2 * first) + 0.5 * cos(3 * last) + 0.4 * (uniform() - 0.5));
     }
     return r;
 }
+
+/*  Epochs of 20 steps. */
+static inline dataset dataset_for(const setting *s) { return dataset_make(20 * s->B, s->D); }
 
 static void dataset_free(dataset *r)
 {

@@ -345,8 +345,8 @@ static void report(void)
     }
     if (!lines) fail(option.out, "holds no rows yet");
     plot_scene scenes[2] = {
-        {"Against steps", "steps", "log10 of the gap, nats per point", items[0], lines, 1, most_steps, -6, 1.5, 1},
-        {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds, -6, 1.5, 1}};
+        {"Against steps", "steps", "log10 of the gap, nats per point", items[0], lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
+        {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds, -6, 1.5, PLOT_LOGX}};
     char *path = path_of("figure-2a", ".svg");
     if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2)) fail(path, "cannot be written");
     printf("%s\n", path);

@@ -3,10 +3,7 @@
     A step is run as odvgp_step runs it, by its three stages: evaluation (the tape), natural step, Adam. Within the evaluation
     ODVGP__PROBE, called by the tape before and after each operation, says whose flops and whose time these are. */
 
-/*  Who is at work: a node of the tape, forward or in reverse, or a stage beside the tape. */
-enum { AT_EVALUATE, AT_NATURAL, AT_ADAM, STAGES };
-enum { FORWARD, REVERSE };
-
+/*  Of a node of the tape, forward or in reverse, or of a stage beside the tape. */
 typedef struct tally {
     double seconds, flops, distances, exponentials; /* distances, exponentials: numbers of pairs */
     long calls;
@@ -130,65 +127,6 @@ static odvgp__isa counting_row(const odvgp__isa *real)
     return row;
 }
 
-/* ---- what is needed ---- */
-
-typedef struct need {
-    double op[ODVGP__OPS][2], stage[STAGES], distances, exponentials;
-} need;
-
-/*  Flops of one step, from the mathematics of the bound and not from the tape: M = |beta|, G = |gamma|, S of them sampled for
-    the KL, B rows, D inputs, one output, two leaves that share their distances. A product of a triangle with a full matrix
-    M x B is M^2 B; one of which only a triangle is wanted as well. w = q_mu - c, g_m and g_v the adjoints of mean and variance.
-    Exponentials and distances are needed once for each pair of points (and leaf), so half of Kb's: the values could be kept for
-    the way back. That would take leaves times B (M + G) reals of memory, so the library computes them twice. */
-static need flops_needed(const member *who, const setting *s)
-{
-    const double M = (double)s->M, G = who->orth ? (double)s->Mg : 0, B = (double)s->B, D = (double)s->D;
-    const double S = G < GAMMA_BATCH ? G : GAMMA_BATCH, leaves = 2;
-    const double hyper = 4 * leaves;            /* a pair's part in the adjoints of variance and lengthscale of each leaf */
-    const double input = 2 * (D + 1);           /* and in those of the inputs on one side, from G [z, 1] */
-    const double Kb = M * (M + 1) / 2;          /* pairs */
-    const double vec = G * (M + B + S) + S * M; /* of Kbg a, K(X,Zg) a, rows of Kg a, and of Kgb (Kb^-1 Kbg a) */
-    need n;
-    memset(&n, 0, sizeof n);
-
-    n.op[ODVGP__CHOL][FORWARD] = M * M * M / 3;     /* Kb = L L^T */
-    n.op[ODVGP__CHOL][REVERSE] = 2 * M * M * M / 3; /* dL to dKb: as much again for each of the two factors L in it */
-
-    n.op[ODVGP__SOLVE][FORWARD] = M * M * B;                           /* A = L^-1 K(Zb,X) */
-    n.op[ODVGP__SOLVE][REVERSE] = M * M * B                            /* L^-T dA */
-                                  + M * M * B;                         /* dL = -lower((L^-T dA) A^T) */
-    n.op[ODVGP__TRI_SQUARES][FORWARD] = M * M * B;                     /* T = q_sqrt^T A */
-    n.op[ODVGP__TRI_SQUARES][REVERSE] = M * M * B;                     /* dA = 2 q_sqrt T diag(g_v) */
-    if (!who->natgrad) n.op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B; /* dq_sqrt = 2 lower(A diag(g_v) T^T) */
-    else
-        n.op[ODVGP__NAT_STATS][REVERSE] = M * M * B            /* lower(A diag(g_v) A^T) */
-                                          + 2 * M * B;         /* A g_m */
-    n.op[ODVGP__PRODUCT][FORWARD] = 2 * M * B;                 /* w^T A */
-    n.op[ODVGP__PRODUCT][REVERSE] = 2 * M * B                  /* dA = w g_m^T */
-                                    + 2 * M * B;               /* dw = A g_m */
-    n.op[ODVGP__KERNEL][REVERSE] = M * B * (hyper + input)     /* K(Zb,X), towards Zb */
-                                   + Kb * (hyper + 2 * input); /* Kb, both sides of its lower triangle */
-    n.distances = M * B + Kb;
-    if (who->orth) {
-        n.op[ODVGP__SOLVE][FORWARD] += M * M                     /* c = L^-1 Kbg a */
-                                       + M * M;                  /* L^-T c */
-        n.op[ODVGP__SOLVE][REVERSE] += 2 * M * M                 /* their adjoints, */
-                                       + 2 * M * M;              /* and lower triangles of two outer products in dL */
-        n.op[ODVGP__KERNEL_VEC][FORWARD] = 2 * vec;              /* times the weights */
-        n.op[ODVGP__KERNEL_VEC][REVERSE] = vec * (2 + 2 + hyper) /* pairs' adjoints, the weights' adjoints */
-                                           + input * (2 * M * G + B * G + 2 * S * G + 2 * S * M); /* one side where X is */
-        n.distances += vec;
-    }
-    n.exponentials = leaves * n.distances;
-    if (who->natgrad)
-        n.stage[AT_NATURAL] = M * M * M / 3    /* P = R^T R */
-                              + M * M * M / 3  /* R^-1 */
-                              + 2 * M * M      /* A diag(g_v) A^T times q_mu, symmetric */
-                              + M * M + M * M; /* q_mu = R^-1 R^-T j */
-    return n;
-}
-
 static void print_flops(const char *name, double done, double needed, double all)
 {
     if (done == 0 && needed == 0) return;
@@ -244,8 +182,9 @@ static void bench_flops(void)
         "per cent of all that are needed\n    %-22s %11s %11s %7s %10s\n",
         "operation", "done", "needed", "ratio", "excess");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
-        dataset r = dataset_make(&settings[i]);
+        dataset r = dataset_for(&settings[i]);
         for (int k = 0; k < 3; k++) flops_of(&members[who[k]], &settings[i], &r);
+        if (!i) flops_of(&solve_gp, &settings[i], &r);
         dataset_free(&r);
     }
 }
@@ -335,18 +274,18 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
 
 static void bench_profile(void)
 {
-    printf(
-        "\nTime of one step, ORTHNAT and SOLVE-GP, by operation, per cent of the step; below 0.4 %% under other\n    %-26s %9s %9s %9s %11s\n",
-        "operation", "forward", "reverse", "both", "ms");
+    printf("\nTime of one step, ORTHNAT and SOLVE-GP, by operation, per cent of the step; below 0.4 %% under other\n    %-26s "
+           "%9s %9s %9s %11s\n",
+           "operation", "forward", "reverse", "both", "ms");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
-        dataset r = dataset_make(&settings[i]);
+        dataset r = dataset_for(&settings[i]);
         for (int threads = option.first_threads; threads <= option.last_threads; threads++)
             profile_of(&members[3], &settings[i], &r, threads);
         dataset_free(&r);
     }
-    static const member solve = {"SOLVE-GP", 1, 1, 1};
     static const setting blocks = {300, 300, 1024, 8};
-    dataset r = dataset_make(&blocks);
-    for (int threads = option.first_threads; threads <= option.last_threads; threads++) profile_of(&solve, &blocks, &r, threads);
+    dataset r = dataset_for(&blocks);
+    for (int threads = option.first_threads; threads <= option.last_threads; threads++)
+        profile_of(&solve_gp, &blocks, &r, threads);
     dataset_free(&r);
 }

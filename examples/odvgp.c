@@ -3155,7 +3155,7 @@ static plot_scene compare_scene(const comparison *all, int which, int by_seconds
                         last,
                         0,
                         0,
-                        1};
+                        PLOT_LOGX};
     return scene;
 }
 

@@ -46,12 +46,15 @@ typedef struct plot_item {
     int dash;   /* of lines: 0 none, 1 dashes, 2 dots, 3 dash and dot, 4 long dashes */
 } plot_item;
 
+/*  Axes in equal ratios; only where the values are far enough apart. */
+enum { PLOT_LOGX = 1, PLOT_LOGY = 2 };
+
 typedef struct plot_scene {
     const char *title, *xlabel, *ylabel;
     const plot_item *items; /* drawn in this order */
     int count;
     double xmin, xmax, ymin, ymax; /* min >= max: from the data */
-    int logx;                      /* x in equal ratios; only where its values are far enough apart */
+    int log;                       /* PLOT_LOGX, PLOT_LOGY, their sum, or 0 */
 } plot_scene;
 
 /*  Sizes in SVG units. Letters are large beside the panels, so that a picture 400 pixels wide can still be read. */
@@ -133,13 +136,15 @@ static void plot__widen(double *lo, double *hi, double v)
 static double plot__scaled(const plot__axis *a, double v) { return !a->log ? v : v > 0 ? log10(v) : -HUGE_VAL; }
 
 /*  Can point k be drawn? */
-static int plot__drawn(const plot_item *t, int k, const plot__axis *x)
+static int plot__drawn(const plot_item *t, int k, const plot__axis *x, const plot__axis *y)
 {
-    return plot__finite(plot__scaled(x, t->x[k])) && plot__finite(t->y[k]) && (t->kind != PLOT_BAND || plot__finite(t->y2[k]));
+    return plot__finite(plot__scaled(x, t->x[k])) && plot__finite(plot__scaled(y, t->y[k])) &&
+           (t->kind != PLOT_BAND || plot__finite(plot__scaled(y, t->y2[k])));
 }
 
-/*  Range of the y of all lines from x = start on. */
-static void plot__range_from(const plot_scene *s, const plot__axis *x, double start, double *lo, double *hi)
+/*  Range of the y of all lines from x = start on, as the axis y counts. */
+static void plot__range_from(const plot_scene *s, const plot__axis *x, const plot__axis *y, double start, double *lo,
+                             double *hi)
 {
     *lo = HUGE_VAL, *hi = -HUGE_VAL;
     for (int i = 0; i < s->count; i++) {
@@ -147,8 +152,8 @@ static void plot__range_from(const plot_scene *s, const plot__axis *x, double st
         if (t->kind == PLOT_PLUS || t->kind == PLOT_RUG) continue;
         for (int k = 0; k < t->n; k++) {
             if (!(plot__scaled(x, t->x[k]) >= start)) continue;
-            plot__widen(lo, hi, t->y[k]);
-            if (t->kind == PLOT_BAND) plot__widen(lo, hi, t->y2[k]);
+            plot__widen(lo, hi, plot__scaled(y, t->y[k]));
+            if (t->kind == PLOT_BAND) plot__widen(lo, hi, plot__scaled(y, t->y2[k]));
         }
     }
 }
@@ -161,22 +166,16 @@ static void plot__xrange(const plot_scene *s, plot__axis *x)
     if (s->xmin < s->xmax) x->lo = plot__scaled(x, s->xmin), x->hi = plot__scaled(x, s->xmax);
 }
 
-static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
+static void plot__yrange(const plot_scene *s, const plot__axis *x, plot__axis *y)
 {
     int lines_only = 1;
-    x->log = s->logx;
-    plot__xrange(s, x);
-    if (x->log && !(x->hi - x->lo > 1)) { /* a decade or less has too few round numbers for that */
-        x->log = 0;
-        plot__xrange(s, x);
-    }
     for (int i = 0; i < s->count; i++)
         if (s->items[i].kind != PLOT_LINE) lines_only = 0;
-    plot__range_from(s, x, x->lo, &y->lo, &y->hi);
-    if (lines_only && y->lo < y->hi) {
+    plot__range_from(s, x, y, x->lo, &y->lo, &y->hi);
+    if (lines_only && !y->log && y->lo < y->hi) {
         /* curves of a training: the beginning may be anything, what matters is the later part, with some of the way down to it */
         double lo, hi;
-        plot__range_from(s, x, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
+        plot__range_from(s, x, y, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
         double room = 1.5 * (hi - lo);
         if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
             y->lo = fmax(y->lo, lo - room);
@@ -184,10 +183,26 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
         }
     }
     if (s->ymin < s->ymax) {
-        y->lo = s->ymin, y->hi = s->ymax;
+        y->lo = plot__scaled(y, s->ymin), y->hi = plot__scaled(y, s->ymax);
     } else {
         double margin = 0.04 * (y->hi - y->lo);
         y->lo -= margin, y->hi += margin;
+    }
+}
+
+static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
+{
+    x->log = (s->log & PLOT_LOGX) != 0;
+    plot__xrange(s, x);
+    if (x->log && !(x->hi - x->lo > 1)) { /* a decade or less has too few round numbers for that */
+        x->log = 0;
+        plot__xrange(s, x);
+    }
+    y->log = (s->log & PLOT_LOGY) != 0;
+    plot__yrange(s, x, y);
+    if (y->log && !(y->hi - y->lo > 1)) {
+        y->log = 0;
+        plot__yrange(s, x, y);
     }
     plot__axis *both[2] = {x, y};
     for (int i = 0; i < 2; i++) { /* nothing to show, one value alone, or a range beyond what ticks can count */
@@ -208,7 +223,7 @@ static inline void plot_same_y(plot_scene *scenes, int count)
     for (int i = 0; i < count; i++) {
         plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
         plot__range(&scenes[i], &x, &y);
-        lo = fmin(lo, y.lo), hi = fmax(hi, y.hi);
+        lo = fmin(lo, y.log ? pow(10, y.lo) : y.lo), hi = fmax(hi, y.log ? pow(10, y.hi) : y.hi);
     }
     for (int i = 0; i < count; i++) scenes[i].ymin = lo, scenes[i].ymax = hi;
 }
@@ -262,7 +277,7 @@ static void plot__draw_line(FILE *f, const plot_item *t, const plot__axis *x, co
 {
     int stride = t->n > PLOT__MOST_POINTS ? (t->n + PLOT__MOST_POINTS - 1) / PLOT__MOST_POINTS : 1, open = 0;
     for (int k = 0; k < t->n; k = k + stride < t->n || k == t->n - 1 ? k + stride : t->n - 1) {
-        int good = plot__drawn(t, k, x);
+        int good = plot__drawn(t, k, x, y);
         if (good && !open) {
             fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.4\" stroke-linejoin=\"round\"",
                     plot__colour(t->colour));
@@ -280,7 +295,7 @@ static void plot__draw_band(FILE *f, const plot_item *t, const plot__axis *x, co
 {
     for (int k = 0; k < t->n;) {
         int end = k;
-        while (end < t->n && plot__drawn(t, end, x)) end++;
+        while (end < t->n && plot__drawn(t, end, x, y)) end++;
         if (end > k) {
             fprintf(f, "<polygon fill=\"%s\" fill-opacity=\"0.2\" points=\"", plot__colour(t->colour));
             for (int i = k; i < end; i++) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y[i]));
@@ -327,14 +342,16 @@ static int plot__tick_values(const plot__axis *a, double *value)
     return n;
 }
 
-/*  Short strokes at the whole multiples between powers of ten: what a logarithmic axis is known by. */
-static void plot__draw_minor(FILE *f, const plot__axis *a, double y)
+/*  Short strokes, outside the frame, at the whole multiples between powers of ten: what a logarithmic axis is known by. */
+static void plot__draw_minor(FILE *f, const plot__axis *a, int vertical, double edge)
 {
     for (int power = (int)floor(a->lo); power <= a->hi && a->hi - a->lo < 9; power++)
         for (int k = 1; k <= 9; k++) {
             double v = k * pow(10, power), p = log10(v);
-            if (p >= a->lo - 1e-9 && p <= a->hi + 1e-9)
-                fprintf(f, "<path d=\"M%.1f %.1fv%d\" stroke=\"#333333\"/>\n", plot__at(a, v), y, k == 1 ? 6 : 4);
+            if (p < a->lo - 1e-9 || p > a->hi + 1e-9) continue;
+            fprintf(f, vertical ? "<path d=\"M%.1f %.1fh-%d\"" : "<path d=\"M%.1f %.1fv%d\"", vertical ? edge : plot__at(a, v),
+                    vertical ? plot__at(a, v) : edge, k == 1 ? 6 : 4);
+            fputs(" stroke=\"#333333\"/>\n", f);
         }
 }
 
@@ -373,7 +390,8 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         double next = ceil(x.hi / x.step - 1e-9) * x.step; /* the axis of x ends on a tick when one is near */
         if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
     }
-    plot__ticks(&y, 6);
+    if (y.log) y.unit = 1;
+    else plot__ticks(&y, 6);
 
     plot__draw_ticks(f, &x, 0, top, bottom);
     double numbers = plot__draw_ticks(f, &y, 1, left, right);
@@ -387,7 +405,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         if (t->kind == PLOT_LINE) plot__draw_line(f, t, &x, &y);
         if (t->kind == PLOT_BAND) plot__draw_band(f, t, &x, &y);
         for (int k = 0; t->kind == PLOT_POINTS && k < t->n; k++)
-            if (plot__drawn(t, k, &x)) plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
+            if (plot__drawn(t, k, &x, &y)) plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
         if (!plot__is_mark(t)) continue;
         double cy = bottom - (strips - ++strip + 0.5) * PLOT__MARK;
         for (int k = 0; k < t->n; k++)
@@ -396,7 +414,8 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
     fputs("</g>\n", f);
     fprintf(f, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" stroke-width=\"1.4\"/>\n", left, top, bottom,
             right);
-    if (x.log) plot__draw_minor(f, &x, bottom);
+    if (x.log) plot__draw_minor(f, &x, 0, bottom);
+    if (y.log) plot__draw_minor(f, &y, 1, left);
 
     char text[256];
     plot__label(f, 0.5 * (left + right), top - 9, "middle", " font-weight=\"bold\"", s->title);
