@@ -7,10 +7,10 @@
         a block of 320 KB to train, 3 KB frozen, 2 KB to predict a row
         angle  load    torque  predicted  +- 2 sd  (Nm)
         -1.20   0.0      -4.4       -4.4      0.1
-        -0.72   0.4      -4.1       -4.1      0.1
-        -0.24   0.8      -1.9       -1.8      0.1
-         0.24   1.2       2.2        2.3      0.1
-         0.72   1.6       7.2        7.3      0.1
+        -0.72   0.4      -4.1       -4.2      0.1
+        -0.24   0.8      -1.9       -1.9      0.1
+         0.24   1.2       2.2        2.2      0.1
+         0.72   1.6       7.2        7.2      0.1
          1.20   2.0      11.7       11.7      0.1
 */
 #define ODVGP_NO_MALLOC
@@ -57,8 +57,6 @@ int main(void)
     odvgpf_config cfg = odvgpf_config_defaults(N, 2, 1, BETA, GAMMA);
     cfg.kernel = "rbf(1, ard)";
     cfg.batch = 100;
-    cfg.lr = odvgp_constant(0.01f);
-    cfg.natgrad_step = odvgp_constant(0.1f);
     odvgpf_model *model;
     odvgp_info info;
     size_t bytes;
