@@ -113,6 +113,9 @@ CONTENTS                                                        (search for the 
   Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_LBFGS, with
     .natgrad = 0 and .batch = N, moves everything by L-BFGS. It has no step sizes to choose, and odvgp_fit ends where it has
     converged.
+    The step sizes of Adam and of natural gradients fall by default, over 5,000 steps: let them fall over the length of your
+    training (odvgp_falling), or keep them where data never end (odvgp_constant). Large ones find kernel and noise, small ones
+    settle them.
     odvgp_set_bounds keeps positive numbers in a range, odvgp_set_prior says what is believed of hyperparameters, for both.
   Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
     the variance and the mean, more gamma the mean alone, at a cost that is only linear.
