@@ -517,13 +517,13 @@ typedef struct odvgp_schedule {
 /*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
 typedef struct odvgp_config {
     /* sizes */
-    ptrdiff_t N;           /* data rows, >= 1; scales the likelihood to the whole set */
-    ptrdiff_t D;           /* inputs, >= 1 */
-    ptrdiff_t P;           /* outputs, >= 1 */
-    ptrdiff_t M;           /* |beta|, >= 1 */
-    ptrdiff_t M_gamma;     /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
-    ptrdiff_t batch;       /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
-    ptrdiff_t tile;        /* rows worked on at once; 0: min(batch, 256). Decides the memory, not the result */
+    ptrdiff_t N;       /* data rows, >= 1; scales the likelihood to the whole set */
+    ptrdiff_t D;       /* inputs, >= 1 */
+    ptrdiff_t P;       /* outputs, >= 1 */
+    ptrdiff_t M;       /* |beta|, >= 1 */
+    ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
+    ptrdiff_t batch;   /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
+    ptrdiff_t tile; /* rows worked on at once; 0: up to 256, and fewer where `keep` is too small. Decides memory, not results */
     ptrdiff_t gamma_batch; /* gamma columns sampled for the KL per step, 0: all. Default min(M_gamma, 64) */
     /* the member */
     odvgp_mean_part mean_part;
@@ -7374,6 +7374,15 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = ODVGP__MAX(most, a->used);
 }
 
+/*  256 rows, or so many fewer, down to 64, that K(X, Z_gamma) of a tile can be kept: small tiles cost less than making it twice. */
+static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
+{
+    ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.mean_part != ODVGP_MEAN_BLOCKS; tile /= 2)
+        if (odvgp__kept_bytes(&m->kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
+    return most;
+}
+
 /*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched.         */
 static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
                                         odvgp_info *info)
@@ -7398,7 +7407,7 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
     if (config->M_gamma == 0 && config->cov_part == ODVGP_COV_BLOCKS) m->cfg.cov_part = ODVGP_COV_DENSE;
     if (m->cfg.mean_part == ODVGP_MEAN_BETA && m->cfg.cov_part != ODVGP_COV_BLOCKS) m->cfg.M_gamma = 0;
     if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
-    if (m->cfg.tile == 0) m->cfg.tile = ODVGP__MIN(m->cfg.batch, 256);
+    if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
     return ODVGP_OK;
 }
