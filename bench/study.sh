@@ -56,25 +56,24 @@ fi
 # The standard error is that of our mean over splits. "missed": worse than printed by more than that, or by more than 3 % (log-likelihood 0.03).
 published=bench/studies/$study.csv
 [ -f "$published" ] || published=/dev/null
-awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" '
+awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" -v members="$MEMBERS" '
     function error_of(sum, squares, n) { return n > 1 ? sqrt((squares - sum * sum / n > 0 ? squares - sum * sum / n : 0) / (n - 1) / n) : 0 }
     function error_text(e) { return e > 0 ? sprintf("%.4f", e) : "-" }
     BEGIN {
         while ((getline line < published) > 0) if (split(line, f, ",") >= 4 && f[1] != "set") { loglik[f[1], f[2]] = f[3]; rmse[f[1], f[2]] = f[4] }
-        m = split(sets, set_of, " ")
+        m = split(sets, set_of, " "); count = split(members, name, " ")
     }
     FNR > 1 && $4 == steps {
         key = $1 SUBSEP $3
-        if (!(key in n)) members[$1] = members[$1] " " $3
         n[key]++; r[key] += $5; rr[key] += $5 * $5; l[key] += $6; ll[key] += $6 * $6; e[key] += $7; s[key] += $9
     }
     END {
         printf "%-14s %-20s %6s %8s %7s %8s %6s %9s %7s %8s %10s %8s\n", "set", "member", "splits", "rmse", "error", "printed", "ratio", "loglik", "error", "printed",
             "elbo/row", "seconds"
-        for (i = 1; i <= m; i++) {
-            count = split(members[set_of[i]], name, " ")
+        for (i = 1; i <= m; i++)
             for (j = 1; j <= count; j++) {
                 k = set_of[i] SUBSEP name[j]
+                if (!(k in n)) continue
                 R = r[k] / n[k]; L = l[k] / n[k]; eR = error_of(r[k], rr[k], n[k]); eL = error_of(l[k], ll[k], n[k])
                 printed_r = printed_l = ratio = "-"; missed = ""
                 if (k in rmse) {
@@ -86,7 +85,6 @@ awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" '
                 printf "%-14s %-20s %6d %8.4f %7s %8s %6s %9.4f %7s %8s %10.4f %8.0f%s\n", set_of[i], name[j], n[k], R, error_text(eR), printed_r, ratio, L,
                     error_text(eL), printed_l, e[k] / n[k], s[k] / n[k], missed
             }
-        }
     }' "$rows" >"$out/table.txt" && cat "$out/table.txt"
 [ -n "$curves" ] || exit 0
 set -- "$out/curves.svg" ""
