@@ -1,0 +1,473 @@
+/*  kobe.c - figures 4.1 to 4.9 of Kobe (Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations to Gaussian
+    Processes, MPhil thesis, 2021): natural gradients beside Adam on one-dimensional sets and on naval, and the O(M) covariance
+    with its three natural steps.
+
+        make figures-kobe DATA=dir          or          build/kobe run | report  [options], see --help
+
+    run       trains what is listed in `settings` below, one run after the other. NAME.csv receives rows as a run goes on, and rows.csv a
+              line when it has ended; what stands there is not run again
+    report    prints a table for each figure and whether the statements of the text hold, and draws figure-4.1.svg and so on, from
+              whatever runs there are
+
+    The thesis prints pictures and no numbers, so that what can be compared is what it says of them. What it does not say was chosen as
+    follows. q starts at the prior in whitened coordinates, as GPflow's does (unit covariance); "Adam, u" is Adam on the mean and
+    the root of the covariance of u themselves. Natural steps are of 0.1, but for figure 4.1's of 1. Inducing inputs start at k-means
+    and are trained by Adam with the hyperparameters (so GPflow does unless told otherwise); O(M)'s mu starts at 0, g at 1.
+    Hyperparameters move first, then q. 0.112 and 0.5 are taken for the kernel's variance, not for its root.
+
+    Steps to a bound count to the first row of the curve that is not below; rows are 7 % of the steps or a hundredth of the run apart.
+    Bounds are of all rows of data, also where training saw minibatches. */
+#define _POSIX_C_SOURCE 200809L
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "plot.h"
+#include "table.h"
+#include <stdarg.h>
+#include <time.h>
+#include "figure_data.h"
+
+static const char usage[] = "usage: kobe run|report [PREFIX...] [--data FILE] [--out DIR]\n"
+                            "  PREFIX        only runs whose names begin so, as 4.7 or 4.3-N100; default all\n"
+                            "  --data FILE   naval as a CSV file whose last column is the target; without it naval is left out\n"
+                            "  --out DIR     where everything is kept, default build/kobe; it must exist\n";
+
+static struct {
+    const char *out, *data;
+} option = {"build/kobe", NULL};
+
+/* ---- what is run ---- */
+
+typedef enum method_id { NATURAL, ADAM, ADAM_U, OM_AFFINE, OM_EXACT, OM_PROJECTED, BEST, BEST_OM, BEST_OM_2, METHODS } method_id;
+
+/*  BEST is what can be reached: the bound with the best q, maximised from the true hyperparameters by L-BFGS, or q's optimum where
+    hyperparameters are fixed. O(M)'s best is found by its exact Fisher step and Adam with falling step sizes, from the
+    true hyperparameters and from the usual start. */
+typedef struct method {
+    const char *id, *title;
+    odvgp_cov_part cov;
+    odvgp_diag_step diag;
+    odvgp_param param;
+    int natgrad;
+} method;
+
+static const method methods[METHODS] = {
+    {"natural", "natural", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 1},
+    {"adam", "Adam", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0},
+    {"adam-u", "Adam, u", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_PRIMAL, 0},
+    {"om-affine", "O(M) affine", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 1},
+    {"om-exact", "O(M) exact", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 1},
+    {"om-projected", "O(M) projected", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED, ODVGP_WHITENED, 1},
+    {"best", "best, dense", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0},
+    {"best-om", "best, O(M)", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 1},
+    {"best-om-2", "the same, other start", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 1},
+};
+
+typedef enum source { SINUSOID, GP_DRAW, NAVAL } source;
+
+enum {
+    PAIR = 1 << NATURAL | 1 << ADAM,
+    THREE = PAIR | 1 << ADAM_U,
+    FAMILY = PAIR | 1 << OM_AFFINE | 1 << OM_EXACT | 1 << OM_PROJECTED,
+    OPTIMA = 1 << BEST | 1 << BEST_OM | 1 << BEST_OM_2
+};
+
+typedef struct setting {
+    const char *figure;
+    source data;
+    int N, M, batch;
+    double noise; /* variance, of the data */
+    int seed, steps;
+    unsigned methods;
+} setting;
+
+/*  Figures 4.3 to 4.5 are a grid over N, M, batch and noise, of which this has every corner and the middle. With M = 1000 a step takes
+    a second, so that these runs are shorter than what they need. Figure 4.6 is the dense part of 4.9, figure 4.8 shows the
+    predictions of 4.7, whose further seeds answer the question about the kernel's variance. */
+static const setting settings[] = {
+    {"4.1", SINUSOID, 300, 10, 300, 0.01, 1, 10000, THREE | 1 << BEST},
+    {"4.2", SINUSOID, 100, 10, 100, 0.01, 1, 10000, THREE},
+    {"4.3", SINUSOID, 100, 10, 10, 0.1, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 100, 10, 10, 0.01, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 100, 10, 10, 0.001, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 100, 10, 100, 0.1, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 100, 10, 100, 0.01, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 100, 10, 100, 0.001, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 1000, 10, 100, 0.01, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 1000, 10, 1000, 0.01, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 10000, 10, 10, 0.1, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 10000, 10, 10, 0.001, 1, 5000, PAIR},
+    {"4.3", SINUSOID, 10000, 10, 10000, 0.1, 1, 3000, PAIR},
+    {"4.3", SINUSOID, 10000, 10, 10000, 0.001, 1, 3000, PAIR},
+    {"4.4", SINUSOID, 1000, 100, 1000, 0.1, 1, 3000, PAIR},
+    {"4.4", SINUSOID, 1000, 100, 1000, 0.01, 1, 3000, PAIR},
+    {"4.4", SINUSOID, 1000, 100, 1000, 0.001, 1, 3000, PAIR},
+    {"4.4", SINUSOID, 10000, 100, 10000, 0.01, 1, 1000, PAIR},
+    {"4.4", SINUSOID, 10000, 1000, 10000, 0.1, 1, 60, PAIR},
+    {"4.4", SINUSOID, 10000, 1000, 10000, 0.001, 1, 60, PAIR},
+    {"4.5", SINUSOID, 1000, 100, 10, 0.1, 1, 5000, PAIR},
+    {"4.5", SINUSOID, 1000, 100, 10, 0.001, 1, 5000, PAIR},
+    {"4.5", SINUSOID, 1000, 100, 100, 0.01, 1, 5000, PAIR},
+    {"4.5", SINUSOID, 10000, 100, 100, 0.01, 1, 5000, PAIR},
+    {"4.5", SINUSOID, 10000, 1000, 10, 0.1, 1, 100, PAIR},
+    {"4.5", SINUSOID, 10000, 1000, 10, 0.001, 1, 100, PAIR},
+    {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 1, 5000, FAMILY | 1 << ADAM_U | OPTIMA},
+    {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 2, 5000, FAMILY | OPTIMA},
+    {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 3, 5000, FAMILY | OPTIMA},
+    {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 4, 5000, FAMILY | OPTIMA},
+    {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 5, 5000, FAMILY | OPTIMA},
+    {"4.9", NAVAL, 11000, 100, 256, 0, 1, 20000, FAMILY | 1 << ADAM_U},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings, GRID = 401 };
+
+static const double true_lengthscale = 0.1, true_variance = 0.5;
+
+static void name_of(char *name, size_t size, const setting *s, int m)
+{
+    snprintf(name, size, "%s-N%d-M%d-b%d-n%g-s%d-%s", s->figure, s->N, s->M, s->batch, s->noise, s->seed, methods[m].id);
+}
+
+static char *path_of(const char *name, const char *end)
+{
+    size_t size = strlen(option.out) + strlen(name) + strlen(end) + 2;
+    char *p = (char *)reserve(size);
+    snprintf(p, size, "%s/%s%s", option.out, name, end);
+    return p;
+}
+
+static FILE *file_open(const char *name, const char *end, const char *mode)
+{
+    char *path = path_of(name, end);
+    FILE *f = fopen(path, mode);
+    if (!f && *mode != 'r') fail(path, "cannot be written");
+    free(path);
+    return f;
+}
+
+/* ---- data ---- */
+
+static double uniform(int seed, ptrdiff_t i)
+{
+    const uint64_t many = UINT64_C(1) << 53;
+    return ((double)random_below((uint64_t)seed, (uint64_t)i, many) + 0.5) / (double)many;
+}
+
+/*  Of two uniform numbers, Box and Muller's way. */
+static double normal(int seed, ptrdiff_t i)
+{
+    const double turn = 6.283185307179586;
+    return sqrt(-2 * log(uniform(seed, 2 * i))) * cos(turn * uniform(seed, 2 * i + 1));
+}
+
+static double rbf(double x, double z, double lengthscale, double variance)
+{
+    double r = (x - z) / lengthscale;
+    return variance * exp(-0.5 * r * r);
+}
+
+/*  y = L e with L L^T = K + noise I: exact, and positive definite without help. */
+static void draw_gp(const dataset *d, double noise, int seed)
+{
+    odvgp_blas blas;
+    odvgp_info info;
+    size_t bytes = odvgp_blas_size(NULL);
+    void *block = reserve(bytes);
+    double *K = reserve_reals(d->N * d->N);
+    for (ptrdiff_t i = 0; i < d->N; i++) {
+        for (ptrdiff_t j = 0; j <= i; j++) K[i * d->N + j] = rbf(d->X[i], d->X[j], true_lengthscale, true_variance);
+        K[i * d->N + i] += noise;
+    }
+    check(odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes), "blas", NULL);
+    check(odvgp_potrf(&blas, d->N, K, d->N, &info), "covariance of the data", &info);
+    for (ptrdiff_t i = 0; i < d->N; i++)
+        for (ptrdiff_t j = 0; j <= i; j++) d->y[i] += K[i * d->N + j] * normal(seed + 200, j);
+    free(K);
+    free(block);
+}
+
+static dataset data_of(const setting *s)
+{
+    const double pi = 3.141592653589793;
+    if (s->data == NAVAL) {
+        dataset naval = dataset_read(option.data, s->N, 1, (uint64_t)s->seed);
+        if (naval.N != s->N) fail(option.data, "has fewer rows than the thesis trains on");
+        return naval;
+    }
+    dataset d = {s->N, 1, reserve_reals(s->N), reserve_reals(s->N)};
+    for (ptrdiff_t i = 0; i < d.N; i++) d.X[i] = 2 * uniform(s->seed, i) - 1;
+    if (s->data == GP_DRAW) {
+        draw_gp(&d, s->noise, s->seed);
+        return d;
+    }
+    for (ptrdiff_t i = 0; i < d.N; i++) {
+        double x = pi * d.X[i];
+        d.y[i] = sin(3 * x) + 0.3 * cos(9 * x) + 0.5 * sin(7 * x) + sqrt(s->noise) * normal(s->seed + 100, i);
+    }
+    return d;
+}
+
+static void data_free(dataset *d)
+{
+    free(d->X);
+    free(d->y);
+    d->X = d->y = NULL;
+}
+
+/* ---- training ---- */
+
+static int is_best(int m) { return m == BEST || m == BEST_OM || m == BEST_OM_2; }
+
+static int hyper_fixed(const setting *s) { return !strcmp(s->figure, "4.1"); }
+
+static const char *kernel_of(const setting *s, int m)
+{
+    if (s->data == NAVAL) return "matern52(4, variance=2)";
+    if (hyper_fixed(s)) return "rbf(0.813, variance=0.112)";
+    return m == BEST || m == BEST_OM ? "rbf(0.1, variance=0.5)" : "rbf";
+}
+
+static odvgp_config config_of(const setting *s, int m, const dataset *d)
+{
+    const method *how = &methods[m];
+    odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, s->M, 0);
+    cfg.cov_part = how->cov, cfg.param = how->param, cfg.diag_step = how->diag, cfg.natgrad = how->natgrad;
+    if (how->cov == ODVGP_COV_DIAGONAL) cfg.mean_part = ODVGP_MEAN_FREE;
+    cfg.kernel = kernel_of(s, m);
+    cfg.init_hyper = ODVGP_HYPER_ULAPANE;
+    cfg.noise_variance = hyper_fixed(s) ? 0.045 : m == BEST || m == BEST_OM ? s->noise : 0.1;
+    cfg.q_init = ODVGP_Q_IDENTITY;
+    cfg.jitter = 1e-10, cfg.jitter_rel = 0;
+    cfg.batch = s->batch;
+    cfg.lr.end = 0.01;
+    cfg.natgrad_step.end = hyper_fixed(s) ? 1 : 0.1;
+    cfg.update = ODVGP_ADAM_FIRST;
+    cfg.seed = (uint64_t)s->seed;
+    if (s->data == NAVAL)
+        cfg.natgrad_step.kind = ODVGP_LOGLINEAR, cfg.natgrad_step.start = 1e-4, cfg.natgrad_step.steps = 40;
+    if (m == BEST && !hyper_fixed(s)) cfg.objective = ODVGP_OBJECTIVE_COLLAPSED, cfg.optimizer = ODVGP_LBFGS;
+    if (m == BEST_OM || m == BEST_OM_2) {
+        cfg.lr.decay_from = s->steps / 2, cfg.lr.decay_steps = s->steps / 2, cfg.lr.final = 1e-5;
+        cfg.lr.kind = ODVGP_LOGLINEAR, cfg.lr.start = cfg.lr.end;
+    }
+    return cfg;
+}
+
+static odvgp_model *model_of(const setting *s, int m, const dataset *d)
+{
+    odvgp_model *model;
+    odvgp_info info;
+    odvgp_config cfg = config_of(s, m, d);
+    check(odvgp_model_create(&model, &cfg, d->X, d->y, NULL, &info), "model", &info);
+    if (odvgp_slot_find(model, "q_diag")) {
+        double *g = reserve_reals(s->M);
+        for (int i = 0; i < s->M; i++) g[i] = 1;
+        check(odvgp_set(model, "q_diag", g, s->M, &info), "q_diag", &info);
+        free(g);
+    }
+    if (hyper_fixed(s)) {
+        odvgp_set_trainable(model, "kernel.*", 0);
+        odvgp_set_trainable(model, "noise_variance", 0);
+        odvgp_set_trainable(model, "Z_*", 0);
+    }
+    return model;
+}
+
+static void fit_q(odvgp_model *model, const dataset *d)
+{
+    odvgp_info info;
+    size_t bytes = odvgp_fit_q_size(model);
+    void *work = reserve(bytes);
+    check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum of q", &info);
+    free(work);
+}
+
+/*  One row of a curve. */
+typedef struct point {
+    double step, seconds, bound, lengthscale, variance, noise; /* bound: nats per row of data */
+} point;
+
+static odvgp_status point_write(FILE *f, odvgp_model *model, const dataset *d, double step, double seconds, odvgp_info *info)
+{
+    point p = {step, seconds, 0, 0, 0, 0};
+    odvgp_status status = odvgp_elbo(model, d->X, d->y, d->N, &p.bound, NULL, NULL, info);
+    if (status) return status;
+    check(odvgp_get(model, "kernel.0.lengthscale", &p.lengthscale, 1), "lengthscale", NULL);
+    check(odvgp_get(model, "kernel.0.variance", &p.variance, 1), "variance", NULL);
+    check(odvgp_get(model, "noise_variance", &p.noise, 1), "noise", NULL);
+    fprintf(f, "%.0f,%.4f,%.9g,%.6g,%.6g,%.6g\n", p.step, p.seconds, p.bound / (double)d->N, p.lengthscale, p.variance, p.noise);
+    fflush(f);
+    return ODVGP_OK;
+}
+
+/*  Steps with a row each at first, then wider apart; a bound of all rows takes as long as a step and more. */
+static ptrdiff_t next_row(ptrdiff_t step, const setting *s)
+{
+    ptrdiff_t apart = step / 15, most = s->steps / (s->M < 1000 ? 100 : 20);
+    if (apart > most) apart = most;
+    return step + (apart < 1 ? 1 : apart);
+}
+
+/*  Returns the steps done; rows go to f. */
+static ptrdiff_t train(odvgp_model *model, const setting *s, const dataset *d, FILE *f, double *seconds, odvgp_info *info)
+{
+    ptrdiff_t done = 0, next = 0;
+    for (;; done++) {
+        if (done == next || done == s->steps) {
+            if (point_write(f, model, d, (double)done, *seconds, info)) break;
+            next = next_row(done, s);
+        }
+        if (done == s->steps) break;
+        double from = cpu_seconds();
+        odvgp_status status = odvgp_step(model, d->X, d->y, NULL, info);
+        *seconds += cpu_seconds() - from;
+        if (status) break;
+    }
+    return done;
+}
+
+/*  The best that a model can do: training is over when q is at its own optimum, too. */
+static ptrdiff_t find_best(odvgp_model *model, const setting *s, int m, const dataset *d, FILE *f, double *seconds,
+                           odvgp_info *info)
+{
+    double from = cpu_seconds();
+    int moves = !hyper_fixed(s);
+    if (moves && m == BEST_OM) fit_q(model, d);
+    if (moves) check(odvgp_fit(model, d->X, d->y, s->steps, NULL, NULL), "best", NULL);
+    fit_q(model, d);
+    *seconds = cpu_seconds() - from;
+    if (point_write(f, model, d, (double)odvgp_steps_done(model), *seconds, info)) return 0;
+    return odvgp_steps_done(model);
+}
+
+/*  Largest change of the bound, in nats for all rows, that its slope at the end promises for a change of a hyperparameter by a factor
+    of e: 0 at an optimum. */
+static double slope_of(odvgp_model *model, const dataset *d)
+{
+    static const char *const names[] = {"kernel.0.lengthscale", "kernel.0.variance", "noise_variance"};
+    double *grad = reserve_reals(odvgp_param_count(model)), most = 0, value, elbo;
+    check(odvgp_elbo(model, d->X, d->y, d->N, &elbo, NULL, grad, NULL), "slope", NULL);
+    for (int i = 0; i < 3; i++) {
+        check(odvgp_get(model, names[i], &value, 1), names[i], NULL);
+        most = fmax(most, fabs(value * grad[odvgp_slot_find(model, names[i])->offset]));
+    }
+    free(grad);
+    return most;
+}
+
+/*  The grid that predictions are drawn on. */
+static void predictions_write(odvgp_model *model, const char *name)
+{
+    static double x[GRID], mean[GRID], var[GRID];
+    odvgp_info info;
+    for (int i = 0; i < GRID; i++) x[i] = -1.1 + 2.2 * i / (GRID - 1);
+    check(odvgp_predict_once(model, x, GRID, mean, var, &info), "prediction", &info);
+    FILE *f = file_open(name, ".grid.csv", "w");
+    fprintf(f, "x,mean,sd\n");
+    for (int i = 0; i < GRID; i++) fprintf(f, "%.6g,%.9g,%.9g\n", x[i], mean[i], sqrt(var[i]));
+    fclose(f);
+}
+
+/*  A line of rows.csv: what a curve does not say. */
+typedef struct ending {
+    int asked, done, numbers; /* steps; numbers that q consists of */
+    double seconds, jitter_raised, shortened, undone, slope;
+} ending;
+
+static int ending_read(const char *name, ending *e)
+{
+    char line[400], path_name[200];
+    FILE *f = file_open("rows", ".csv", "r");
+    int found = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        ending r;
+        if (sscanf(line, "%199[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", path_name, &r.asked, &r.done, &r.numbers, &r.seconds,
+                   &r.jitter_raised, &r.shortened, &r.undone, &r.slope) == 9 &&
+            !strcmp(path_name, name))
+            *e = r, found = 1; /* the last one counts */
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+static int numbers_of_q(const odvgp_model *model, int M)
+{
+    return odvgp_slot_find(model, "q_diag") ? 2 * M : M + M * (M + 1) / 2;
+}
+
+static void run(const setting *s, int m, const dataset *d)
+{
+    char name[120];
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    name_of(name, sizeof name, s, m);
+    odvgp_model *model = model_of(s, m, d);
+    FILE *f = file_open(name, ".csv", "w");
+    fprintf(f, "step,cpu_seconds,bound_per_row,lengthscale,kernel_variance,noise_variance\n");
+    ending e = {s->steps, 0, numbers_of_q(model, s->M), 0, 0, 0, 0, 0};
+    e.done = (int)(is_best(m) ? find_best(model, s, m, d, f, &e.seconds, &info) : train(model, s, d, f, &e.seconds, &info));
+    fclose(f);
+    if (info.status) fprintf(stderr, "%s: ended after %d steps: %s\n", name, e.done, info.text);
+    else e.slope = slope_of(model, d);
+    odvgp_events events = odvgp_model_events(model);
+    e.jitter_raised = (double)events.jitter_raised, e.shortened = (double)events.step_shortened;
+    e.undone = (double)events.step_undone;
+    if (s->data == GP_DRAW && !info.status) predictions_write(model, name);
+    char *path = path_of("rows", ".csv");
+    FILE *rows = fopen(path, "r");
+    int fresh = !rows;
+    if (rows) fclose(rows);
+    rows = fopen(path, "a");
+    if (!rows) fail(path, "cannot be written");
+    if (fresh) fprintf(rows, "name,steps,done,numbers,cpu_seconds,jitter_raised,shortened,undone,slope\n");
+    fprintf(rows, "%s,%d,%d,%d,%.3f,%.0f,%.0f,%.0f,%.4g\n", name, e.asked, e.done, e.numbers, e.seconds, e.jitter_raised,
+            e.shortened, e.undone, e.slope);
+    fclose(rows);
+    free(path);
+    fprintf(stderr, "%-45s %6d steps, %7.1f s\n", name, e.done, e.seconds);
+    odvgp_model_free(model);
+}
+
+static int is_chosen(const char *name, char **prefix, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!strncmp(name, prefix[i], strlen(prefix[i]))) return 1;
+    return !count;
+}
+
+static void run_all(char **prefix, int count)
+{
+    char name[120];
+    for (int i = 0; i < SETTINGS; i++) {
+        const setting *s = &settings[i];
+        dataset d = {0, 0, NULL, NULL};
+        if (s->data == NAVAL && !option.data) {
+            fprintf(stderr, "%s: left out, --data is not given\n", s->figure);
+            continue;
+        }
+        for (int m = 0; m < METHODS; m++) {
+            ending e;
+            name_of(name, sizeof name, s, m);
+            if (!(s->methods & 1U << m) || !is_chosen(name, prefix, count)) continue;
+            if (ending_read(name, &e) && e.asked == s->steps) continue;
+            if (!d.N) d = data_of(s);
+            run(s, m, &d);
+        }
+        data_free(&d);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int count = 0;
+    const char *command = argc > 1 ? argv[1] : "";
+    if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
+    for (int i = 2; i < argc; i++) {
+        if (!strncmp(argv[i], "--", 2) && i + 1 < argc) {
+            const char *name = argv[i], *value = argv[++i];
+            if (!strcmp(name, "--data")) option.data = value;
+            else if (!strcmp(name, "--out")) option.out = value;
+            else fail(name, "not understood; see --help");
+        } else argv[2 + count++] = argv[i];
+    }
+    if (!strcmp(command, "run")) run_all(argv + 2, count);
+    else fail("kobe", "run or report; see --help");
+    return 0;
+}
