@@ -16,7 +16,7 @@
     figure 4.7 with it). O(M)'s mu starts at 0, g at 1. Hyperparameters move first, then q. 0.112 and 0.5 are taken for the
     kernel's variance, not for its root.
 
-    Steps to a bound count to the first row of the curve that is not below; rows are 7 % of the steps or a hundredth of the run apart.
+    The bound at the end is the median of the last rows of the curve, up to eleven. Steps to a bound count to the first row of the curve that is not below; rows are 7 % of the steps or a hundredth of the run apart.
     Bounds are of all rows of data, also where training saw minibatches. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
@@ -136,7 +136,7 @@ static const setting settings[] = {
     {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 4, 10000, FAMILY | LARGER | OPTIMA},
     {"4.7", GP_DRAW, 1000, 50, 1000, 0.01, 5, 10000, FAMILY | LARGER | OPTIMA},
     {"4.7Z", GP_DRAW, 1000, 50, 1000, 0.01, 1, 5000, FAMILY},
-    {"4.9", NAVAL, 11000, 100, 256, 0, 1, 20000, FAMILY | 1 << ADAM_U},
+    {"4.9", NAVAL, 11000, 100, 256, 0, 1, 20000, FAMILY | 1 << ADAM_U | OPTIMA},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, GRID = 401 };
 
@@ -530,15 +530,31 @@ static void run_all(char **prefix, int count)
 
 /* ---- what the runs say ---- */
 
+enum { LATE = 11 };
+
 /*  A run as it was kept; its last row, the best of its rows. */
 typedef struct result {
     int there, n;
     point *rows;
     const point *last, *best;
+    double late; /* median bound of the last rows: minibatches make bounds jump */
     ending end;
 } result;
 
 static result results[SETTINGS][METHODS];
+
+static double median_of_last(const result *r)
+{
+    double sorted[LATE];
+    int n = r->n / 10 < LATE ? r->n / 10 + 1 : LATE;
+    for (int k = 0; k < n; k++) {
+        double v = r->rows[r->n - n + k].bound;
+        int at = k;
+        for (; at > 0 && sorted[at - 1] > v; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = v;
+    }
+    return sorted[n / 2];
+}
 
 static void result_read(result *r, const char *name)
 {
@@ -563,6 +579,7 @@ static void result_read(result *r, const char *name)
     r->last = r->best = &r->rows[r->n - 1];
     for (int k = 0; k < r->n; k++)
         if (r->rows[k].bound > r->best->bound) r->best = &r->rows[k];
+    r->late = median_of_last(r);
 }
 
 static void read_all(void)
@@ -597,7 +614,8 @@ static const point *arrival(const result *r, double bound, double within)
 
 static const double close_to = 0.01; /* nats per row */
 
-static double within_of(const setting *s) { return hyper_fixed(s) ? 0.001 : close_to; }
+/*  On naval, where bounds are of 3 and jump by a tenth with the minibatches, ten times that. */
+static double within_of(const setting *s) { return hyper_fixed(s) ? 0.001 : s->data == NAVAL ? 0.1 : close_to; }
 
 /*  Steps until the best bound of the setting is near, HUGE_VAL if that never was. */
 static double steps_of(int i, method_id m)
@@ -636,7 +654,7 @@ static void print_run(int i, int m)
     printf("%-25s %-18s %6d %6d", label, methods[m].title, r->end.numbers, r->end.done);
     print_arrival(arrival(r, best_of(i), within_of(s)));
     print_arrival(arrival(r, r->best->bound, within_of(s)));
-    printf(r->last->bound > -1e6 ? " %9.4f" : " %9.1e", r->last->bound);
+    printf(r->late > -1e6 ? " %9.4f" : " %9.1e", r->late);
     printf(" %8.4f %8.4f %8.5f %7.0f %7.0f %7.0f\n", r->last->lengthscale, r->last->variance, r->last->noise,
            r->end.jitter_raised, r->end.shortened, r->end.undone);
 }
@@ -704,7 +722,7 @@ static void claims_of_joint(void)
     int i = setting_of("4.2", 1, NATURAL, ADAM);
     if (i < 0) return;
     const result *natural = found(i, NATURAL), *adam = found(i, ADAM);
-    double n = steps_of(i, NATURAL), a = steps_of(i, ADAM), apart = natural->last->bound - adam->last->bound;
+    double n = steps_of(i, NATURAL), a = steps_of(i, ADAM), apart = natural->late - adam->late;
     double move = moved_after(natural, arrival(natural, best_of(i), close_to));
     claim("4.2", "natural arrives in under 1000 steps", n < 1000, "%s; with steps of 1 in %s", said(n),
           said(steps_of(i, NATURAL_1)));
@@ -726,7 +744,7 @@ static tally tally_of(const char *figure, method_id m)
     for (int i = 0; i < SETTINGS; i++) {
         const result *natural = found(i, m), *adam = found(i, ADAM);
         if (strcmp(settings[i].figure, figure) || !natural || !adam || is_short(&settings[i])) continue;
-        double n = steps_of(i, m), a = steps_of(i, ADAM), apart = natural->last->bound - adam->last->bound;
+        double n = steps_of(i, m), a = steps_of(i, ADAM), apart = natural->late - adam->late;
         t.settings++;
         t.together += n < HUGE_VAL && n <= 1.2 * a && a <= 1.2 * n;
         t.first += n<a, t.last += n> a;
@@ -770,25 +788,26 @@ static void claims_of_naval(void)
 {
     int i = setting_of("4.9", 1, NATURAL, ADAM);
     if (i < 0) return;
-    const result *natural = found(i, NATURAL), *adam = found(i, ADAM);
-    const point *own = arrival(natural, natural->best->bound, close_to);
-    double n = steps_of(i, NATURAL), a = steps_of(i, ADAM);
-    claim("4.6", "natural has converged after 8,000 steps", own->step <= 8000, "within 0.01 of its best after %.0f", own->step);
-    claim("4.6", "Adam has not after 20,000", a == HUGE_VAL,
-          "natural is near the best bound after %s, Adam after %s, Adam on u %s; at the end %.4f, %.4f", said(n), said(a),
-          said(steps_of(i, ADAM_U)), natural->last->bound, adam->last->bound);
+    const result *natural = found(i, NATURAL), *adam = found(i, ADAM), *u = found(i, ADAM_U);
+    double within = within_of(&settings[i]);
+    const point *own = arrival(natural, natural->best->bound, within), *other = arrival(adam, adam->best->bound, within);
+    claim("4.6", "natural has converged after 8,000 steps", own->step <= 8000, "within 0.1 of its own best after %.0f",
+          own->step);
+    claim("4.6", "Adam has not after 20,000, and is below natural", adam->late < natural->late,
+          "natural ends at %.4f, Adam at %.4f, within 0.1 of its own best after %.0f", natural->late, adam->late, other->step);
+    if (u) claim("4.6", "the same of Adam on u", u->late < natural->late, "it ends at %.4f", u->late);
     for (method_id m = OM_AFFINE; m <= OM_PROJECTED; m++) {
         const result *r = found(i, m);
         if (!r) continue;
-        const point *p = arrival(r, r->best->bound, close_to), *q = arrival(adam, adam->best->bound, close_to);
-        double below = natural->last->bound - r->last->bound;
+        const point *p = arrival(r, r->best->bound, within);
         printf("4.9   %s\n", methods[m].title);
-        claim("", "is the first to converge, natural the second", p->step < own->step && own->step < q->step,
-              "to within 0.01 of its own best after %.0f, %.0f, Adam %.0f", p->step, own->step, q->step);
-        claim("", "ends at a lower bound", below > close_to, "%.4f below natural", below);
-        claim("", "its kernel variance is smaller", r->last->variance < natural->last->variance, "%.4g, natural %.4g",
+        claim("", "is the first to converge, natural the second", p->step < own->step && own->step < other->step,
+              "to within 0.1 of its own best after %.0f, natural %.0f, Adam %.0f", p->step, own->step, other->step);
+        claim("", "ends at a lower bound than natural", natural->late - r->late > close_to, "%.4f and %.4f", r->late,
+              natural->late);
+        claim("", "its kernel variance is smaller", r->last->variance < natural->last->variance, "%.3g and %.3g",
               r->last->variance, natural->last->variance);
-        claim("", "its noise is larger", r->last->noise > natural->last->noise, "%.4g, natural %.4g", r->last->noise,
+        claim("", "its noise is larger", r->last->noise > natural->last->noise, "%.3g and %.3g", r->last->noise,
               natural->last->noise);
     }
 }
@@ -835,8 +854,8 @@ static void claims_of_family(method_id m)
         double ratio = bend_of(i, m, x, mean, sd) / bend_of(i, NATURAL, x, mean, sd);
         seeds++;
         first += steps_of(i, m) < steps_of(i, NATURAL) && steps_of(i, m) < steps_of(i, ADAM);
-        add(&below, dense->last->bound - r->last->bound);
-        level += fabs(dense->last->bound - r->last->bound) < close_to;
+        add(&below, dense->late - r->late);
+        level += fabs(dense->late - r->late) < close_to;
         shorter += r->last->lengthscale < dense->last->lengthscale, smaller += r->last->variance < dense->last->variance;
         noise += fabs(r->last->noise / settings[i].noise - 1) < 0.1;
         add(&bend, ratio), rougher += ratio > 1;
@@ -901,18 +920,22 @@ static plot_scene scene_of(int i, unsigned which, quantity what, const char *tit
                                          "log10 noise variance", "log10 of the gap, nats per row"};
     plot_item *items = (plot_item *)reserve(METHODS * sizeof *items);
     plot_scene s = {title, "steps", labels[what], items, 0, 1, settings[i].steps, 0, 0, 1};
-    double best = best_of(i), low = HUGE_VAL;
+    double best = best_of(i), low = HUGE_VAL, from = HUGE_VAL, to = -HUGE_VAL;
     for (int m = 0; m < METHODS; m++) {
         const result *r = &results[i][m];
         if (!(which & 1U << m) || !r->there) continue;
         double *x = reserve_reals(r->n), *y = reserve_reals(r->n);
-        for (int k = 0; k < r->n; k++) x[k] = r->rows[k].step, y[k] = shown(&r->rows[k], what, best);
+        for (int k = 0; k < r->n; k++) {
+            x[k] = r->rows[k].step, y[k] = shown(&r->rows[k], what, best);
+            from = fmin(from, y[k]), to = fmax(to, y[k]);
+        }
         low = fmin(low, r->rows[0].bound);
         plot_item line = {PLOT_LINE, methods[m].title, x, y, NULL, r->n, m, m % 5};
         items[s.count++] = line;
     }
     if (what == BOUND) s.ymin = fmax(low, best - 3), s.ymax = best + 0.05 * (best - s.ymin);
-    if (what == GAP) s.ymin = -6, s.ymax = 2;
+    else if (what == GAP) s.ymin = -6, s.ymax = 2;
+    else s.ymin = from - 0.04 * (to - from), s.ymax = to + 0.04 * (to - from);
     return s;
 }
 
@@ -1001,7 +1024,8 @@ static void draw_all(void)
 static void report(void)
 {
     read_all();
-    printf("steps and seconds of one core to within 0.01 nats per row (figure 4.1: 0.001) of the best bound of the setting and "
+    printf("steps and seconds of one core to within 0.01 nats per row (figure 4.1: 0.001, naval: 0.1) of the best bound of the "
+           "setting and "
            "of\n"
            "the run's own best; *: shorter than the run would need\n");
     print_runs("4.1", "sinusoid, hyperparameters fixed");
