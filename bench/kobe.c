@@ -258,7 +258,7 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     cfg.init_hyper = ODVGP_HYPER_ULAPANE;
     cfg.noise_variance = hyper_fixed(s) ? 0.045 : m == BEST_OM_2 ? 0.02 : is_best(m) ? s->noise : 0.1;
     cfg.q_init = ODVGP_Q_IDENTITY;
-    /* with the thesis' jitter O(M)'s best g has components that fall to 0, past what its positive numbers can hold */
+    /* with the thesis' jitter the search for O(M)'s best g loses components to 0, and with them the model */
     cfg.jitter = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter_rel = 0;
     cfg.batch = s->batch;
     cfg.lr.end = 0.01;
@@ -281,6 +281,8 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
         for (int i = 0; i < s->M; i++) g[i] = 1;
         check(odvgp_set(model, "q_diag", g, s->M, &info), "q_diag", &info);
         free(g);
+        /* the thesis adds its jitter to g; without it components whose best value is 0 fall past the smallest number */
+        check(odvgp_set_bounds(model, "q_diag", 1e-10, HUGE_VAL), "q_diag", NULL);
     }
     if (hyper_fixed(s)) {
         odvgp_set_trainable(model, "kernel.*", 0);
@@ -801,7 +803,7 @@ static void claims_of_naval(void)
         const result *r = found(i, m);
         if (!r) continue;
         const point *p = arrival(r, r->best->bound, within);
-        printf("4.9   %s\n", methods[m].title);
+        printf("4.9   %s%s\n", methods[m].title, r->end.undone > 0 ? "; the library took steps back" : "");
         claim("", "is the first to converge, natural the second", p->step < own->step && own->step < other->step,
               "to within 0.1 of its own best after %.0f, natural %.0f, Adam %.0f", p->step, own->step, other->step);
         claim("", "ends at a lower bound than natural", natural->late - r->late > close_to, "%.4f and %.4f", r->late,
@@ -843,17 +845,17 @@ static double bend_of(int i, method_id m, double *x, double *mean, double *sd)
     return used > 0 ? sqrt(sum / used) : 0;
 }
 
-static void claims_of_family(method_id m)
+static void claims_of_gp(method_id m)
 {
     static double x[GRID], mean[GRID], sd[GRID];
-    int seeds = 0, first = 0, level = 0, shorter = 0, smaller = 0, noise = 0, rougher = 0;
+    int seeds = 0, undone = 0, first = 0, level = 0, shorter = 0, smaller = 0, noise = 0, rougher = 0;
     average below = {0, 0, 0}, bend = {0, 0, 0};
     for (int seed = 1; seed <= 5; seed++) {
         int i = setting_of("4.7", seed, NATURAL, m);
         if (i < 0 || !found(i, ADAM)) continue;
         const result *r = found(i, m), *dense = found(i, NATURAL);
         double ratio = bend_of(i, m, x, mean, sd) / bend_of(i, NATURAL, x, mean, sd);
-        seeds++;
+        seeds++, undone += r->end.undone > 0;
         first += steps_of(i, m) < steps_of(i, NATURAL) && steps_of(i, m) < steps_of(i, ADAM);
         add(&below, dense->late - r->late);
         level += fabs(dense->late - r->late) < close_to;
@@ -862,7 +864,7 @@ static void claims_of_family(method_id m)
         add(&bend, ratio), rougher += ratio > 1;
     }
     if (!seeds) return;
-    printf("4.7   %s, %d seeds\n", methods[m].title, seeds);
+    printf("4.7   %s, %d seeds%s\n", methods[m].title, seeds, undone ? "; the library took steps back" : "");
     claim("", "is the first to come near the best bound", first == seeds, "in %d", first);
     claim("", "ends at natural's bound", level == seeds, "in %d; %.4f below it on average", level, mean_of(&below));
     claim("", "its lengthscale is shorter than natural's", shorter == seeds, "in %d", shorter);
@@ -1043,7 +1045,7 @@ static void report(void)
     claims_of_joint();
     claims_of_grid(NATURAL);
     claims_of_grid(NATURAL_1);
-    for (method_id m = OM_AFFINE; m <= OM_PROJECTED; m++) claims_of_family(m);
+    for (method_id m = OM_AFFINE; m <= OM_PROJECTED; m++) claims_of_gp(m);
     claims_of_naval();
     printf("\n");
     draw_all();
