@@ -48,8 +48,8 @@ typedef enum method_id {
     OM_AFFINE,
     OM_EXACT,
     OM_PROJECTED,
-    OM_AFFINE_LONG,
-    OM_EXACT_LONG,
+    OM_AFFINE_LARGER,
+    OM_EXACT_LARGER,
     BEST,
     BEST_OM,
     BEST_OM_2,
@@ -88,7 +88,7 @@ enum {
     PAIR = 1 << NATURAL | 1 << ADAM,
     THREE = PAIR | 1 << ADAM_U,
     FAMILY = PAIR | 1 << OM_AFFINE | 1 << OM_EXACT | 1 << OM_PROJECTED,
-    LARGER = 1 << NATURAL_1 | 1 << OM_AFFINE_LONG | 1 << OM_EXACT_LONG,
+    LARGER = 1 << NATURAL_1 | 1 << OM_AFFINE_LARGER | 1 << OM_EXACT_LARGER,
     OPTIMA = 1 << BEST | 1 << BEST_OM | 1 << BEST_OM_2
 };
 
@@ -937,7 +937,7 @@ static plot_scene scene_of(int i, unsigned which, quantity what, const char *tit
         items[s.count++] = line;
     }
     if (what == BOUND) s.ymin = fmax(low, best - 3), s.ymax = best + 0.05 * (best - s.ymin);
-    else if (what == GAP) s.ymin = -6, s.ymax = 2;
+    else if (what == GAP) s.ymin = -8.3, s.ymax = 4; /* the gap is drawn down to 1e-8 */
     else s.ymin = from - 0.04 * (to - from), s.ymax = to + 0.04 * (to - from);
     return s;
 }
