@@ -141,7 +141,7 @@ static const setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, GRID = 401 };
 
-static const double true_lengthscale = 0.1, true_variance = 0.5;
+static const double true_lengthscale = 0.1, true_variance = 0.5, least_g = 1e-10;
 
 static void name_of(char *name, size_t size, const setting *s, int m)
 {
@@ -258,7 +258,7 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     cfg.init_hyper = ODVGP_HYPER_ULAPANE;
     cfg.noise_variance = hyper_fixed(s) ? 0.045 : m == BEST_OM_2 ? 0.02 : is_best(m) ? s->noise : 0.1;
     cfg.q_init = ODVGP_Q_IDENTITY;
-    /* with the thesis' jitter the search for O(M)'s best g loses components to 0, and with them the model */
+    /* with the thesis' jitter the search for O(M)'s optimum stops early on some sets */
     cfg.jitter = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter_rel = 0;
     cfg.batch = s->batch;
     cfg.lr.end = 0.01;
@@ -282,7 +282,7 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
         check(odvgp_set(model, "q_diag", g, s->M, &info), "q_diag", &info);
         free(g);
         /* the thesis adds its jitter to g; without it components whose best value is 0 fall past the smallest number */
-        check(odvgp_set_bounds(model, "q_diag", 1e-10, HUGE_VAL), "q_diag", NULL);
+        check(odvgp_set_bounds(model, "q_diag", least_g, HUGE_VAL), "q_diag", NULL);
     }
     if (hyper_fixed(s)) {
         odvgp_set_trainable(model, "kernel.*", 0);
@@ -299,6 +299,13 @@ static void fit_q(odvgp_model *model, const dataset *d)
     void *work = reserve(bytes);
     check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum of q", &info);
     free(work);
+    const odvgp_slot *slot = odvgp_slot_find(model, "q_diag");
+    if (!slot) return;
+    double *g = reserve_reals(slot->count);
+    check(odvgp_get(model, "q_diag", g, slot->count), "q_diag", NULL);
+    for (ptrdiff_t i = 0; i < slot->count; i++) g[i] = fmax(g[i], 2 * least_g); /* 0 is the best for some, but no value */
+    check(odvgp_set(model, "q_diag", g, slot->count, &info), "q_diag", &info);
+    free(g);
 }
 
 /*  One row of a curve. */
