@@ -177,7 +177,7 @@ figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one 
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
 	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B) >$(B)/figure-solve-2.txt; status=$$?; cat $(B)/figure-solve-2.txt; exit $$status
 
-figures-kobe: $(B)/kobe ## Kobe's figures 4.1 to 4.9, natural gradients and O(M): DATA=dir; half an hour, goes on when run again
+figures-kobe: $(B)/kobe ## Kobe's figures 4.1 to 4.9, natural gradients and O(M): DATA=dir; twenty minutes, goes on when run again
 	$(call fetch,naval,$(KOBE)/naval.csv,$(NAVAL))
 	@$(B)/kobe run --data $(KOBE)/naval.csv --out $(KOBE)
 	@$(B)/kobe report --out $(KOBE) >$(KOBE)/figures-kobe.txt; status=$$?; cat $(KOBE)/figures-kobe.txt; exit $$status

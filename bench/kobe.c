@@ -661,7 +661,7 @@ static void print_run(int i, int m)
     const setting *s = &settings[i];
     const result *r = &results[i][m];
     snprintf(label, sizeof label, "%d/%d/%d/%g/%d%s", s->N, s->M, s->batch, s->noise, s->seed, is_short(s) ? " *" : "");
-    printf("%-25s %-18s %6d %6d", label, methods[m].title, r->end.numbers, r->end.done);
+    printf("%-26s %-19s %6d %6d", label, methods[m].title, r->end.numbers, r->end.done);
     print_arrival(arrival(r, best_of(i), within_of(s)));
     print_arrival(arrival(r, r->best->bound, within_of(s)));
     printf(r->late > -1e6 ? " %9.4f" : " %9.1e", r->late);
@@ -677,9 +677,9 @@ static void print_runs(const char *figure, const char *title)
             if (strcmp(settings[i].figure, figure) || !results[i][m].there) continue;
             if (!rows++) {
                 printf("\nFigure %s: %s\n", figure, title);
-                printf("%-25s %-18s %6s %6s %15s %15s %9s %8s %8s %8s %7s %7s %7s %8s\n", "", "", "", "", "to the best",
+                printf("%-26s %-19s %6s %6s %15s %15s %9s %8s %8s %8s %7s %7s %7s %8s\n", "", "", "", "", "to the best",
                        "to its own", "bound/row", "length-", "kernel", "noise", "jitter", "steps", "steps", "slope");
-                printf("%-25s %-18s %6s %6s %7s %7s %7s %7s %9s %8s %8s %8s %7s %7s %7s %8s\n", "N/M/batch/noise/seed",
+                printf("%-26s %-19s %6s %6s %7s %7s %7s %7s %9s %8s %8s %8s %7s %7s %7s %8s\n", "N/M/batch/noise/seed",
                        "method", "q has", "steps", "steps", "seconds", "steps", "seconds", "at end", "scale", "variance",
                        "variance", "raised", "shorter", "undone", "at end");
             }
@@ -897,9 +897,9 @@ static void print_variances(void)
         if (at[0].n < 2) continue;
         if (!rows++)
             printf("\nFigure 4.7, over the optimum of the dense bound on the same data; means over seeds with standard errors\n"
-                   "%-18s %5s %17s %17s %17s %17s\n",
+                   "%-19s %5s %17s %17s %17s %17s\n",
                    "", "seeds", "kernel variance", "lengthscale", "noise", "bound/row below");
-        printf("%-18s %5d", methods[m].title, at[0].n);
+        printf("%-19s %5d", methods[m].title, at[0].n);
         for (int k = 0; k < 4; k++) printf("  %8.4f %6.4f", mean_of(&at[k]), error_of(&at[k]));
         printf("\n");
     }
