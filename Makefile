@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -163,13 +163,17 @@ fetch = @mkdir -p $(dir $(2)); test -z "$(DATA)" || gzip -dc "$(DATA)/$(1).csv.g
         cp "$(DATA)/$(1).csv" $(2) 2>/dev/null || rm -f $(2); test -s $(2) || \
         { echo "make $@ needs DATA=dir, a folder that holds $(1).csv or $(1).csv.gz: $(3)"; exit 1; }
 3DROAD  := longitude$(comma) latitude and altitude of the first 5000 rows of UCI's 3D Road Network, from archive.ics.uci.edu
+NAVAL   := UCI's Condition Based Maintenance of Naval Propulsion Plants$(comma) 16 inputs and the compressor's decay
 SNELSON := E. Snelson's one-dimensional set, a row for each input and target, from the repository thjashin/solvegp at github.com
 FIG2A   := $(B)/figure-2a
+KOBE    := $(B)/figures-kobe
 FIG2A_RUN = $(B)/figure2a run --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
 
 $(B)/figure2a: bench/figure2a.c
 	$(call compile,)
 $(B)/figure_solve2: bench/figure_solve2.c
+	$(call compile,)
+$(B)/kobe: bench/kobe.c
 	$(call compile,)
 
 figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
@@ -182,6 +186,11 @@ figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best
 figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
 	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B) >$(B)/figure-solve-2.txt; status=$$?; cat $(B)/figure-solve-2.txt; exit $$status
+
+figures-kobe: $(B)/kobe ## Kobe's figures 4.1 to 4.9, natural gradients and O(M): DATA=dir; twenty minutes, goes on when run again
+	$(call fetch,naval,$(KOBE)/naval.csv,$(NAVAL))
+	@$(B)/kobe run --data $(KOBE)/naval.csv --out $(KOBE)
+	@$(B)/kobe report --out $(KOBE) >$(KOBE)/figures-kobe.txt; status=$$?; cat $(KOBE)/figures-kobe.txt; exit $$status
 
 # Tables of many runs of the tool: bench/studies/NAME.txt says of which, bench/study.sh what can be chosen. All need DATA=dir, take
 # hours, write a row as each run ends and go on when run again.

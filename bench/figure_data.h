@@ -81,7 +81,7 @@ static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, u
 }
 
 /*  A model of this config in memory of its own, not started from any data. */
-static odvgp_model *model_empty(const odvgp_config *cfg, void **block)
+static inline odvgp_model *model_empty(const odvgp_config *cfg, void **block)
 {
     odvgp_model *model;
     odvgp_info info;
@@ -93,7 +93,7 @@ static odvgp_model *model_empty(const odvgp_config *cfg, void **block)
 }
 
 /*  The values of all slots of one model whose names begin like this, given to another. */
-static void copy_slots(odvgp_model *to, const odvgp_model *from, const char *prefix)
+static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const char *prefix)
 {
     odvgp_info info;
     for (int i = 0; i < odvgp_slot_count(from); i++) {
