@@ -283,10 +283,11 @@ typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE }
 
 /*  The natural step of O(M), in coordinates that differ:
         EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
-                   can overshoot far from the optimum: for small steps, or near it
         AFFINE     (S^-1 m, g), the natural parameters of the family                                           (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20: keeps the diagonal of the dense step; stops short of the optimum, kept to compare
-    A component of g falls to no less than a tenth in one step. */
+        PROJECTED  [OM] eqs. 3.19, 3.20: what the dense step does to m and to the diagonal of S^-1; stops short of the optimum,
+                   kept to compare
+    Each can overshoot: steps of 0.1 and less are for training, larger ones for q alone. A component of g falls to no less than a
+    tenth in one step, and not below a rounding error of 1 / k(x,x). */
 typedef enum odvgp_diag_step { ODVGP_DIAG_EXACT, ODVGP_DIAG_AFFINE, ODVGP_DIAG_PROJECTED } odvgp_diag_step;
 
 /*  What the slots of q(u) on beta hold, and those of v on gamma, with L_v.
@@ -7927,14 +7928,17 @@ static void odvgp__go_back(odvgp_model *m)
     m->state.good_valid = 0; /* until they have been evaluated again */
 }
 
-/*  A bound that has fallen past all sense, by a thousand times its size. */
+/*  A bound that has fallen past all sense, by ten times its size. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
-    return bound < before - 1e3 * (fabs(before) + (double)m->cfg.N);
+    return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
 }
 
+#define ODVGP__LEAST_SCALE 1e-9
+
 /*  The parameters of now fail on these rows (s), or give a bound that is not believed. The update that led to them is to blame
-    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. */
+    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. Where even steps of next to no length fail, that is an
+    error: training would stand still without a word. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_status s,
                                          odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -7945,7 +7949,9 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
     odvgp_status again = odvgp__evaluate(m, rows, want, expected, kl, &data_error, &said);
     if (!again && (s || odvgp__absurd(m, bound, (double)*expected - (double)*kl))) {
         odvgp__go_back(m);
-        return ODVGP_OK;
+        if (m->state.step_scale >= ODVGP__LEAST_SCALE) return ODVGP_OK;
+        return s ? s
+                 : odvgp__fail(info, ODVGP_E_NAN, "bound", -1, bound, "falls past all sense after every step, however short");
     }
     odvgp__stay(m, &before);
     if (again && data_error) { /* NaN in the rows, which the first attempt did not come to see */
@@ -8620,13 +8626,15 @@ static odvgp_status odvgp__diag_change(odvgp_model *m, odvgp__diag_work *w, cons
     return ODVGP_E_NOT_PD;
 }
 
-/*  g <- g - tau change, but no component below a tenth of what it was: one near 0 does not hold up the others. */
+/*  g <- g - tau change, but no component below a tenth of what it was: one near 0 does not hold up the others. Where the best g is
+    0, it ends where k(x,x) g is a rounding error, and not in numbers too small to go on with. */
 static void odvgp__diag_move(odvgp_model *m, odvgp__diag_work *w, odvgp_real tau)
 {
     int shortened = 0;
+    odvgp_real floor = ODVGP__EPS / odvgp__prior_variance(m);
     for (ptrdiff_t i = 0; i < m->cfg.M; i++) {
-        odvgp_real now = w->g[i] - tau * w->change[i], least = ODVGP__R(0.1) * w->g[i];
-        shortened |= now < least;
+        odvgp_real now = w->g[i] - tau * w->change[i], least = ODVGP__MAX(ODVGP__R(0.1) * w->g[i], floor);
+        shortened |= now < least && least > floor;
         w->g[i] = now < least ? least : now;
     }
     m->tape.events.step_shortened += (uint64_t)shortened;
@@ -8644,7 +8652,7 @@ static void odvgp__diag_shrink(odvgp_model *m, odvgp__diag_work *w, odvgp_real *
     odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), lambda's direction - 2 dL/dS m: [OM] eqs. 3.19, 3.20 read literally. */
+/*  change = g + 2 diag(L^-T G L^-1): what the dense natural step does to the diagonal of S^-1 ([OM] eqs. 3.19, 3.20). */
 static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G)
 {
     const odvgp_blas *blas = &m->tape.blas;
@@ -8653,11 +8661,7 @@ static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_rea
         for (ptrdiff_t j = 0; j < i; j++) G[j * M + i] = G[i * M + j];
     odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
     odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
-    odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
-    for (ptrdiff_t i = 0; i < M; i++) {
-        w->gradient[i] += w->g[i] * w->m[i];
-        w->change[i] = w->g[i] + 2 * G[i * M + i];
-    }
+    for (ptrdiff_t i = 0; i < M; i++) w->change[i] = w->g[i] + 2 * G[i * M + i];
 }
 
 /*  One output: the new mu and g in w. */
@@ -8672,18 +8676,17 @@ static odvgp_status odvgp__diag_output(odvgp_model *m, odvgp__diag_work *w, odvg
     odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
     if (how == ODVGP_DIAG_PROJECTED) odvgp__diag_projected(m, w, G);
     else if ((s = odvgp__diag_change(m, w, G)) != ODVGP_OK) return s;
-    if (how == ODVGP_DIAG_AFFINE)
-        for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
     odvgp__copy(w->lambda, h, M);
     odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
     for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
-    if (how == ODVGP_DIAG_EXACT) {
+    if (how != ODVGP_DIAG_AFFINE) {                                           /* m <- m - tau S dL/dm, as in the dense step */
         odvgp__diag_shrink(m, w, w->lambda);
         for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
         odvgp__diag_move(m, w, tau);
         return ODVGP_OK;
     }
-    for (ptrdiff_t i = 0; i < M; i++) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]); /* S^-1 m */
+    for (ptrdiff_t i = 0; i < M; i++) /* S^-1 m */
+        w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->m[i] * w->change[i]);
     odvgp__diag_move(m, w, tau);
     if ((s = odvgp__diag_factor(m, w, NULL)) != ODVGP_OK) return s;
     odvgp__diag_shrink(m, w, w->mu);
@@ -9086,7 +9089,7 @@ static odvgp_status odvgp__fit_put_diagonal(odvgp_model *m, odvgp__fit *f, odvgp
         if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
     }
     m->tape.events = events;
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) odvgp__copy(g + p * M, w.g, M);
+    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) g[i] = odvgp__inside(&m->par, m->tape.node[m->q_diag].slot, w.g[i % M]);
     return ODVGP_OK;
 }
 

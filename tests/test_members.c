@@ -771,7 +771,8 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
         slope[how] = slope_of(&a, "q_mu");
         more = slope_of(&a, "q_diag");
         if (how == ODVGP_DIAG_PROJECTED) {
-            CHECK_SAY(slope[how] + more > 1, "the projected step reaches the optimum, too: slopes %.3g and %.3g", slope[how], more);
+            CHECK_SAY(more > 1e-3, "the projected step of g reaches the optimum, too: a slope of %.3g", more);
+            CHECK_SAY(slope[how] <= BY_PRECISION(1e-7, 5e-2), "with the projected step mu ends at a slope of %.3g", slope[how]);
         } else {
             CHECK_SAY(more <= BY_PRECISION(1e-7, 2e-2), "step %d of g ends at a slope of %.3g", how, more);
             CHECK_SAY(slope[how] <= BY_PRECISION(1e-7, 5e-2), "step %d of mu ends at a slope of %.3g", how, slope[how]);
@@ -779,8 +780,56 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
         drop(&a);
     }
     CHECK_NEAR(bound[ODVGP_DIAG_EXACT], bound[ODVGP_DIAG_AFFINE], 1e4 * EPS * fabs(bound[0]));
-    CHECK(bound[ODVGP_DIAG_PROJECTED] < bound[0] - 1e-3);
+    CHECK(bound[ODVGP_DIAG_PROJECTED] < bound[0] - 1e-6);
     test_note("the projected step stops %.2g nats below", bound[0] - bound[2]);
+}
+/*  50 points on a smooth curve: the best g is 0 for some of them, on some draws. They end where 1 / k(x,x) is a rounding error, by fitting and
+    by 3,000 affine steps that are too long, and everything goes on from there. */
+TEST(components_of_o_m_that_vanish_stop_nothing) {
+    enum { N = 500, M = 50, DRAWS = 8 };
+    static const odvgp_real lengthscale = (odvgp_real)0.1, variance = (odvgp_real)0.5, noise = (odvgp_real)0.01;
+    int draw, i, vanished = 0;
+    for (draw = 0; draw < DRAWS; draw++) {
+        odvgp_config c = config(TIED, ODVGP_COV_DIAGONAL, N, 1, M, 0);
+        made a;
+        odvgp_real g[M], *grad, e, least;
+        c.jitter = BY_PRECISION((odvgp_real)1e-10, (odvgp_real)1e-5);
+        c.jitter_rel = 0;
+        c.natgrad = 1;
+        c.natgrad_step = odvgp_constant((odvgp_real)0.3);
+        c.lr = odvgp_constant((odvgp_real)0.001);
+        test_seed = 346 + (uint64_t)draw;
+        a = make(TIED, ODVGP_COV_DIAGONAL, &c, "rbf");
+        for (i = 0; i < N; i++) {
+            a.X[2 * i] = (odvgp_real)test_between(-1, 1), a.X[2 * i + 1] = 0;
+            a.Y[i] = (odvgp_real)(sin(9 * (double)a.X[2 * i]) + 0.1 * test_normal());
+        }
+        CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_set(a.m, "kernel.0.lengthscale", &lengthscale, 1, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_set(a.m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
+        odvgp_set_trainable(a.m, "Z_*", 0);
+        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL), ODVGP_OK);
+        else {
+            size_t bytes = odvgp_fit_q_size(a.m);
+            void *work = test_alloc(bytes);
+            CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, NULL), ODVGP_OK);
+            free(work);
+        }
+        CHECK_SAY(odvgp_model_events(a.m).step_undone < 100, "%d steps undone", (int)odvgp_model_events(a.m).step_undone);
+        CHECK_STATUS(odvgp_get(a.m, "q_diag", g, M), ODVGP_OK);
+        for (least = g[0], i = 1; i < M; i++) least = g[i] < least ? g[i] : least;
+        CHECK_SAY((double)least >= 0.01 * EPS, "draw %d: the least g is %.3g", draw, (double)least);
+        vanished += (double)least < 100 * EPS;
+        grad = NEW(odvgp_real, odvgp_param_count(a.m));
+        CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, N, &e, NULL, grad, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict_once(a.m, a.X, 1, g, NULL, NULL), ODVGP_OK);
+        free(grad);
+        drop(&a);
+    }
+    CHECK(vanished > 0 || sizeof(odvgp_real) == 4);
+    test_note("%d of %d", vanished, DRAWS);
 }
 TEST(a_diagonal_of_any_size_gives_finite_numbers) {
     static const double sizes[] = {1e-12, 1e12};
@@ -1214,6 +1263,7 @@ int main(int argc, char **argv) {
     RUN(a_unit_step_of_solve_gp_gives_the_optimal_covariances);
     RUN(steps_of_the_blocks_reach_the_joint_optimum);
     RUN(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not);
+    RUN(components_of_o_m_that_vanish_stop_nothing);
     RUN(a_diagonal_of_any_size_gives_finite_numbers);
     RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);
     RUN(every_pair_starts_at_the_prior);

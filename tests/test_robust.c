@@ -1913,6 +1913,13 @@ TEST(broken_parameters_wait_for_good_rows) {
     CHECK_BITS(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good); /* evaluated once more */
     v = all_values(a.m);
     CHECK(all_finite(v, odvgp_param_count(a.m)));
+    /* where the step sizes are down to nothing already, it is an error; what was good is there again, and goes on */
+    a.m->state.step_scale = 1e-9;
+    a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN;
+    odvgp__touch(a.m, 0);
+    CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, &info), ODVGP_E_NAN);
+    CHECK_BITS(good, a.m->par.theta, (size_t)odvgp_param_count(a.m) * sizeof *good);
+    CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, NULL), ODVGP_OK);
     free(good), free(v);
     drop(&a);
 }
