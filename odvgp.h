@@ -7379,7 +7379,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
-    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.mean_part != ODVGP_MEAN_BLOCKS; tile /= 2)
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && m->cfg.mean_part != ODVGP_MEAN_BLOCKS; tile /= 2)
         if (odvgp__kept_bytes(&m->kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
     return most;
 }

@@ -321,13 +321,16 @@ static void print_table(const work *fit)
            "|gamma| %td (64 of them for the KL), |beta| %td, B %td, D %td, N %td, %td thread, but for what a table varies.\n",
            wanted.cpu ? "processor (of the clock, for threads)" : "clock", base[GAMMA], base[BETA], base[BATCH], base[INPUTS],
            base[ROWS], base[THREADS]);
-    printf(
-        "Model: the flops needed by formula at the two speeds that fit all tables but that of threads best, %.1f GF/s for\n"
-        "matrices and %.1f for what is done pair by pair. Slope: of log time between a row and the one before, measured and "
-        "of\n"
-        "the model; -> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), and of SOLVE-GP also O(B Mg^2 + Mg^3), comes to in\n"
-        "the end.\n",
-        1e-6 / fit->flops[MATRICES], 1e-6 / fit->flops[PAIRS]);
+    if (fit->flops[MATRICES] > 0 && fit->flops[PAIRS] > 0)
+        printf(
+            "Model: the flops needed by formula at the two speeds that fit all tables but that of threads best, %.1f GF/s for\n"
+            "matrices and %.1f for what is done pair by pair. Slope: of log time between a row and the one before, measured "
+            "and "
+            "of\nthe model; -> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), and of SOLVE-GP also O(B Mg^2 + Mg^3), comes "
+            "to "
+            "in\nthe end.\n",
+            1e-6 / fit->flops[MATRICES], 1e-6 / fit->flops[PAIRS]);
+    else printf("Too few rows yet for a model of the time.\n");
     for (int p = 0; p < SIZES; p++) {
         int measured = 0;
         for (int i = 0; i < row_count; i++) measured += rows[i].panel == p;

@@ -40,7 +40,10 @@ static int line_read(plot_item *line, char *argument, const char *x, const char 
     FILE *there = fopen(file, "r");
     if (!there) return 0;
     fclose(there);
-    if (table_read(&t, file, NULL, error, sizeof error)) fail("trace", error);
+    if (table_read(&t, file, NULL, error, sizeof error)) { /* no row yet, or the last one is being written */
+        fprintf(stderr, "curves: left out: %s\n", error);
+        return 0;
+    }
     line->name = argument, line->n = (int)t.rows;
     if (t.rows) line->x = column_of(&t, x, file), line->y = column_of(&t, y, file);
     table_free(&t);

@@ -14,45 +14,57 @@
 # In the environment SETS, SPLITS, MEMBERS and STEPS replace these; JOBS=2 is the number of runs at a time, of one thread each, and
 # REPORT=1 prints the table alone.
 study=$1 tool=$2 data=$3 out=$4 curves=$5
+export LC_ALL=C
 spec=bench/studies/$study.txt rows=$4/rows.csv
-[ -f "$spec" ] || { echo "study: there is no $spec" >&2; exit 1; }
+fail() { echo "study: $*" >&2; exit 1; }
+[ -f "$spec" ] || fail "there is no $spec"
 said() { sed -n "s/^$1  *//p" "$spec"; } # all that follows this word
-: "${SETS:=$(said sets)}" "${SPLITS:=$(said splits)}" "${STEPS:=$(said steps)}" "${MEMBERS:=$(said member | cut -d' ' -f1)}" "${JOBS:=2}"
+: "${SETS:=$(said sets)}" "${SPLITS:=$(said splits)}" "${STEPS:=$(said steps)}" "${JOBS:=2}"
+: "${MEMBERS:=$(said member | cut -d' ' -f1 | tr '\n' ' ')}"
+steps_of() { case $(said "member $1") in *--iters*) echo - ;; *) echo "$STEPS" ;; esac; } # in rows.csv; -: the member's own
 
 if [ "$5" = --one ]; then # set split member
-    set=$6 split=$7 member=$8 name=$out/$6.$7.$8
-    options=$(said "member $member") fraction=$(said fraction)
-    grep -q "^member $member\( \|$\)" "$spec" || { echo "study: $spec has no member $member" >&2; exit 1; }
-    if [ -s "$out/$set.test_mask.csv" ]; then options="--test-mask $out/$set.test_mask.csv:$split $options"
-    else options="--seed $split ${fraction:+--test-fraction $fraction} $options"; fi
-    case $options in *--iters*) ;; *) options="--iters $STEPS $options" ;; esac
-    # shellcheck disable=SC2046,SC2086 # lists
-    "$tool" train --data "$out/$set.csv" $(said common) $options --threads 1 --quiet --json --trace "$name.csv" \
+    set=$6 split=$7 member=$8 name=$out/$6.$7.$8 steps=$(steps_of "$8") fraction=$(said fraction)
+    said member | cut -d' ' -f1 | grep -Fqx -e "$member" || fail "$spec has no member $member"
+    if [ -s "$out/$set.test_mask.csv" ]; then set -- --test-mask "$out/$set.test_mask.csv:$split"
+    else set -- --seed "$split" ${fraction:+--test-fraction "$fraction"}; fi
+    [ "$steps" = - ] || set -- --iters "$steps" "$@"
+    # shellcheck disable=SC2046 # lists
+    "$tool" train --data "$out/$set.csv" $(said common) "$@" $(said "member $member") --threads 1 --quiet --json --trace "$name.csv" \
         --model "$name.odvgp" >"$name.json" || exit 1
-    value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$name.json"; }
-    echo "$set,$split,$member,$STEPS,$(value rmse),$(value loglik),$(value elbo_per_row),$(value noise_variance),$(value seconds)" >>"$rows"
     rm -f "$name.odvgp"
+    value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$name.json"; }
+    grep -q '"stopped": "signal"' "$name.json" && fail "$name was interrupted"
+    if [ -z "$(value rmse)" ] || [ -z "$(value loglik)" ]; then fail "$name has no test metrics"; fi
+    echo "$set,$split,$member,$steps,$(value rmse),$(value loglik),$(value elbo_per_row),$(value noise_variance),$(value seconds)" >>"$rows"
     exit 0
 fi
 
 take() { # a file out of DATA, if it is not here yet
-    [ -s "$out/$1" ] || gzip -dc "$data/$1.gz" >"$out/$1" 2>/dev/null || cp "$data/$1" "$out/$1" 2>/dev/null || { rm -f "$out/$1"; false; }
+    [ -s "$out/$1" ] && return
+    { gzip -dc "$data/$1.gz" >"$out/$1.part" 2>/dev/null || cp "$data/$1" "$out/$1.part" 2>/dev/null; } && mv "$out/$1.part" "$out/$1" && return
+    rm -f "$out/$1.part"
+    false
 }
-mkdir -p "$out" || exit 1
-[ -f "$rows" ] || echo "set,split,member,steps,rmse,loglik,elbo_per_row,noise,seconds" >"$rows"
-if [ -z "$REPORT" ]; then
-    for set in $SETS; do
-        take "$set.csv" || { echo "study: needs DATA=dir, a folder that holds $set.csv or $set.csv.gz" >&2; exit 1; }
-        if grep -q '^mask' "$spec"; then take "$set.test_mask.csv"; fi
-    done
+missing() { # runs that have no row yet
     for split in $SPLITS; do
         for set in $SETS; do
             for member in $MEMBERS; do
-                grep -q "^$set,$split,$member,$STEPS," "$rows" || echo "$set $split $member"
+                grep -Fq "$set,$split,$member,$(steps_of "$member")," "$rows" || echo "$set $split $member"
             done
         done
-    done | STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$study" "$tool" "$data" "$out" --one || exit 1
+    done
+}
+mkdir -p "$out" || exit 1
+[ -f "$rows" ] || echo "set,split,member,steps,rmse,loglik,elbo_per_row,noise,seconds" >"$rows"
+if [ -z "$REPORT" ] && [ -n "$(missing)" ]; then
+    for set in $SETS; do
+        take "$set.csv" || fail "needs DATA=dir, a folder that holds $set.csv or $set.csv.gz"
+        if grep -q '^mask' "$spec"; then take "$set.test_mask.csv"; fi
+    done
+    missing | STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$study" "$tool" "$data" "$out" --one || exit 1
 fi
+[ "$(wc -l <"$rows")" -gt 1 ] || fail "no run has ended yet"
 # The standard error is that of our mean over splits. "missed": worse than printed by more than that, or by more than 3 % (log-likelihood 0.03).
 published=bench/studies/$study.csv
 [ -f "$published" ] || published=/dev/null
@@ -63,7 +75,7 @@ awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" -v members="
         while ((getline line < published) > 0) if (split(line, f, ",") >= 4 && f[1] != "set") { loglik[f[1], f[2]] = f[3]; rmse[f[1], f[2]] = f[4] }
         m = split(sets, set_of, " "); count = split(members, name, " ")
     }
-    FNR > 1 && $4 == steps {
+    FNR > 1 && ($4 == steps || $4 == "-") {
         key = $1 SUBSEP $3
         n[key]++; r[key] += $5; rr[key] += $5 * $5; l[key] += $6; ll[key] += $6 * $6; e[key] += $7; s[key] += $9
     }

@@ -224,7 +224,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
     X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
     X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, "natural step size (default: 0.1-0.01)")  \
-    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; linear or loglinear")     \
+    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START, linear or loglinear (a fall then is, too)")     \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, "both at once, or one after the other")         \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, "put q to its optimum at the start or end of the training")          \
@@ -832,13 +832,22 @@ static const char *settings_find(const char *settings, const char *name)
     return NULL;
 }
 
+/*  Is the text R or FROM-TO? Of R both are the same. */
+static int parse_range(const char *text, double *from, double *to)
+{
+    const char *p = table__number(text, from);
+    *to = *from;
+    if (p && p > text && *p == '-') p = table__number(p + 1, to);
+    return p && !*p;
+}
+
 /*  Equal as texts, or as numbers: 1e-3 is 0.001. */
 static int same_value(const char *a, const char *b)
 {
-    double x, y;
+    double x[2], y[2];
     if (!a || !b) return a == b;
-    const char *end_a = table__number(a, &x), *end_b = table__number(b, &y);
-    return strcmp(a, b) == 0 || (end_a && end_b && !*end_a && !*end_b && x >= y && x <= y);
+    return strcmp(a, b) == 0 || (parse_range(a, &x[0], &x[1]) && parse_range(b, &y[0], &y[1]) && x[0] >= y[0] && x[0] <= y[0] &&
+                                 x[1] >= y[1] && x[1] <= y[1]);
 }
 
 /*  A resumed training goes on with the model's own settings; one that is given again must be the same. */
@@ -1763,12 +1772,9 @@ static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 /*  R, or FROM-TO, which goes from one to the other in equal ratios over this many steps. */
 static odvgp_schedule option_step_size(const options *o, int id, double most, ptrdiff_t iters)
 {
-    const char *text = o->value[id], *p;
+    const char *text = o->value[id];
     double from, to;
-    p = table__number(text, &from);
-    to = from;
-    if (p && *p == '-' && p > text) p = table__number(p + 1, &to);
-    if (!p || *p || !(from > 0 && from <= most && to > 0 && to <= most))
+    if (!parse_range(text, &from, &to) || !(from > 0 && from <= most && to > 0 && to <= most))
         die(BAD_INPUT, "--%s %s: must be a number above 0, at most %.6g, or two, FROM-TO", option_list[id].name, text, most);
     return from < to || from > to ? odvgp_falling(from, to, larger(1, iters)) : odvgp_constant(from);
 }
@@ -2732,6 +2738,16 @@ static void print_stop(const training *t, stop_reason reason)
         fprintf(stderr, "note: the model has %td steps already; --iters counts all of them\n", t->first_step);
 }
 
+/*  A training that goes on beyond what its step sizes were made for. */
+static void print_step_sizes(const training *t)
+{
+    const odvgp_config *c = odvgp_model_config(t->model);
+    ptrdiff_t end = c->lr.kind == ODVGP_CONSTANT ? 0 : c->lr.steps;
+    if (!t->quiet && c->optimizer == ODVGP_ADAM && end && end < t->iters)
+        fprintf(stderr, "note: the learning rate was made to fall over %td steps; it is %.4g after them\n", end,
+                (double)c->lr.end);
+}
+
 /*  The bound itself, on all rows: a minibatch estimate would be too noisy to compare. */
 static double final_elbo(const training *t)
 {
@@ -2827,6 +2843,7 @@ static int run_train(options *o)
     }
     training_begin(&t, &d, &w, model, block);
     print_start(&t, &d, &notes);
+    if (resume) print_step_sizes(&t);
     catch_signals();
     int code = train_and_report(&t, path.at, user.at, user.used);
     trace_close(&t);

@@ -171,6 +171,9 @@ fit --data plain.csv --iters 30 --natgrad-step 0.1-0.01 --natgrad-warmup 10:0.00
 for name in one whole t; do "$tool" predict --model $name.odvgp --data plain.csv --out $name.csv >/dev/null 2>&1; done
 check "step sizes: the defaults fall over all steps" cmp one.csv whole.csv
 check "step sizes: a warm-up before the fall" sh -c '! cmp -s one.csv t.csv'
+"$tool" train --data plain.csv --resume one.odvgp --iters 40 --model t.odvgp >/dev/null 2>err.txt
+check "step sizes: says that the fall is over" grep -q "made to fall over 30 steps; it is 0.001 after them" err.txt
+check "step sizes: the same ones in other words" train --data plain.csv --resume one.odvgp --iters 30 --lr 1e-2-1e-3 --natgrad-step .1-1e-2 --model t.odvgp
 for bad in 0 -0.1 0.1- 0.1-0 0.1-0.2-0.3 1e7 x; do
     check "refused: --lr $bad" refuses "--lr $bad: must be a number above 0" train --data plain.csv --lr $bad
 done
