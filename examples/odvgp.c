@@ -331,6 +331,8 @@ static const struct {
     {RECIPE_KOBE, OPT_LR, "0.01"},
     {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
     {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
+    {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected"},
+    {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
     {RECIPE_KOBE, OPT_JITTER, "1e-10"},
     {RECIPE_KOBE, OPT_JITTER_REL, "0"},
     {RECIPE_KOBE, OPT_ITERS, "20000"},
