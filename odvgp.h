@@ -284,11 +284,17 @@ typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE }
 /*  The natural step of O(M), in coordinates that differ:
         EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
         AFFINE     (S^-1 m, g), the natural parameters of the family                                           (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20: what the dense step does to m and to the diagonal of S^-1; stops short of the optimum,
-                   kept to compare
+        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): what the dense step does to S^-1 m and to the diagonal of S^-1
+        PROJECTED_MU   the same in (mu, g), as the thesis' text and results have it: m moves as in the dense step
+    The last two stop short of the optimum, the first of them far from it; kept to compare.
     Each can overshoot: steps of 0.1 and less are for training, larger ones for q alone. A component of g falls to no less than a
     tenth in one step, and not below a rounding error of 1 / k(x,x). */
-typedef enum odvgp_diag_step { ODVGP_DIAG_EXACT, ODVGP_DIAG_AFFINE, ODVGP_DIAG_PROJECTED } odvgp_diag_step;
+typedef enum odvgp_diag_step {
+    ODVGP_DIAG_EXACT,
+    ODVGP_DIAG_AFFINE,
+    ODVGP_DIAG_PROJECTED,
+    ODVGP_DIAG_PROJECTED_MU
+} odvgp_diag_step;
 
 /*  What the slots of q(u) on beta hold, and those of v on gamma, with L_v.
         WHITENED  q_mu, q_sqrt:  m = L q_mu,  S = L q_sqrt q_sqrt^T L^T                     (default)
@@ -6666,7 +6672,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
                 {"gamma_natgrad", c->gamma_natgrad > 0 && odvgp__finite(&c->gamma_natgrad, 1)},
                 {"gamma_eps", c->gamma_eps >= 0 && odvgp__finite(&c->gamma_eps, 1)},
                 {"blocks_step", c->blocks_step == ODVGP_BLOCKS_TOGETHER || c->blocks_step == ODVGP_BLOCKS_ALTERNATE},
-                {"diag_step", c->diag_step >= ODVGP_DIAG_EXACT && c->diag_step <= ODVGP_DIAG_PROJECTED},
+                {"diag_step", c->diag_step >= ODVGP_DIAG_EXACT && c->diag_step <= ODVGP_DIAG_PROJECTED_MU},
                 {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
                 {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
                 {"gamma_kl", c->gamma_kl == ODVGP_GAMMA_KL_RESIDUAL || c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS},
@@ -8652,7 +8658,8 @@ static void odvgp__diag_shrink(odvgp_model *m, odvgp__diag_work *w, odvgp_real *
     odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1): what the dense natural step does to the diagonal of S^-1 ([OM] eqs. 3.19, 3.20). */
+/*  change = g + 2 diag(L^-T G L^-1), what the dense natural step does to the diagonal of S^-1; gradient = -2 dL/dS m, its part in that
+    of S^-1 m: [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G)
 {
     const odvgp_blas *blas = &m->tape.blas;
@@ -8661,7 +8668,11 @@ static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_rea
         for (ptrdiff_t j = 0; j < i; j++) G[j * M + i] = G[i * M + j];
     odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
     odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
-    for (ptrdiff_t i = 0; i < M; i++) w->change[i] = w->g[i] + 2 * G[i * M + i];
+    odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
+    for (ptrdiff_t i = 0; i < M; i++) {
+        w->gradient[i] += w->g[i] * w->m[i];
+        w->change[i] = w->g[i] + 2 * G[i * M + i];
+    }
 }
 
 /*  One output: the new mu and g in w. */
@@ -8669,24 +8680,27 @@ static odvgp_status odvgp__diag_output(odvgp_model *m, odvgp__diag_work *w, odvg
 {
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = m->cfg.M;
-    int how = (int)m->cfg.diag_step;
-    odvgp_status s = odvgp__diag_factor(m, w, how == ODVGP_DIAG_PROJECTED ? NULL : G);
+    odvgp_diag_step how = m->cfg.diag_step;
+    int projected = how == ODVGP_DIAG_PROJECTED || how == ODVGP_DIAG_PROJECTED_MU;
+    int mean_alone = how == ODVGP_DIAG_EXACT || how == ODVGP_DIAG_PROJECTED_MU;
+    odvgp_status s = odvgp__diag_factor(m, w, projected ? NULL : G);
     if (s) return s;
     odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
     odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
-    if (how == ODVGP_DIAG_PROJECTED) odvgp__diag_projected(m, w, G);
+    if (projected) odvgp__diag_projected(m, w, G);
     else if ((s = odvgp__diag_change(m, w, G)) != ODVGP_OK) return s;
+    if (how == ODVGP_DIAG_AFFINE)
+        for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
     odvgp__copy(w->lambda, h, M);
     odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
     for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
-    if (how != ODVGP_DIAG_AFFINE) {                                           /* m <- m - tau S dL/dm, as in the dense step */
+    if (mean_alone) {                                                         /* m <- m - tau S dL/dm, as in the dense step */
         odvgp__diag_shrink(m, w, w->lambda);
         for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
         odvgp__diag_move(m, w, tau);
         return ODVGP_OK;
     }
-    for (ptrdiff_t i = 0; i < M; i++) /* S^-1 m */
-        w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->m[i] * w->change[i]);
+    for (ptrdiff_t i = 0; i < M; i++) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]); /* S^-1 m */
     odvgp__diag_move(m, w, tau);
     if ((s = odvgp__diag_factor(m, w, NULL)) != ODVGP_OK) return s;
     odvgp__diag_shrink(m, w, w->mu);

@@ -222,7 +222,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or --optimizer for everything")             \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
-    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
+    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
     X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, "natural step size (default: 0.1-0.01)")  \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START, linear or loglinear (a fall then is, too)")     \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
@@ -331,7 +331,7 @@ static const struct {
     {RECIPE_KOBE, OPT_LR, "0.01"},
     {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
     {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
-    {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected"},
+    {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
     {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
     {RECIPE_KOBE, OPT_JITTER, "1e-10"},
     {RECIPE_KOBE, OPT_JITTER_REL, "0"},
@@ -1706,27 +1706,29 @@ static const char *training_text(const odvgp_config *c)
     return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_LBFGS ? "L-BFGS" : "Adam alone";
 }
 
-/*  The option that says how this model's natural step goes, and its value; NULL: it has no such option. */
-static const char *natgrad_way_text(const odvgp_config *c, const char **value)
+/*  The option that says how this model's natural step goes, and which of its words; NULL: it has no such option. */
+static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
-    static const char *const gamma[] = {"adam", "diagonal", "exact"}, *const blocks[] = {"together", "alternate"},
-                             *const diag[] = {"exact", "affine", "projected"};
     if (!c->natgrad) return NULL;
     int id = c->cov_part == ODVGP_COV_BLOCKS     ? OPT_NATGRAD_BLOCKS
              : c->cov_part == ODVGP_COV_DIAGONAL ? OPT_NATGRAD_DIAG
              : c->M_gamma                        ? OPT_NATGRAD_GAMMA
                                                  : -1;
     if (id < 0) return NULL;
-    *value = id == OPT_NATGRAD_BLOCKS ? blocks[c->blocks_step]
-             : id == OPT_NATGRAD_DIAG ? diag[c->diag_step]
-                                      : gamma[c->gamma_step];
+    const char *word = option_list[id].argument;
+    int which = id == OPT_NATGRAD_BLOCKS ? (int)c->blocks_step
+                : id == OPT_NATGRAD_DIAG ? (int)c->diag_step
+                                         : (int)c->gamma_step;
+    for (; which; which--) word = strchr(word, '|') + 1;
+    snprintf(value, 24, "%.*s", (int)strcspn(word, "|"), word);
     return option_list[id].name;
 }
 
 /*  Objective and natural gradients in the words of the options. */
 static void text_method(bytes *b, const odvgp_config *c)
 {
-    const char *value = NULL, *way = natgrad_way_text(c, &value);
+    char value[24];
+    const char *way = natgrad_way_text(c, value);
     bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c), optimizer_text(c),
                 c->natgrad ? "on" : "off");
     if (way) bytes_print(b, ", %s %s", way, value);
@@ -1735,7 +1737,8 @@ static void text_method(bytes *b, const odvgp_config *c)
 
 static void json_method(bytes *b, const odvgp_config *c)
 {
-    const char *value = NULL, *way = natgrad_way_text(c, &value);
+    char value[24];
+    const char *way = natgrad_way_text(c, value);
     json_text(b, "objective", objective_text(c));
     json_text(b, "optimizer", optimizer_text(c));
     json_flag(b, "natgrad", c->natgrad);
@@ -1946,9 +1949,9 @@ static void options_settle(options *o)
 }
 
 /*  A way of the natural step that only some bases have; elsewhere it is an error if it was asked for, and else the first one. */
-static int natgrad_way(const options *o, int id, const char *words, int there)
+static int natgrad_way(const options *o, int id, int there)
 {
-    int way = option_choice(o, id, words);
+    int way = option_choice(o, id, option_list[id].argument);
     const basis *b = basis_of(o);
     if (way && o->given[id] && !there)
         die(BAD_INPUT, "--%s %s: the basis %s has no such natural step", option_list[id].name, o->value[id], b->name);
@@ -1960,11 +1963,9 @@ static int natgrad_way(const options *o, int id, const char *words, int there)
 static void natgrad_ways(odvgp_config *c, const options *o)
 {
     int gamma = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID, elbo = !without_q(basis_of(o));
-    c->gamma_step = (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA, "adam|diagonal|exact", gamma);
-    c->blocks_step =
-        (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, "together|alternate", elbo && c->cov_part == ODVGP_COV_BLOCKS);
-    c->diag_step =
-        (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, "exact|affine|projected", elbo && c->cov_part == ODVGP_COV_DIAGONAL);
+    c->gamma_step = (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA, gamma);
+    c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, elbo && c->cov_part == ODVGP_COV_BLOCKS);
+    c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, elbo && c->cov_part == ODVGP_COV_DIAGONAL);
 }
 
 /*  --whiten is another way to say --param. */

@@ -676,6 +676,7 @@ static void run_natgrad(ocase *c) {
     find(c, "Ys");
     if (!read_world(c, &w)) return;
     w.cfg.mean_part = member->mean;
+    w.cfg.gamma_natgrad = 1;
     w.cfg.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_DIAGONAL : ODVGP_GAMMA_ADAM;
     if (find(c, "eps")) w.cfg.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
     if (!taus || !mu || !sqrt_) {

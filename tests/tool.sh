@@ -187,7 +187,7 @@ check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.
 "$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
 check "recipe: natural gradients off; epochs" test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 8"
 "$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv --model t.odvgp --quiet --json >t.json
-check "recipe: the natural step of the paper" sh -c '"$1" info --model t.odvgp | grep -q "natgrad-diag projected"' sh "$tool"
+check "recipe: the natural step of the paper" sh -c '"$1" info --model t.odvgp | grep -q "natgrad-diag projected-mu"' sh "$tool"
 check "recipe: a test part of its own" test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
 check "recipe: there is no other" refuses "default|odvgp|solve-gp|kobe" train --data plain.csv --recipe paper
 check "iters: steps or epochs" refuses "100epochs" train --data plain.csv --iters 3epoch
