@@ -1,6 +1,6 @@
 /*  kobe.c - figures 4.1 to 4.9 of Kobe (Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations to Gaussian
     Processes, MPhil thesis, 2021): natural gradients beside Adam on one-dimensional sets and on naval, and the O(M) covariance
-    with its three natural steps.
+    with its natural steps.
 
         make figures-kobe DATA=dir          or          build/kobe run | report  [options], see --help
 
@@ -14,7 +14,7 @@
     the root of the covariance of u themselves. Natural steps are of 0.1 unless a number is given. Inducing inputs stay at their k-means:
     the text counts lengthscale, variance and noise as hyperparameters, and O(M) does not survive their training (4.7Z is
     figure 4.7 with it). O(M)'s mu starts at 0, g at 1. Hyperparameters move first, then q. 0.112 and 0.5 are taken for the
-    kernel's variance, not for its root.
+    kernel's variance, not for its root. "Projected" is the thesis' natural step, eq. 3.20, in (mu, g), "of S^-1 m" the same in (S^-1 m, g).
 
     Bounds are of all rows of data, also where training saw minibatches. The bound at the end is the median of the last rows of the
     curve, up to eleven. Steps to a bound count to the first row that is not below it; rows are 7 % of the steps or a hundredth of the run
@@ -48,6 +48,7 @@ typedef enum method_id {
     OM_AFFINE,
     OM_EXACT,
     OM_PROJECTED,
+    OM_PROJECTED_LAMBDA,
     OM_AFFINE_LARGER,
     OM_EXACT_LARGER,
     BEST,
@@ -74,7 +75,8 @@ static const method methods[METHODS] = {
     {"adam-u", "Adam, u", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_PRIMAL, 0},
     {"om-affine", "O(M) affine", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
     {"om-exact", "O(M) exact", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 0.1},
-    {"om-projected", "O(M) projected", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED, ODVGP_WHITENED, 0.1},
+    {"om-projected", "O(M) projected", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED_MU, ODVGP_WHITENED, 0.1},
+    {"om-lambda", "the same of S^-1 m", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED, ODVGP_WHITENED, 0.1},
     {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.3},
     {"om-exact-0.3", "O(M) exact, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 0.3},
     {"best", "best, dense", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0},
@@ -87,7 +89,7 @@ typedef enum source { SINUSOID, GP_DRAW, NAVAL } source;
 enum {
     PAIR = 1 << NATURAL | 1 << ADAM,
     THREE = PAIR | 1 << ADAM_U,
-    FAMILY = PAIR | 1 << OM_AFFINE | 1 << OM_EXACT | 1 << OM_PROJECTED,
+    FAMILY = PAIR | 1 << OM_AFFINE | 1 << OM_EXACT | 1 << OM_PROJECTED | 1 << OM_PROJECTED_LAMBDA,
     LARGER = 1 << NATURAL_1 | 1 << OM_AFFINE_LARGER | 1 << OM_EXACT_LARGER,
     OPTIMA = 1 << BEST | 1 << BEST_OM | 1 << BEST_OM_2
 };
