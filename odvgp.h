@@ -627,9 +627,9 @@ typedef struct odvgp_scales {
     ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
 ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
-/*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, then stays there. What
-    the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them. Where a
-    training has another length than 5,000 steps, let both fall over that:  cfg.lr = odvgp_falling(0.01, 0.001, steps)  */
+/*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, and stays there.
+    What the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them.
+    Where a training has another length than 5,000 steps, let both fall over that:  cfg.lr = odvgp_falling(0.01, 0.001, steps)  */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 
@@ -7943,8 +7943,8 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 #define ODVGP__LEAST_SCALE 1e-9
 
 /*  The parameters of now fail on these rows (s), or give a bound that is not believed. The update that led to them is to blame
-    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. Where even steps of next to no length fail, that is an
-    error: training would stand still without a word. */
+    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. Where even steps of
+    next to no length fail, that is an error: training would stand still without a word. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_status s,
                                          odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {

@@ -9,16 +9,16 @@
     report    prints a table for each figure and whether the statements of the text hold, and draws figure-4.1.svg and so on, from
               whatever runs there are
 
-    The thesis prints pictures and no numbers, so that what can be compared is what it says of them. What it does not say was chosen as
-    follows. q starts at the prior in whitened coordinates, as GPflow's does (unit covariance); "Adam, u" is Adam on the mean and
-    the root of the covariance of u themselves. Natural steps are of 0.1 unless a number is given. Inducing inputs stay at their k-means:
-    the text counts lengthscale, variance and noise as hyperparameters, and O(M) does not survive their training (4.7Z is
-    figure 4.7 with it). O(M)'s mu starts at 0, g at 1. Hyperparameters move first, then q. 0.112 and 0.5 are taken for the
-    kernel's variance, not for its root. "Projected" is the thesis' natural step, eq. 3.20, in (mu, g), "of S^-1 m" the same in (S^-1 m, g).
+    The thesis prints pictures and no numbers, so that what can be compared is what it says of them. What it does not say was chosen
+    as follows. q starts at the prior in whitened coordinates, as GPflow's does (unit covariance); "Adam, u" is Adam on the mean and
+    the root of the covariance of u themselves. Natural steps are of 0.1 unless a number is given. Inducing inputs stay at their
+    k-means: the text counts lengthscale, variance and noise as hyperparameters, and O(M) does not survive their training (4.7Z is
+    figure 4.7 with it). O(M)'s mu starts at 0, g at 1. Hyperparameters move first, then q. 0.112 and 0.5 are taken for the kernel's
+    variance, not for its root. "Projected" is the thesis' natural step, eq. 3.20, in (mu, g), "of S^-1 m" the same in (S^-1 m, g).
 
     Bounds are of all rows of data, also where training saw minibatches. The bound at the end is the median of the last rows of the
-    curve, up to eleven. Steps to a bound count to the first row that is not below it; rows are 7 % of the steps or a hundredth of the run
-    apart. */
+    curve, up to eleven. Steps to a bound count to the first row that is not below it; rows are 7 % of the steps or a hundredth of
+    the run apart. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"

@@ -5,8 +5,8 @@
     COUPLED and ORTH, each by Adam alone and with natural gradients (NAT), on examples/diamonds.csv: what does a diamond cost?
     The settings are those of Salimbeni et al. 2018, appendix E, scaled to take half a minute: 100 beta and 300 gamma points instead
     of 300 and 700, batches of 512 instead of 1,024, 4,000 steps instead of 20,000. The step sizes are the library's: Adam's falls
-    from 0.01 to the paper's 0.001, the natural one from 0.1 to 0.01. The four take turns in blocks of steps, each with its own clock, so that whatever else
-    the machine does meets all of them; tests and drawing are on nobody's clock. */
+    from 0.01 to the paper's 0.001, the natural one from 0.1 to 0.01. The four take turns in blocks of steps, each with its own
+    clock, so that whatever else the machine does meets all of them; tests and drawing are on nobody's clock. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
