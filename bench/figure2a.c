@@ -62,14 +62,6 @@ static struct {
     double lr, gamma_natgrad; /* 0: as above; to try others */
 } option = {"build/figure-2a", 20000, 2000, 0, 0};
 
-static char *path_of(const char *name, const char *end)
-{
-    size_t size = strlen(option.out) + strlen(name) + strlen(end) + 2;
-    char *p = (char *)reserve(size);
-    snprintf(p, size, "%s/%s%s", option.out, name, end);
-    return p;
-}
-
 /* ---- models in files ---- */
 
 static void save(odvgp_model *model, const char *name, const void *user, size_t user_bytes)
@@ -77,7 +69,7 @@ static void save(odvgp_model *model, const char *name, const void *user, size_t 
     odvgp_info info;
     size_t bytes = odvgp_save_size(model, user_bytes);
     void *file = reserve(bytes);
-    char *path = path_of(name, ".odvgp");
+    char *path = path_in(option.out, name, ".odvgp");
     check(odvgp_save(model, NULL, user, user_bytes, file, bytes, &info), path, &info);
     check(odvgp_file_write(path, file, bytes), path, NULL);
     free(path);
@@ -92,7 +84,7 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
     odvgp_info info;
     size_t bytes = 0, block_bytes, had;
     const void *from;
-    char *path = path_of(name, ".odvgp");
+    char *path = path_in(option.out, name, ".odvgp");
     odvgp_file_read(path, NULL, 0, &bytes);
     if (bytes) {
         void *file = reserve(bytes), *block;
@@ -164,11 +156,8 @@ static double best_bound(odvgp_model *model, const dataset *d)
 {
     odvgp_info info;
     double elbo;
-    size_t bytes = odvgp_fit_q_size(model);
-    void *work = reserve(bytes);
-    check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum", &info);
+    fit_q(model, d);
     check(odvgp_elbo(model, d->X, d->y, d->N, &elbo, NULL, NULL, &info), "optimum", &info);
-    free(work);
     return elbo;
 }
 
@@ -234,7 +223,7 @@ typedef struct curve {
 /*  The rows of a file up to this step. */
 static void curve_read(curve *c, const char *name, double last)
 {
-    char line[200], *path = path_of(name, ".csv");
+    char line[200], *path = path_in(option.out, name, ".csv");
     FILE *f = fopen(path, "r");
     c->n = 0;
     while (f && c->n < ROWS && fgets(line, sizeof line, f)) {
@@ -258,7 +247,7 @@ static FILE *curve_open(const char *name, double last, double *gap)
     static curve c;
     curve_read(&c, name, last);
     if (c.n) *gap = c.gap[c.n - 1];
-    char *path = path_of(name, ".csv");
+    char *path = path_in(option.out, name, ".csv");
     FILE *f = fopen(path, "w");
     if (!f) fail(path, "cannot be written");
     fprintf(f, "step,cpu_seconds,bound,gap_per_point\n");
@@ -347,7 +336,7 @@ static void report(void)
     plot_scene scenes[2] = {
         {"Against steps", "steps", "log10 of the gap, nats per point", items[0], lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
         {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds, -6, 1.5, PLOT_LOGX}};
-    char *path = path_of("figure-2a", ".svg");
+    char *path = path_in(option.out, "figure-2a", ".svg");
     if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2)) fail(path, "cannot be written");
     printf("%s\n", path);
     free(path);

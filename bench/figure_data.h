@@ -1,5 +1,5 @@
 /*  figure_data.h - what the programs that redo figures of the papers share: failing with one sentence, memory, clocks, random
-    numbers, a data set from a CSV file, models without data. Include odvgp.h, table.h and time.h before. */
+    numbers, a data set from a CSV file, models without data, their best q, paths. Include odvgp.h, table.h and time.h before. */
 
 static void fail(const char *what, const char *why)
 {
@@ -104,4 +104,23 @@ static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const ch
         check(odvgp_set(to, slot->name, v, slot->count, &info), slot->name, &info);
         free(v);
     }
+}
+
+/*  q to its optimum for the parameters of now. */
+static inline void fit_q(odvgp_model *model, const dataset *d)
+{
+    odvgp_info info;
+    size_t bytes = odvgp_fit_q_size(model);
+    void *work = reserve(bytes);
+    check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum of q", &info);
+    free(work);
+}
+
+/*  folder/name end, to be freed. */
+static inline char *path_in(const char *folder, const char *name, const char *end)
+{
+    size_t size = strlen(folder) + strlen(name) + strlen(end) + 2;
+    char *p = (char *)reserve(size);
+    snprintf(p, size, "%s/%s%s", folder, name, end);
+    return p;
 }

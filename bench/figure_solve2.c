@@ -97,12 +97,9 @@ static double bound_of(odvgp_model *model, const dataset *d)
 static void fit_and_predict(odvgp_model *model, const dataset *d, const double *grid, double *mean, double *sd)
 {
     odvgp_info info;
-    size_t bytes = odvgp_fit_q_size(model);
-    void *work = reserve(bytes);
-    check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum of q", &info);
+    fit_q(model, d);
     check(odvgp_predict_once(model, grid, GRID, mean, sd, &info), "prediction", &info);
     for (int i = 0; i < GRID; i++) sd[i] = sqrt(sd[i]);
-    free(work);
 }
 
 static void learn(const way *w, const dataset *d, const double *grid, result *r)

@@ -150,17 +150,9 @@ static void name_of(char *name, size_t size, const setting *s, int m)
     snprintf(name, size, "%s-N%d-M%d-b%d-n%g-s%d-%s", s->figure, s->N, s->M, s->batch, s->noise, s->seed, methods[m].id);
 }
 
-static char *path_of(const char *name, const char *end)
-{
-    size_t size = strlen(option.out) + strlen(name) + strlen(end) + 2;
-    char *p = (char *)reserve(size);
-    snprintf(p, size, "%s/%s%s", option.out, name, end);
-    return p;
-}
-
 static FILE *file_open(const char *name, const char *end, const char *mode)
 {
-    char *path = path_of(name, end);
+    char *path = path_in(option.out, name, end);
     FILE *f = fopen(path, mode);
     if (!f && *mode != 'r') fail(path, "cannot be written");
     free(path);
@@ -263,12 +255,12 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     /* with the thesis' jitter the search for O(M)'s optimum stops early on some sets */
     cfg.jitter = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter_rel = 0;
     cfg.batch = s->batch;
-    cfg.lr.end = 0.01;
+    cfg.lr = odvgp_constant(0.01);
     cfg.natgrad = how->step > 0;
-    if (cfg.natgrad) cfg.natgrad_step.end = how->step;
+    if (cfg.natgrad)
+        cfg.natgrad_step = s->data == NAVAL ? odvgp_falling(1e-4, how->step, 40) : odvgp_constant(how->step); /* rises */
     cfg.update = ODVGP_ADAM_FIRST;
     cfg.seed = (uint64_t)s->seed;
-    if (s->data == NAVAL) cfg.natgrad_step.kind = ODVGP_LOGLINEAR, cfg.natgrad_step.start = 1e-4, cfg.natgrad_step.steps = 40;
     return cfg;
 }
 
@@ -292,22 +284,6 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
     }
     if (!inputs_move(s)) odvgp_set_trainable(model, "Z_*", 0);
     return model;
-}
-
-static void fit_q(odvgp_model *model, const dataset *d)
-{
-    odvgp_info info;
-    size_t bytes = odvgp_fit_q_size(model);
-    void *work = reserve(bytes);
-    check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum of q", &info);
-    free(work);
-    const odvgp_slot *slot = odvgp_slot_find(model, "q_diag");
-    if (!slot) return;
-    double *g = reserve_reals(slot->count);
-    check(odvgp_get(model, "q_diag", g, slot->count), "q_diag", NULL);
-    for (ptrdiff_t i = 0; i < slot->count; i++) g[i] = fmax(g[i], 2 * least_g); /* 0 is the best for some, but no value */
-    check(odvgp_set(model, "q_diag", g, slot->count, &info), "q_diag", &info);
-    free(g);
 }
 
 /*  One row of a curve. */
@@ -496,7 +472,7 @@ static void run(const setting *s, int m, const dataset *d)
     e.jitter_raised = (double)events.jitter_raised, e.shortened = (double)events.step_shortened;
     e.undone = (double)events.step_undone;
     if (s->data == GP_DRAW && !info.status) predictions_write(model, name);
-    char *path = path_of("rows", ".csv");
+    char *path = path_in(option.out, "rows", ".csv");
     FILE *rows = fopen(path, "r");
     int fresh = !rows;
     if (rows) fclose(rows);
@@ -956,7 +932,7 @@ static void draw(const char *figure, const char *title, const plot_scene *scenes
     char name[40];
     if (!count || !scenes[0].count) return;
     snprintf(name, sizeof name, "figure-%s", figure);
-    char *path = path_of(name, ".svg");
+    char *path = path_in(option.out, name, ".svg");
     if (plot_grid(path, title, scenes, count, columns)) fail(path, "cannot be written");
     printf("%s\n", path);
     free(path);
@@ -1037,9 +1013,7 @@ static void report(void)
 {
     read_all();
     printf("steps and seconds of one core to within 0.01 nats per row (figure 4.1: 0.001, naval: 0.1) of the best bound of the "
-           "setting and "
-           "of\n"
-           "the run's own best; *: shorter than the run would need\n");
+           "setting and of\nthe run's own best; *: shorter than the run would need\n");
     print_runs("4.1", "sinusoid, hyperparameters fixed");
     print_runs("4.2", "sinusoid");
     print_runs("4.3", "sinusoid, M = 10");

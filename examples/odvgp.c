@@ -211,20 +211,20 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, "how Adam moves gamma's weights")     \
     X(POSITIVE, "positive", "softplus|exp", "softplus", FIT | KEPT, "how Adam sees positive numbers")                          \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "where q(u) starts")                                            \
-    X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, "the settings of a paper, for what is not given (below)")    \
+    X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, "the settings of a paper, for what is not given (below)")\
     X(ITERS, "iters", "N|Nepochs", NULL, FIT, "steps in all, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
     X(MINUTES, "minutes", "T", NULL, FIT, "end after this time; compare: each of them")                                        \
     X(PATIENCE, "patience", "N", "0", TRAIN, "end after N evaluations without a better test loglik or ELBO")                   \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
     X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
-    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's learning rate (default: 0.01-0.001; 0.01 of bases that use all rows)") \
+    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's learning rate (default: 0.01-0.001; 0.01 of bases that use all rows)")  \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or --optimizer for everything")             \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
-    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, "coordinates of diagonal's natural step")  \
-    X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, "natural step size (default: 0.1-0.01)")  \
-    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START, linear or loglinear (a fall then is, too)")     \
+    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, "diagonal's natural step")    \
+    X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, "natural step size (default: 0.1-0.01)")                    \
+    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, "grow it from START; a later fall is of the same kind")\
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)")      \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, "both at once, or one after the other")         \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, "put q to its optimum at the start or end of the training")          \
