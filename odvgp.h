@@ -564,12 +564,12 @@ typedef struct odvgp_config {
     odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
     odvgp_real jitter_max; /* largest jitter, times the mean of Kb's diagonal. Default 1e-2 */
     /* training */
-    odvgp_optimizer optimizer;   /* default ADAM */
-    ptrdiff_t lbfgs_memory;      /* pairs of differences that L-BFGS remembers, 1..1000. Default 10 */
-    int natgrad;                 /* 1: natural gradients for q(u) on beta, Adam for the rest; 0: Adam for all. Default 1 */
+    odvgp_optimizer optimizer; /* default ADAM */
+    ptrdiff_t lbfgs_memory;    /* pairs of differences that L-BFGS remembers, 1..1000. Default 10 */
+    int natgrad;               /* 1: natural gradients for q(u) on beta, Adam for the rest; 0: Adam for all. Default 1 */
     /* step sizes: assign a whole schedule, since .end alone would keep the default's start */
-    odvgp_schedule natgrad_step; /* default odvgp_falling(0.1, 0.01, 5000) */
-    odvgp_schedule lr;           /* Adam's learning rate, default odvgp_falling(0.01, 0.001, 5000) */
+    odvgp_schedule natgrad_step;                 /* default odvgp_falling(0.1, 0.01, 5000) */
+    odvgp_schedule lr;                           /* Adam's learning rate, default odvgp_falling(0.01, 0.001, 5000) */
     odvgp_real adam_beta1, adam_beta2, adam_eps; /* 0.9, 0.999, 1e-8 */
     int adam_eps_inside;                         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
     odvgp_gamma_step gamma_step;                 /* how gamma moves; default ADAM */
