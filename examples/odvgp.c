@@ -1807,13 +1807,17 @@ static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
     return s;
 }
 
-/*  Is one of the --schedule given for this? */
-static int schedule_given(const options *o, const char *what)
+/*  The --schedule after this one (NULL: the first) that is for `what` (NULL: for anything), up to a line end; or NULL. */
+static const char *schedule_next(const options *o, const char *what, const char *last)
 {
-    size_t length = strlen(what);
-    for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "")
-        if (strncmp(t, what, length) == 0 && t[length] == ':') return 1;
-    return 0;
+    size_t length = what ? strlen(what) : 0;
+    const char *t = last ? strchr(last, '\n') : o->value[OPT_SCHEDULE];
+    while (t && *t) {
+        if (*t == '\n') t++;
+        if (!what || (strncmp(t, what, length) == 0 && t[length] == ':')) return t;
+        t = strchr(t, '\n');
+    }
+    return NULL;
 }
 
 /*  One --schedule, WHAT:KIND:START:END:STEPS up to a line end, into `s`. */
@@ -1849,10 +1853,8 @@ static void schedule_parse(const char *text, odvgp_schedule *s, double most)
 /*  What --schedule says of `what`; without it, `s` stays. The other options that set it contradict. */
 static void schedule_apply(const options *o, const char *what, odvgp_schedule *s, double most, const int *others, int count)
 {
-    size_t length = strlen(what);
     int found = 0;
-    for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "") {
-        if (strncmp(t, what, length) != 0 || t[length] != ':') continue;
+    for (const char *t = NULL; (t = schedule_next(o, what, t)) != NULL;) {
         if (found++) die(BAD_INPUT, "--schedule %s: is given twice", what);
         schedule_parse(t, s, most);
     }
@@ -1864,7 +1866,7 @@ static void schedule_apply(const options *o, const char *what, odvgp_schedule *s
 static void schedules_of(const options *o, ptrdiff_t iters, odvgp_schedule *lr, odvgp_schedule *natgrad)
 {
     static const int lr_options[] = {OPT_LR}, natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
-    for (const char *t = o->value[OPT_SCHEDULE]; t && *t; t = strchr(t, '\n') ? strchr(t, '\n') + 1 : "")
+    for (const char *t = NULL; (t = schedule_next(o, NULL, t)) != NULL;)
         if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
             die(BAD_INPUT, "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
     *lr = option_step_size(o, OPT_LR, 1e6, iters);
@@ -1916,8 +1918,8 @@ static void recipe_settle(options *o)
     int recipe = option_choice(o, OPT_RECIPE, recipe_names), tests = o->given[OPT_TEST] || o->given[OPT_TEST_MASK];
     for (size_t i = 0; i < sizeof recipe_list / sizeof *recipe_list; i++) {
         int id = recipe_list[i].id, replaced = id == OPT_TEST_FRACTION ? tests : id == OPT_PARAM && o->given[OPT_WHITEN];
-        if (id == OPT_LR) replaced = schedule_given(o, "lr");
-        if (id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP) replaced = schedule_given(o, "natgrad");
+        if (id == OPT_LR) replaced = schedule_next(o, "lr", NULL) != NULL;
+        if (id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP) replaced = schedule_next(o, "natgrad", NULL) != NULL;
         if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
         free(o->owned[id]);
         o->value[id] = o->owned[id] = copy_text(recipe_list[i].value);
