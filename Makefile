@@ -179,8 +179,8 @@ $(B)/kobe: bench/kobe.c
 figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
 	$(call fetch,3droad_first5000,$(FIG2A)/data.csv,$(3DROAD))
 	@$(B)/figure2a prepare --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(ROWS),--rows $(ROWS))
-	@$(FIG2A_RUN) DECOUPLED COUPLED & other=$$!; \
-	$(FIG2A_RUN) COUPLEDNAT ORTHNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
+	@$(FIG2A_RUN) DECOUPLED COUPLED HYBRIDNAT & other=$$!; \
+	$(FIG2A_RUN) COUPLEDNAT ORTHNAT-EXACT HYBRIDNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
 	@$(B)/figure2a report --out $(FIG2A) >$(FIG2A)/figure-2a.txt; status=$$?; cat $(FIG2A)/figure-2a.txt; exit $$status
 
 figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute

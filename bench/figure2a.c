@@ -24,13 +24,14 @@ enum { BETA = 500, GAMMA = 500, PREPARE_STEPS = 400, SAVE_EVERY = 250, ROWS = 40
 
 static const char usage[] =
     "usage: figure2a prepare|run|report [NAME...] [--data FILE] [--out DIR] [--steps N] [--rows N] [--lr X]\n"
-    "  NAME          members to run, default all: COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT HYBRID DECOUPLED\n"
+    "  NAME          members to run, default all: COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT HYBRID HYBRIDNAT\n"
+    "                HYBRIDNAT-EXACT DECOUPLED\n"
     "  --data FILE   a CSV file of numbers whose last column is the target; not needed by report\n"
     "  --out DIR     where everything is kept, default build/figure-2a; it must exist\n"
     "  --steps N     steps of each member, default 20000; members that have arrived stop earlier\n"
     "  --rows N      rows of the file to use, chosen at random, default 2000\n"
     "  --lr X        Adam's learning rate, default 0.001\n"
-    "  --gamma-natgrad X   ORTHNAT-EXACT: the natural step of gamma, in steps of beta, default 0.1\n";
+    "  --gamma-natgrad X   ...-EXACT: the natural step of gamma, in steps of beta, default 0.1\n";
 
 typedef struct member {
     const char *name;
@@ -52,6 +53,8 @@ static const member members[] = {
     {"ORTHNAT", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1, 0.5, 0, ODVGP_GAMMA_SCALED},
     {"ORTHNAT-EXACT", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_SCALED},
     {"HYBRID", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 0, 0, 0, ODVGP_GAMMA_SCALED},
+    {"HYBRIDNAT", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 1, 0.5, 0, ODVGP_GAMMA_SCALED},
+    {"HYBRIDNAT-EXACT", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_SCALED},
     {"DECOUPLED", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, 0, 0, 0, ODVGP_GAMMA_PLAIN},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
