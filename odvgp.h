@@ -272,7 +272,9 @@ typedef enum odvgp_objective {
 
 /*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.gamma_natgrad times
     that of beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more
-    forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts.
+    forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts. After an
+    exact step a is large where D is small, and what it stands for changes fast with the kernel: while that is trained, give
+    config.lr 0.001, as the paper. With the default, 0.01 at first, the bound falls on some data.
         ADAM      (default)
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
         EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each */
@@ -550,7 +552,7 @@ typedef struct odvgp_config {
        in the section on kernels. dims=0:3+5 means columns 0, 1, 2 and 5; ard: a lengthscale (linear: a variance) for each
        column. white is noise of f: on the diagonal of K(X,X) alone. alpha and period begin at 1 unless given: the data are
        not asked.
-       Default "matern52 + rbf". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
+       Default "matern52(ard)". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
     odvgp_positive positive; /* how Adam sees positive numbers: SOFTPLUS log(1 + e^t) (default); EXP e^t, steps are relative */
@@ -805,8 +807,9 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odv
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  The kernel as an expression with its current values, into text [size], always ended. Returns the length it would need,
-    without the final zero. */
+/*  The kernel as an expression with its current values, into text [size], always ended; with ard the geometric mean stands for the
+    numbers of all columns, which odvgp_get("kernel.0.lengthscale") gives one by one. Returns the length it would need, without
+    the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM). Where a last update left
@@ -3530,16 +3533,25 @@ static odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrd
 
 /* --- printing --- */
 
+/*  One number for those of all columns (ard), in the middle of what may be decades; of one number itself. */
+static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
+{
+    double sum = 0;
+    if (n == 1) return (double)x[0];
+    for (uint32_t i = 0; i < n; i++) sum += log((double)x[i]);
+    return exp(sum / (double)n);
+}
+
 static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp_real *hyp)
 {
     const odvgp__leaf_kind *kind = &odvgp__leaf_kinds[leaf->type];
     odvgp__put(t, kind->name);
     odvgp__put(t, "(");
     if (leaf->nls) {
-        odvgp__put_real(t, (double)hyp[leaf->ls]);
+        odvgp__put_real(t, odvgp__geometric_mean(hyp + leaf->ls, leaf->nls));
         odvgp__put(t, ", variance=");
     }
-    odvgp__put_real(t, (double)hyp[leaf->var]);
+    odvgp__put_real(t, odvgp__geometric_mean(hyp + leaf->var, leaf->nvar));
     if (kind->extra) {
         odvgp__put(t, ", ");
         odvgp__put(t, kind->extra);
@@ -6534,7 +6546,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.keep = 16 << 20;
     c.mean_part = M_gamma > 0 ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
     c.gamma_coords = ODVGP_GAMMA_SCALED;
-    c.kernel = "matern52 + rbf";
+    c.kernel = "matern52(ard)";
     c.jitter_rel =
         ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter_max = ODVGP__R(1e-2);

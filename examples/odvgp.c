@@ -203,7 +203,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, "what to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)")        \
     X(BETA, "beta", "M", NULL, FIT | KEPT, "inducing points of mean and covariance (default: min(300, n/2))")                  \
     X(GAMMA, "gamma", "M", NULL, FIT | KEPT, "further ones of the mean (default: min(700, n - beta))")                         \
-    X(KERNEL, "kernel", "EXPR", "matern52 + rbf", FIT | KEPT, "sums, products of name(lengthscale, variance, ard, dims=0:7)")  \
+    X(KERNEL, "kernel", "EXPR", "matern52(ard)", FIT | KEPT, "sums, products of name(lengthscale, variance, ard, dims=0:7)")  \
     X(NOISE, "noise", "V", NULL, FIT | KEPT, "noise variance at the start, of standardised targets (default: 0.1)")            \
     X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function")                                               \
     X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)")                                  \
@@ -218,7 +218,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
     X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
-    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's learning rate (default: 0.01-0.001; 0.01 of bases that use all rows)")  \
+    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's learning rate (default: 0.01-0.001; all rows: 0.01; natgrad-gamma exact: 0.001)")  \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or --optimizer for everything")             \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
@@ -1764,6 +1764,83 @@ static char *kernel_text(const odvgp_model *model)
     return text;
 }
 
+/*  An input's name: its column's, or the column's index; of text with its level. Returns whether it is more than a number. */
+static int print_input(bytes *b, const schema *s, ptrdiff_t input)
+{
+    const field *f = s->inputs;
+    for (; input >= field_inputs(f); f++) input -= field_inputs(f);
+    if (f->name) bytes_print(b, "%s", f->name);
+    else bytes_print(b, "%d", f->column);
+    if (field_inputs(f) > 1) bytes_print(b, "=%s", f->levels[input]);
+    return f->name || field_inputs(f) > 1;
+}
+
+typedef struct ranked {
+    ptrdiff_t input;
+    double lengthscale;
+} ranked;
+
+static int by_lengthscale(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    int longer = (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
+    return longer ? longer : (x->input > y->input) - (x->input < y->input);
+}
+
+/*  All inputs [D] by their lengthscales in this term of the kernel, the shortest first; NULL where it has not one for each (ard). */
+static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D)
+{
+    char name[40];
+    snprintf(name, sizeof name, "kernel.%d.lengthscale", term);
+    const odvgp_slot *slot = odvgp_slot_find(model, name);
+    if (!slot || slot->count != D || D < 2) return NULL;
+    odvgp_real *value = take((size_t)D, sizeof *value);
+    ranked *r = take((size_t)D, sizeof *r);
+    odvgp_get(model, name, value, D);
+    for (ptrdiff_t d = 0; d < D; d++) r[d].input = d, r[d].lengthscale = (double)value[d];
+    qsort(r, (size_t)D, sizeof *r, by_lengthscale);
+    free(value);
+    return r;
+}
+
+static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+{
+    enum { SHOWN = 6 };
+    for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
+        ranked *r = rank_inputs(model, term, s->D);
+        for (ptrdiff_t k = 0; r && k < s->D && k < SHOWN; k++) {
+            bytes_print(b, k ? ", " : "lengths  ");
+            print_input(b, s, r[k].input);
+            bytes_print(b, ": %.3g", r[k].lengthscale);
+        }
+        if (r && s->D > SHOWN) bytes_print(b, ", %td more, up to %.3g", s->D - SHOWN, r[s->D - 1].lengthscale);
+        if (r) bytes_print(b, " (the shorter, the more an input matters)\n");
+        free(r);
+    }
+}
+
+static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+{
+    const char *comma = "";
+    json_key(b, "lengthscales");
+    bytes_print(b, "[");
+    for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
+        ranked *r = rank_inputs(model, term, s->D);
+        for (ptrdiff_t k = 0; r && k < s->D; k++) {
+            bytes name = {NULL, 0, 0};
+            int text = print_input(&name, s, r[k].input);
+            bytes_print(b, "%s{\"term\": %d, \"input\": ", comma, term);
+            if (text) json_string(b, name.at);
+            else bytes_print(b, "%s", name.at);
+            bytes_print(b, ", \"lengthscale\": %.10g}", r[k].lengthscale);
+            free(name.at);
+            comma = ", ";
+        }
+        free(r);
+    }
+    bytes_print(b, "]");
+}
+
 /*  A status of making or loading a model, as an exit. */
 NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
 {
@@ -1940,13 +2017,14 @@ static void kernel_settle(options *o, ptrdiff_t D)
     o->value[OPT_KERNEL] = o->owned[OPT_KERNEL] = text.at;
 }
 
-/*  Defaults that depend on the basis: where all rows are used, gradients have no noise. */
+/*  Defaults that depend on others: where all rows are used, gradients have no noise; and eq. 15a wants a kernel that moves slowly. */
 static void options_settle(options *o)
 {
-    int whole = without_q(basis_of(o));
+    int whole = without_q(basis_of(o)),
+        exact = option_choice(o, OPT_NATGRAD_GAMMA, option_list[OPT_NATGRAD_GAMMA].argument) == 2;
     option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
     option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
-    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : "0.01-0.001");
+    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
     option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
 }
 
@@ -2667,6 +2745,7 @@ static void print_train_json(const training *t, const outcome *r)
     json_number(&b, "upper_bound", r->upper);
     json_metrics(&b, m);
     json_text(&b, "kernel", kernel);
+    json_lengthscales(&b, t->model, &d->s);
     json_number(&b, "noise_variance", noise_of(t->model));
     json_events(&b, &t->events);
     json_text(&b, "model", r->path);
@@ -2686,6 +2765,7 @@ static void print_train_text(const training *t, const outcome *r)
     bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", t->basis->name, c->M, c->M_gamma, training_text(c));
     text_method(&b, c);
     bytes_print(&b, "kernel   %s\n", kernel);
+    text_lengthscales(&b, t->model, &d->s);
     bytes_print(&b, "noise    variance %.4g\n", noise_of(t->model));
     bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
     if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
@@ -3392,6 +3472,7 @@ static void print_info_json(const model_file *f, const odvgp_model *model, const
     json_count(&b, "gamma", c->M_gamma);
     json_count(&b, "iters", odvgp_steps_done(model));
     json_text(&b, "kernel", kernel);
+    json_lengthscales(&b, model, &f->s);
     json_number(&b, "noise_variance", noise_of(model));
     json_events(&b, &events);
     json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
@@ -3412,6 +3493,7 @@ static void print_info_text(const model_file *f, const odvgp_model *model, const
     bytes_print(&b, "model    %s, beta %td, gamma %td, %s\n", basis_of_file(f, c), c->M, c->M_gamma, training_text(c));
     text_method(&b, c);
     bytes_print(&b, "kernel   %s\n", kernel);
+    text_lengthscales(&b, model, &f->s);
     bytes_print(&b, "noise    variance %.4g\n", noise_of(model));
     bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
     bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n", e.jitter,

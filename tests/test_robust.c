@@ -321,6 +321,26 @@ TEST(kernel_text_can_be_read_back) {
     }
 }
 
+/*  With ard, one number stands for many: their geometric mean. */
+TEST(kernel_text_of_many_lengthscales) {
+    odvgp_config c = config(5, 3, 1, 2, 0);
+    const odvgp_real lengthscale[3] = {(odvgp_real)0.01, 1, 800}, variance[3] = {4, 1, (odvgp_real)0.25};
+    char text[200];
+    odvgp_model *m;
+    size_t bytes = 0;
+    void *block;
+    c.kernel = "matern52(ard) + linear(ard)";
+    CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_set(m, "kernel.0.lengthscale", lengthscale, 3, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_set(m, "kernel.0.variance", lengthscale + 1, 1, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_set(m, "kernel.1.variance", variance, 3, NULL), ODVGP_OK);
+    odvgp_kernel_text(m, text, sizeof text);
+    CHECK_SAY(!strcmp(text, "matern52(2, variance=1, ard) + linear(1, ard)"), "%s", text);
+    free(block);
+}
+
 /* ---- bad arguments ---- */
 
 TEST(bad_arguments_are_refused) {
@@ -2150,6 +2170,7 @@ int main(int argc, char **argv) {
     RUN(bad_kernel_expressions_are_refused);
     RUN(kernel_numbers_arrive);
     RUN(kernel_text_can_be_read_back);
+    RUN(kernel_text_of_many_lengthscales);
     RUN(bad_arguments_are_refused);
     RUN(bad_arguments_of_predictions_are_refused);
     RUN(bad_data_are_refused);

@@ -111,6 +111,13 @@ check "predict: --json alone prints one object" test "$(wc -l <alone.json) $(val
 check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
 "$tool" info --model m.odvgp --json >info.json
 check "info: JSON" test "$(value info.json iters) $(value info.json n_train)" = "300 160"
+train --data text.csv --ordinal 'size, of it=low,high' --iters 300 --lr 0.03 --model t.odvgp >t.txt
+"$tool" info --model t.odvgp --json >t.json
+check "lengthscales: six, with names and levels" test "$(grep -o '"lengthscale":' t.json | wc -l)" -eq 6
+check "lengthscales: what the target is made of comes first" grep -q '"lengthscales": \[{"term": 0, "input": "a", "lengthscale": [0-9.]*}, {"term": 0, "input": "b",[^}]*}, {"term": 0, "input": "colour=red",' t.json
+check "lengthscales: in words" grep -q '^lengths  .*: [0-9.]*, .*colour=red: .* (the shorter' t.txt
+train --data text.csv --kernel 'matern52' --model t.odvgp --json >t.json
+check "lengthscales: none without ard" grep -qF '"lengthscales": [],' t.json
 
 # ---- the same bits ----
 steady="--lr 0.001 --natgrad-step 0.005" # the defaults fall over --iters
