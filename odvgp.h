@@ -272,12 +272,12 @@ typedef enum odvgp_objective {
 
 /*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.gamma_natgrad times
     that of beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more
-    forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts. After an
-    exact step a is large where D is small, and what it stands for changes fast with the kernel: while that is trained, give
-    config.lr 0.001, as the paper. With the default, 0.01 at first, the bound falls on some data.
+    forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts.
         ADAM      (default)
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
-        EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each */
+        EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each. It makes a large where D is small, and
+                  what a stands for there changes fast with the kernel: where that is trained, give config.lr no more than the
+                  paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. */
 typedef enum odvgp_gamma_step { ODVGP_GAMMA_ADAM, ODVGP_GAMMA_DIAGONAL, ODVGP_GAMMA_EXACT } odvgp_gamma_step;
 
 /*  Which blocks a natural step of SOLVE-GP moves: both from the same old point, or one after the other in turn. */
@@ -443,6 +443,7 @@ typedef struct odvgp_allocator {
 #define odvgp_steps_done        odvgpf_steps_done
 #define odvgp_model_events      odvgpf_model_events
 #define odvgp_kernel_text       odvgpf_kernel_text
+#define odvgp_kernel_column     odvgpf_kernel_column
 #define odvgp_predictor_size    odvgpf_predictor_size
 #define odvgp_freeze            odvgpf_freeze
 #define odvgp_predictor_inputs  odvgpf_predictor_inputs
@@ -811,6 +812,10 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
     numbers of all columns, which odvgp_get("kernel.0.lengthscale") gives one by one. Returns the length it would need, without
     the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
+
+/*  The column of X that number k of the slot "kernel.<term>.lengthscale" (of linear: "kernel.<term>.variance") belongs to, where
+    the term has ard; -1 where one number is for all columns, or there is no such term or number. */
+ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM). Where a last update left
     parameters that no predictor can be made of, it is taken back, as odvgp_step does; so in odvgp_save.
@@ -7710,6 +7715,13 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
     return t.used;
 }
 
+ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
+{
+    if (!odvgp__model_ok(m) || term < 0 || term >= (int)m->kernel.nleaf) return -1;
+    const odvgp__leaf *leaf = &m->kernel.leaf[term];
+    return leaf->ard && k >= 0 && k < (ptrdiff_t)leaf->ndims ? odvgp__column(leaf, k) : -1;
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>bound   the evidence lower bound and its gradient                                                                   */
 /*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4                    */
@@ -11246,6 +11258,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_steps_done
 #undef odvgp_model_events
 #undef odvgp_kernel_text
+#undef odvgp_kernel_column
 #undef odvgp_predictor_size
 #undef odvgp_freeze
 #undef odvgp_predictor_inputs

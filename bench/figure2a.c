@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     }
     optima best;
     odvgp_model *base = load("base", &best, sizeof best);
-    if (!base) fail(option.out, "holds no base.odvgp; use prepare first");
+    if (!base) fail(option.out, "holds no base.odvgp, or one of other members; use prepare first");
     if (odvgp_model_config(base)->N != d.N || odvgp_model_config(base)->D != d.D)
         fail(option.out, "was prepared for other data");
     for (int i = 0; i < MEMBERS; i++)

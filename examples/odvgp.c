@@ -218,7 +218,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch")                                                          \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, "gamma points sampled for the KL of a step; 0: all")                  \
     X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
-    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's learning rate (default: 0.01-0.001; all rows: 0.01; natgrad-gamma exact: 0.001)")  \
+    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, "Adam's rate (default 0.01-0.001; all rows 0.01; natgrad-gamma exact 0.001)")  \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, "natural gradients for q(u), or --optimizer for everything")             \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, "how gamma moves then, of orth and hybrid")     \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, "which block of solve a step moves")     \
@@ -1706,6 +1706,9 @@ static const char *training_text(const odvgp_config *c)
     return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_LBFGS ? "L-BFGS" : "Adam alone";
 }
 
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
 /*  The option that says how this model's natural step goes, and which of its words; NULL: it has no such option. */
 static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
@@ -1724,7 +1727,15 @@ static const char *natgrad_way_text(const odvgp_config *c, char value[24])
     return option_list[id].name;
 }
 
-/*  Objective and natural gradients in the words of the options. */
+/*  A step size in the words of --lr and --natgrad-step, with what it warms up from and decays to. */
+static void print_schedule(bytes *b, const char *before, const odvgp_schedule *s)
+{
+    bytes_print(b, "%s%.6g", before, (double)s->start);
+    if (s->kind != ODVGP_CONSTANT) bytes_print(b, "-%.6g", (double)s->end);
+    if (s->decay_steps > 0) bytes_print(b, "-%.6g", (double)s->final);
+}
+
+/*  Objective, natural gradients and step sizes in the words of the options. */
 static void text_method(bytes *b, const odvgp_config *c)
 {
     char value[24];
@@ -1732,7 +1743,16 @@ static void text_method(bytes *b, const odvgp_config *c)
     bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c), optimizer_text(c),
                 c->natgrad ? "on" : "off");
     if (way) bytes_print(b, ", %s %s", way, value);
+    if (c->optimizer == ODVGP_ADAM) print_schedule(b, ", lr ", &c->lr);
+    if (c->natgrad) print_schedule(b, ", natgrad-step ", &c->natgrad_step);
     bytes_print(b, "\n");
+}
+
+static void json_schedule(bytes *b, const char *key, const odvgp_schedule *s)
+{
+    json_key(b, key);
+    print_schedule(b, "\"", s);
+    bytes_print(b, "\"");
 }
 
 static void json_method(bytes *b, const odvgp_config *c)
@@ -1742,6 +1762,8 @@ static void json_method(bytes *b, const odvgp_config *c)
     json_text(b, "objective", objective_text(c));
     json_text(b, "optimizer", optimizer_text(c));
     json_flag(b, "natgrad", c->natgrad);
+    if (c->optimizer == ODVGP_ADAM) json_schedule(b, "lr", &c->lr);
+    if (c->natgrad) json_schedule(b, "natgrad_step", &c->natgrad_step);
     if (!way) return;
     char key[40];
     snprintf(key, sizeof key, "%s", way);
@@ -1764,77 +1786,116 @@ static char *kernel_text(const odvgp_model *model)
     return text;
 }
 
-/*  An input's name: its column's, or the column's index; of text with its level. Returns whether it is more than a number. */
-static int print_input(bytes *b, const schema *s, ptrdiff_t input)
+/*  The column that an input is made of; of text *level is which of its levels, else NULL. */
+static const field *field_of_input(const schema *s, ptrdiff_t input, const char **level)
 {
     const field *f = s->inputs;
     for (; input >= field_inputs(f); f++) input -= field_inputs(f);
+    *level = field_inputs(f) > 1 ? f->levels[input] : NULL;
+    return f;
+}
+
+static void print_input(bytes *b, const schema *s, ptrdiff_t input)
+{
+    const char *level;
+    const field *f = field_of_input(s, input, &level);
     if (f->name) bytes_print(b, "%s", f->name);
     else bytes_print(b, "%d", f->column);
-    if (field_inputs(f) > 1) bytes_print(b, "=%s", f->levels[input]);
-    return f->name || field_inputs(f) > 1;
+    if (f->repeat) bytes_print(b, " (column %d)", f->column);
+    if (level) bytes_print(b, "=%s", level);
 }
 
 typedef struct ranked {
     ptrdiff_t input;
-    double lengthscale;
+    double lengthscale; /* NAN: a constant column, of which nothing is learned */
 } ranked;
 
 static int by_lengthscale(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
-    int longer = (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
+    int x_last = isnan(x->lengthscale), y_last = isnan(y->lengthscale);
+    int longer = x_last || y_last ? x_last - y_last : (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
     return longer ? longer : (x->input > y->input) - (x->input < y->input);
 }
 
-/*  All inputs [D] by their lengthscales in this term of the kernel, the shortest first; NULL where it has not one for each (ard). */
-static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D)
+/*  Has this input the same value at all inducing points? They start on the data and move where that makes a difference. */
+static int same_everywhere(const odvgp_real *Z, ptrdiff_t M, ptrdiff_t D, ptrdiff_t input)
+{
+    odvgp_real low = Z[input], high = Z[input];
+    for (ptrdiff_t i = 1; i < M; i++) {
+        if (Z[i * D + input] < low) low = Z[i * D + input];
+        if (Z[i * D + input] > high) high = Z[i * D + input];
+    }
+    return M > 1 && high - low < 1e-9;
+}
+
+/*  The inputs of a term of the kernel by their lengthscales, the shortest first, constant ones last; NULL where the term has one
+    for all, or none. */
+static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrdiff_t *count)
 {
     char name[40];
     snprintf(name, sizeof name, "kernel.%d.lengthscale", term);
-    const odvgp_slot *slot = odvgp_slot_find(model, name);
-    if (!slot || slot->count != D || D < 2) return NULL;
-    odvgp_real *value = take((size_t)D, sizeof *value);
-    ranked *r = take((size_t)D, sizeof *r);
-    odvgp_get(model, name, value, D);
-    for (ptrdiff_t d = 0; d < D; d++) r[d].input = d, r[d].lengthscale = (double)value[d];
-    qsort(r, (size_t)D, sizeof *r, by_lengthscale);
+    const odvgp_slot *slot = odvgp_slot_find(model, name), *points = NULL;
+    if (!slot || odvgp_kernel_column(model, term, 0) < 0) return NULL;
+    for (int i = 0; i < odvgp_slot_count(model) && !points; i++)
+        if (!strncmp(odvgp_slot_at(model, i)->name, "Z_", 2)) points = odvgp_slot_at(model, i);
+    odvgp_real *value = take((size_t)slot->count, sizeof *value), *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
+    ranked *r = take((size_t)slot->count, sizeof *r);
+    *count = slot->count;
+    if (points && odvgp_get(model, points->name, Z, points->count)) die(FAILED, "%s cannot be read", points->name);
+    if (odvgp_get(model, name, value, *count)) die(FAILED, "%s cannot be read", name);
+    for (ptrdiff_t k = 0; k < *count; k++) {
+        r[k].input = odvgp_kernel_column(model, term, k);
+        r[k].lengthscale = Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
+    }
+    qsort(r, (size_t)*count, sizeof *r, by_lengthscale);
     free(value);
+    free(Z);
     return r;
 }
 
+/*  A line for each term of the kernel that has ard. */
 static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
 {
     enum { SHOWN = 6 };
     for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
-        ranked *r = rank_inputs(model, term, s->D);
-        for (ptrdiff_t k = 0; r && k < s->D && k < SHOWN; k++) {
-            bytes_print(b, k ? ", " : "lengths  ");
+        ptrdiff_t count, finite = 0;
+        ranked *r = rank_inputs(model, term, s->D, &count);
+        if (!r) continue;
+        while (finite < count && !isnan(r[finite].lengthscale)) finite++;
+        bytes_print(b, "lengths%d", term);
+        for (ptrdiff_t k = 0; k < smaller(finite, SHOWN); k++) {
+            bytes_print(b, k ? ", " : " ");
             print_input(b, s, r[k].input);
-            bytes_print(b, ": %.3g", r[k].lengthscale);
+            bytes_print(b, " %.3g", r[k].lengthscale);
         }
-        if (r && s->D > SHOWN) bytes_print(b, ", %td more, up to %.3g", s->D - SHOWN, r[s->D - 1].lengthscale);
-        if (r) bytes_print(b, " (the shorter, the more an input matters)\n");
+        if (finite > SHOWN) bytes_print(b, ", %td more, up to %.3g", finite - SHOWN, r[finite - 1].lengthscale);
+        for (ptrdiff_t k = finite; k < count; k++) {
+            bytes_print(b, k > finite ? ", " : finite ? "; constant: " : " constant: ");
+            print_input(b, s, r[k].input);
+        }
+        bytes_print(b, "\n");
         free(r);
     }
 }
 
 static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
 {
-    const char *comma = "";
+    int any = 0;
     json_key(b, "lengthscales");
     bytes_print(b, "[");
     for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
-        ranked *r = rank_inputs(model, term, s->D);
-        for (ptrdiff_t k = 0; r && k < s->D; k++) {
-            bytes name = {NULL, 0, 0};
-            int text = print_input(&name, s, r[k].input);
-            bytes_print(b, "%s{\"term\": %d, \"input\": ", comma, term);
-            if (text) json_string(b, name.at);
-            else bytes_print(b, "%s", name.at);
-            bytes_print(b, ", \"lengthscale\": %.10g}", r[k].lengthscale);
-            free(name.at);
-            comma = ", ";
+        ptrdiff_t count = 0;
+        ranked *r = rank_inputs(model, term, s->D, &count);
+        for (ptrdiff_t k = 0; k < count; k++) {
+            const char *level;
+            const field *f = field_of_input(s, r[k].input, &level);
+            bytes_print(b, "%s{\"term\": %d", any++ ? ", " : "", term);
+            json_count(b, "column", f->column);
+            if (f->name) json_text(b, "input", f->name);
+            if (level) json_text(b, "level", level);
+            json_number(b, "lengthscale", r[k].lengthscale);
+            bytes_print(b, "}");
         }
         free(r);
     }
@@ -1847,9 +1908,6 @@ NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const 
     int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
     die(ours ? FAILED : BAD_INPUT, "%s: %s", where, info->text[0] ? info->text : odvgp_status_text(status));
 }
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
 /*  R, or FROM-TO, which goes from one to the other in equal ratios over this many steps. */
 static odvgp_schedule option_step_size(const options *o, int id, double most, ptrdiff_t iters)
@@ -2017,17 +2075,6 @@ static void kernel_settle(options *o, ptrdiff_t D)
     o->value[OPT_KERNEL] = o->owned[OPT_KERNEL] = text.at;
 }
 
-/*  Defaults that depend on others: where all rows are used, gradients have no noise; and eq. 15a wants a kernel that moves slowly. */
-static void options_settle(options *o)
-{
-    int whole = without_q(basis_of(o)),
-        exact = option_choice(o, OPT_NATGRAD_GAMMA, option_list[OPT_NATGRAD_GAMMA].argument) == 2;
-    option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
-    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
-    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
-    option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
-}
-
 /*  A way of the natural step that only some bases have; elsewhere it is an error if it was asked for, and else the first one. */
 static int natgrad_way(const options *o, int id, int there)
 {
@@ -2040,10 +2087,27 @@ static int natgrad_way(const options *o, int id, int there)
     return there && natgrad_of(o, b) ? way : 0;
 }
 
+static odvgp_gamma_step gamma_way(const options *o, const basis *b)
+{
+    return (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA,
+                                         b->mean_part == ODVGP_MEAN_ORTH || b->mean_part == ODVGP_MEAN_HYBRID);
+}
+
+/*  Defaults that depend on others: where all rows are used, gradients have no noise; and eq. 15a wants a kernel that moves slowly. */
+static void options_settle(options *o)
+{
+    int whole = without_q(basis_of(o));
+    option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
+    int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_EXACT;
+    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
+    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
+    option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
+}
+
 static void natgrad_ways(odvgp_config *c, const options *o)
 {
-    int gamma = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID, elbo = !without_q(basis_of(o));
-    c->gamma_step = (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA, gamma);
+    int elbo = !without_q(basis_of(o));
+    c->gamma_step = gamma_way(o, basis_of(o));
     c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS, elbo && c->cov_part == ODVGP_COV_BLOCKS);
     c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG, elbo && c->cov_part == ODVGP_COV_DIAGONAL);
 }
@@ -2211,6 +2275,10 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     kernel_settle(o, d->s.D);
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
+    if (c.M_gamma && c.gamma_step == ODVGP_GAMMA_EXACT && fmax((double)c.lr.start, (double)c.lr.end) > 0.001 * (1 + 1e-6))
+        bytes_print(
+            notes,
+            "note: exact natural steps of gamma want a learning rate of 0.001 at most; with this one the bound may fall\n");
     c.threads = w->threads;
     c.isa = isa;
     odvgp_status s = odvgp_model_size(&c, &block->size, &info);

@@ -341,6 +341,30 @@ TEST(kernel_text_of_many_lengthscales) {
     free(block);
 }
 
+/*  Which column a lengthscale belongs to, with ranges in any order; -1 for all that has none. */
+TEST(kernel_columns) {
+    odvgp_config c = config(5, 4, 1, 2, 0);
+    static const int column[3] = {3, 0, 1};
+    odvgp_model *m;
+    size_t bytes = 0;
+    ptrdiff_t k;
+    void *block;
+    c.kernel = "matern52(ard, dims=3+0:2) * rbf + linear(ard) + constant";
+    CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+    block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+    for (k = 0; k < 3; k++) CHECK_INT(odvgp_kernel_column(m, 0, k), column[k]);
+    for (k = 0; k < 4; k++) CHECK_INT(odvgp_kernel_column(m, 2, k), k);
+    CHECK_INT(odvgp_kernel_column(m, 0, 3), -1);
+    CHECK_INT(odvgp_kernel_column(m, 0, -1), -1);
+    CHECK_INT(odvgp_kernel_column(m, 1, 0), -1);
+    CHECK_INT(odvgp_kernel_column(m, 3, 0), -1);
+    CHECK_INT(odvgp_kernel_column(m, 4, 0), -1);
+    CHECK_INT(odvgp_kernel_column(m, -1, 0), -1);
+    CHECK_INT(odvgp_kernel_column(NULL, 0, 0), -1);
+    free(block);
+}
+
 /* ---- bad arguments ---- */
 
 TEST(bad_arguments_are_refused) {
@@ -2171,6 +2195,7 @@ int main(int argc, char **argv) {
     RUN(kernel_numbers_arrive);
     RUN(kernel_text_can_be_read_back);
     RUN(kernel_text_of_many_lengthscales);
+    RUN(kernel_columns);
     RUN(bad_arguments_are_refused);
     RUN(bad_arguments_of_predictions_are_refused);
     RUN(bad_data_are_refused);

@@ -113,11 +113,27 @@ check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
 check "info: JSON" test "$(value info.json iters) $(value info.json n_train)" = "300 160"
 train --data text.csv --ordinal 'size, of it=low,high' --iters 300 --lr 0.03 --model t.odvgp >t.txt
 "$tool" info --model t.odvgp --json >t.json
-check "lengthscales: six, with names and levels" test "$(grep -o '"lengthscale":' t.json | wc -l)" -eq 6
-check "lengthscales: what the target is made of comes first" grep -q '"lengthscales": \[{"term": 0, "input": "a", "lengthscale": [0-9.]*}, {"term": 0, "input": "b",[^}]*}, {"term": 0, "input": "colour=red",' t.json
-check "lengthscales: in words" grep -q '^lengths  .*: [0-9.]*, .*colour=red: .* (the shorter' t.txt
+check "lengthscales: six, what the target is made of first" test "$(grep -o '"column": [^}]*, "lengthscale":' t.json | sed 's/ "lengthscale"://' | tr -d '\n')" = \
+    '"column": 0, "input": "a","column": 3, "input": "b","column": 1, "input": "colour", "level": "red","column": 2, "input": "size, of it","column": 1, "input": "colour", "level": "green","column": 1, "input": "colour", "level": "blue",'
+check "lengthscales: in words" grep -q '^lengths0 a [0-9.]*, b [0-9.]*, colour=red [0-9.]*, size, of it [0-9.]*, colour=' t.txt
+awk -F, 'BEGIN { OFS = "," } { print 7, $1, $1 * $2 / (1 + NR), NR % 7, NR % 11, NR % 13, NR % 17, $2, $3 }' plain.csv >nine.csv
+train --data nine.csv --iters 100 --lr 0.03 --model t.odvgp >t.txt
+check "lengthscales: more than six, and a constant column" grep -q '^lengths0 [17] .*, 1 more, up to [0-9.]*; constant: 0$' t.txt
+"$tool" info --model t.odvgp --json >t.json
+check "lengthscales: null of a constant column" grep -q '{"term": 0, "column": 0, "lengthscale": null}\]' t.json
+train --data plain.csv --iters 300 --lr 0.03 --kernel 'matern52(ard, dims=1) + constant + rbf(ard, dims=1+0)' --model t.odvgp >t.txt
+check "lengthscales: columns in another order" grep -q '^lengths2 0 [0-9.]*, 1 [0-9.]*$' t.txt
+check "lengthscales: a term of one column" grep -q '^lengths0 1 [0-9.]*$' t.txt
 train --data text.csv --kernel 'matern52' --model t.odvgp --json >t.json
 check "lengthscales: none without ard" grep -qF '"lengthscales": [],' t.json
+
+# ---- step sizes ----
+train --data plain.csv --natgrad-gamma exact --model t.odvgp --json >t.json
+check "exact natural steps of gamma: a small learning rate" test "$(value t.json lr) $(value t.json natgrad_step)" = "0.001 0.1-0.01"
+train --data plain.csv --natgrad-gamma exact --lr 0.01 --model t.odvgp --json 2>err.txt >t.json
+check "exact natural steps of gamma: the rate that was asked for" test "$(value t.json lr)" = 0.01
+"$tool" train --data plain.csv --natgrad-gamma exact --lr 0.01 --iters 5 --threads 1 --model t.odvgp >/dev/null 2>err.txt
+check "exact natural steps of gamma: a note about a large one" grep -q '^note: exact natural steps .* 0.001 at most' err.txt
 
 # ---- the same bits ----
 steady="--lr 0.001 --natgrad-step 0.005" # the defaults fall over --iters
@@ -269,6 +285,9 @@ check "L-BFGS: resumed, the same bits" cmp one.odvgp whole.odvgp
 
 # ---- comparing ----
 compare() { "$tool" compare --iters 30 --quiet --threads 1 --beta 12 --gamma 20 "$@"; }
+compare --data plain.csv --natgrad-gamma exact --bases coupled,orth:natgrad=off | awk '{ print $1, $2, $3, $4, $5 }' >one.txt
+compare --data plain.csv --bases coupled,orth:natgrad=off | awk '{ print $1, $2, $3, $4, $5 }' >two.txt
+check "exact natural steps of gamma: other bases keep their rate" cmp one.txt two.txt
 four=coupled:natgrad=off,coupled,orth:natgrad=off,orth:gamma=24
 compare --data named.csv --test-mask mask.csv:1 --bases $four --trace compare.csv --plot compare.svg >table.txt 2>err.txt
 check "compare: exit code 0" test $? -eq 0
