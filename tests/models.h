@@ -1,4 +1,4 @@
-/*  A model with its data as the tests have it, and what is done with it: slots by name, bounds, slopes by differences. */
+/*  A model with its data as the tests have it, and what is done with it: slots by name, slopes by differences, subsets of gamma, predictions. */
 #ifndef MODELS_H
 #define MODELS_H
 
@@ -71,6 +71,51 @@ TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
     s[i]++;
     for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
     return 1;
+}
+/*  The bound with k of gamma's five columns, and its gradient, averaged over all subsets: what all columns give, to `loose` times
+    some roundings. Fewer than all columns differ from each other. */
+TEST_UNUSED static void check_subsets(made *a, ptrdiff_t k, double loose) {
+    ptrdiff_t subset[5] = {0, 1, 2, 3, 4}, sets = 0, n = odvgp_param_count(a->m), i;
+    odvgp_real *full = NEW(odvgp_real, n), *grad = NEW(odvgp_real, n), e, kl;
+    double *average = NEW(double, n), kl_full, elbo_full = elbo_of(a, &kl_full, full), kl_mean = 0, elbo_mean = 0, most = 0, spread = 0;
+    double size = fabs(kl_full) + fabs(elbo_full);
+    for (i = 0; i < n; i++) average[i] = 0;
+    do {
+        CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, subset, k, &e, &kl, grad, NULL), ODVGP_OK);
+        elbo_mean += (double)e;
+        kl_mean += (double)kl;
+        for (i = 0; i < n; i++) {
+            average[i] += (double)grad[i];
+            most = test_worse(most, fabs((double)grad[i]));
+        }
+        spread = test_worse(spread, fabs((double)kl - kl_full));
+        sets++;
+    } while (next_subset(subset, k, 5));
+    CHECK_NEAR(kl_mean / (double)sets, kl_full, 50 * loose * EPS * (size + spread));
+    CHECK_NEAR(elbo_mean / (double)sets, elbo_full, 50 * loose * EPS * (fabs(elbo_full) + spread));
+    for (i = 0; i < n; i++) CHECK_NEAR(average[i] / (double)sets, full[i], 200 * loose * EPS * most);
+    CHECK(k == 5 ? spread <= 20 * loose * EPS * (1 + size) : spread > 1e-3);
+    free(full), free(grad), free(average);
+}
+/*  Any of the outputs may be NULL. Behind the predictor's block stand bytes that must stay as they are. */
+TEST_UNUSED static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_real *cov) {
+    size_t bytes = odvgp_predictor_size(a->m), need, i;
+    unsigned char *block = NEW(unsigned char, bytes + 64);
+    void *scratch;
+    const odvgp_predictor *p = NULL;
+    memset(block, 0x5a, bytes + 64);
+    if (!CHECK_STATUS(odvgp_freeze(a->m, NULL, block, bytes, &p, NULL), ODVGP_OK)) {
+        free(block);
+        return;
+    }
+    for (i = 0; i < 64; i++)
+        if (!CHECK_SAY(block[bytes + i] == 0x5a, "odvgp_freeze writes beyond its block")) break;
+    need = odvgp_predict_scratch(p, n);
+    scratch = test_alloc(need);
+    if (mean || var) CHECK_STATUS(odvgp_predict(p, X, n, mean, var, NULL, scratch, need), ODVGP_OK);
+    if (cov) CHECK_STATUS(odvgp_predict_cov(p, X, n, NULL, cov, scratch, need), ODVGP_OK);
+    free(scratch);
+    free(block);
 }
 
 #endif
