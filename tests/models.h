@@ -63,6 +63,45 @@ TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry, cons
     free(v);
     return sum;
 }
+/*  The gradient of the bound (of these columns of gamma alone where count > 0) beside differences, entry by entry, to `allowed` times
+    the sum of the bound and its largest slope; 0 above the diagonal of triangles, and something in every slot. */
+TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdiff_t count, double allowed, const char *where) {
+    ptrdiff_t n = odvgp_param_count(a->m), i;
+    odvgp_real *grad = NEW(odvgp_real, n), e = 0;
+    double scale = 0, worst = 0, h;
+    char words[160] = "";
+    int s;
+    if (count) CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, grad, NULL), ODVGP_OK);
+    else e = (odvgp_real)elbo_of(a, NULL, grad);
+    for (i = 0; i < n; i++) scale = test_worse(scale, fabs((double)grad[i]));
+    scale += fabs((double)e);
+    for (s = 0; s < odvgp_slot_count(a->m); s++) {
+        const odvgp_slot *t = odvgp_slot_at(a->m, s);
+        double size = 0;
+        for (i = 0; i < t->count; i++) {
+            double want, got = (double)grad[t->offset + i], off;
+            if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) {
+                CHECK(got == 0);
+                continue;
+            }
+            size = test_worse(size, fabs(got));
+            h = BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1); /* in proportion to 1/noise */
+            want = slope(a, t->name, i, columns, count, h);
+            off = fabs(got - want);
+            for (h = BY_PRECISION(3e-4, 0.01); h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * scale); h *= BY_PRECISION(0.33, 0.7)) { /* points close to each other bend the bound */
+                want = slope(a, t->name, i, columns, count, h);
+                off = fabs(got - want);
+            }
+            if (worst == worst && !(off <= worst)) {
+                worst = off;
+                snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
+            }
+        }
+        CHECK_SAY(size > 0, "%s: the bound does not depend on %s", where, t->name);
+    }
+    CHECK_SAY(worst <= allowed * scale, "%s: %s, of %.3g", where, words, scale);
+    free(grad);
+}
 /*  From one subset of k of n in ascending order to the next; 0 after the last. */
 TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
     ptrdiff_t i = k - 1, j;

@@ -349,9 +349,8 @@ TEST(what_does_not_exist_is_refused_and_nothing_else) {
 
 /* ---- gradients ---- */
 
-/*  d(-elbo) / d(entry): central difference of fourth order. */
 TEST(every_pair_has_the_gradient_of_its_bound) {
-    int mean, cov, param, round, s;
+    int mean, cov, param, round;
     test_seed = 302;
     EACH_PAIR(mean, cov)
         for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
@@ -359,9 +358,8 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
                 odvgp_config c = config(mean, cov, 7, 1 + (param + round) % 2, 4, 3);
                 made a;
                 odvgp_real *grad, *again;
-                double most = 0, elbo, worst = 0, h, allowed = BY_PRECISION(2e-9, 2e-3);
-                ptrdiff_t i, n;
-                char words[100] = "";
+                ptrdiff_t n;
+                char where[100];
                 if (param == ODVGP_A_BETA && !has_A_BETA(mean)) continue;
                 c.param = (odvgp_param)param;
                 c.gamma_coords = round ? ODVGP_GAMMA_PLAIN : ODVGP_GAMMA_DIFFERENTIATED;
@@ -373,37 +371,14 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
                 c.jitter_rel = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1); /* its derivative is part of the kernel's */
                 a = make(mean, cov, &c, round ? "linear + rq" : "rbf");
                 a.N = 7;
+                snprintf(where, sizeof where, "%s + %s, param %d, round %d", mean_name[mean], cov_name[cov], param, round);
+                check_gradient(&a, NULL, 0, BY_PRECISION(2e-9, 2e-3), where);
                 n = odvgp_param_count(a.m);
                 grad = NEW(odvgp_real, n);
                 again = NEW(odvgp_real, n);
-                elbo = elbo_of(&a, NULL, grad);
+                elbo_of(&a, NULL, grad);
                 elbo_of(&a, NULL, again);
-                CHECK_SAY(!memcmp(grad, again, (size_t)n * sizeof *grad), "%s + %s, param %d: the gradient asked for again is another", mean_name[mean], cov_name[cov], param);
-                for (i = 0; i < n; i++) most = test_worse(most, fabs((double)grad[i]));
-                for (s = 0; s < odvgp_slot_count(a.m); s++) {
-                    const odvgp_slot *t = odvgp_slot_at(a.m, s);
-                    double size = 0;
-                    for (i = 0; i < t->count; i++) {
-                        double want, got = (double)grad[t->offset + i], off;
-                        if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) {
-                            CHECK(got == 0);
-                            continue;
-                        }
-                        size = test_worse(size, fabs(got));
-                        want = slope(&a, t->name, i, NULL, 0, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
-                        off = fabs(got - want);
-                        for (h = BY_PRECISION(3e-4, 0.01); h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * (most + fabs(elbo))); h *= BY_PRECISION(0.33, 0.7)) { /* points close to each other bend the bound */
-                            want = slope(&a, t->name, i, NULL, 0, h);
-                            off = fabs(got - want);
-                        }
-                        if (worst == worst && !(off <= worst)) {
-                            worst = off;
-                            snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
-                        }
-                    }
-                    CHECK_SAY(size > 0, "%s + %s: the bound does not depend on %s", mean_name[mean], cov_name[cov], t->name);
-                }
-                CHECK_SAY(worst <= allowed * (most + fabs(elbo)), "%s + %s, param %d, round %d: %s, of %.3g", mean_name[mean], cov_name[cov], param, round, words, most);
+                CHECK_SAY(!memcmp(grad, again, (size_t)n * sizeof *grad), "%s: the gradient asked for again is another", where);
                 free(grad), free(again);
                 drop(&a);
             }

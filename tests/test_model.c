@@ -262,10 +262,8 @@ TEST(orth_without_gamma_is_coupled) {
 
 /* ---- gradients ---- */
 
-/*  d(-elbo) / d(entry): central difference of fourth order. */
 TEST(gradients_are_those_of_the_bound) {
-    int orth, param, round, s;
-    ptrdiff_t i;
+    int orth, param, round;
     static const ptrdiff_t columns[] = {3, 0};
     test_seed = 203;
     for (orth = 0; orth < 2; orth++)
@@ -273,10 +271,7 @@ TEST(gradients_are_those_of_the_bound) {
             for (round = 0; round < 4; round++) {
                 odvgp_config c = config(7, 2, 2, 3, orth ? 4 : 0);
                 made a;
-                odvgp_real *grad, e;
-                double most = 0, elbo, worst = 0;
-                ptrdiff_t count = orth && round >= 2 ? 2 : 0;
-                char words[100] = "";
+                char where[100];
                 c.param = (odvgp_param)param;
                 c.mean_function = (odvgp_mean_function)(round % 3);
                 c.gamma_coords = (odvgp_gamma_coords)((round + 2) % 3);
@@ -288,32 +283,8 @@ TEST(gradients_are_those_of_the_bound) {
                 c.jitter_rel = (odvgp_real)(round >= 2 ? 1e-2 : 0); /* its derivative is part of the kernel's */
                 a = make(&c, kernels[(round + 1) % 4 == 2 ? 0 : (round + 1) % 4]); /* without Matern 1/2, which has kinks */
                 a.N = 7;
-                grad = NEW(odvgp_real, odvgp_param_count(a.m));
-                if (count) {
-                    CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, columns, count, &e, NULL, grad, NULL), ODVGP_OK);
-                    elbo = (double)e;
-                } else
-                    elbo = elbo_of(&a, NULL, grad);
-                for (i = 0; i < odvgp_param_count(a.m); i++)
-                    if (fabs((double)grad[i]) > most) most = fabs((double)grad[i]);
-                for (s = 0; s < odvgp_slot_count(a.m); s++) {
-                    const odvgp_slot *t = odvgp_slot_at(a.m, s);
-                    for (i = 0; i < t->count; i++) {
-                        double want, got = (double)grad[t->offset + i], off;
-                        if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) {
-                            CHECK(got == 0);
-                            continue;
-                        }
-                        want = slope(&a, t->name, i, columns, count, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1)); /* in proportion to 1/noise */
-                        off = fabs(got - want);
-                        if (worst == worst && !(off <= worst)) {
-                            worst = off;
-                            snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
-                        }
-                    }
-                }
-                CHECK_SAY(worst <= BY_PRECISION(2e-9, 1e-3) * (most + fabs(elbo)), "orth %d param %d round %d: %s, of %.3g", orth, param, round, words, most);
-                free(grad);
+                snprintf(where, sizeof where, "orth %d param %d round %d", orth, param, round);
+                check_gradient(&a, columns, orth && round >= 2 ? 2 : 0, BY_PRECISION(2e-9, 1e-3), where);
                 drop(&a);
             }
 }
@@ -368,11 +339,10 @@ TEST(scales_of_kernels_that_are_not_stationary) {
 TEST(gamma_on_beta_has_a_floor) {
     odvgp_config c = config(7, 2, 2, 3, 4);
     made a;
-    odvgp_real *grad, *Z, *Zg;
-    double most = 0, worst = 0, elbo;
-    ptrdiff_t i, j;
-    int s, floored = 0;
-    char words[100] = "";
+    odvgp_real *Z, *Zg;
+    double elbo;
+    ptrdiff_t j;
+    int floored = 0;
     test_seed = 211;
     c.gamma_coords = ODVGP_GAMMA_DIFFERENTIATED;
     c.jitter = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
@@ -380,8 +350,7 @@ TEST(gamma_on_beta_has_a_floor) {
     Z = values(&a, "Z_beta"), Zg = values(&a, "Z_gamma");
     memcpy(Zg, Z, 4 * sizeof *Z); /* the first two */
     assign(&a, "Z_gamma", Zg);
-    grad = NEW(odvgp_real, odvgp_param_count(a.m));
-    elbo = elbo_of(&a, NULL, grad);
+    elbo = elbo_of(&a, NULL, NULL);
     CHECK_SAY(elbo > -1e4, "the bound is %g", elbo);
     for (j = 0; j < 4; j++) {
         double D = (double)a.m->tape.node[a.m->gamma_residual].v[j], k = 0;
@@ -393,24 +362,9 @@ TEST(gamma_on_beta_has_a_floor) {
         floored += D < 0.0101 * k;
     }
     CHECK_INT(odvgp_model_events(a.m).variance_clamped, 0); /* a choice, not an accident of rounding */
-    for (i = 0; i < odvgp_param_count(a.m); i++)
-        if (fabs((double)grad[i]) > most) most = fabs((double)grad[i]);
-    for (s = 0; s < odvgp_slot_count(a.m); s++) {
-        const odvgp_slot *t = odvgp_slot_at(a.m, s);
-        for (i = 0; i < t->count; i++) {
-            double want, got = (double)grad[t->offset + i], off;
-            if (t->lower && i % t->shape[2] > i / t->shape[2] % t->shape[1]) continue;
-            want = slope(&a, t->name, i, NULL, 0, BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1));
-            off = fabs(got - want);
-            if (worst == worst && !(off <= worst)) {
-                worst = off;
-                snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
-            }
-        }
-    }
-    CHECK_SAY(worst <= BY_PRECISION(1e-8, 3e-3) * (most + fabs(elbo)), "%s, of %.3g", words, most);
+    check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 3e-3), "at the floor");
     test_note("%d of 4 points at the floor", floored);
-    free(grad), free(Z), free(Zg);
+    free(Z), free(Zg);
     drop(&a);
 }
 
