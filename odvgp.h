@@ -131,7 +131,8 @@ CONTENTS                                                        (search for the 
     decays again after 100 clean steps of Adam; with L-BFGS it stays.
   Instruction sets. The best that the machine has is found when a model is made; config.isa and odvgp_blas_init can force
     another. Results differ between them in the last bits. No compiler flags are needed. On 32-bit ARM, NEON serves float
-    only, and takes subnormal numbers for 0.
+    only, and takes subnormal numbers for 0. On 32-bit x86 without SSE2 give gcc -std=c99 or -fexcess-precision=standard:
+    without, the last bits depend on what the compiler inlines where, and no promise about bits holds.
   Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
     A model is used by one thread at a time; a predictor is read-only, so any number share it, each with its own scratch.
   Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
@@ -1861,7 +1862,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), tiny = ODVGP__K(S, ODVGP__EPS / 16);      \
         const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */                \
         ODVGP__V_##S u[4], t[4];                                                                                               \
-        ODVGP__WAYS(u[q] = one + x[q])                                                                                         \
+        ODVGP__WAYS(u[q] = odvgp__stored_##S(one + x[q]))                                                                      \
         odvgp__log_##S(u, y);                                                                                                  \
         ODVGP__WAYS(t[q] = odvgp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one)))                               \
         ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q]))            \
@@ -4899,14 +4900,6 @@ static int odvgp__slot_index(const odvgp__params *p, const char *name)
     return -1;
 }
 
-/*  Values of positive slots from theta. */
-static void odvgp__params_refresh(odvgp__params *p)
-{
-    for (int s = 0; s < p->slots && p->slot[s].positive; s++)
-        for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++)
-            p->value[i] = odvgp__to_positive(p, s, p->theta[i]);
-}
-
 /*  The slot of a place in theta. */
 static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 {
@@ -7470,14 +7463,21 @@ static void odvgp__touch(odvgp_model *m, int slot)
 
 static void odvgp__touch_all(odvgp_model *m)
 {
-    odvgp__params_refresh(&m->par);
     for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+}
+
+/*  Whoever writes theta of a positive slot writes its value, too; what does not move keeps a value that the caller gave, which
+    need not be, to the last bit, what its theta gives. */
+static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
+{
+    m->par.theta[i] = theta;
+    if (m->par.slot[s].positive) m->par.value[i] = odvgp__to_positive(&m->par, s, theta);
 }
 
 static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 {
     int s = odvgp__slot_of(&m->par, i);
-    m->par.theta[i] = odvgp__from_positive(&m->par, s, odvgp__inside(&m->par, s, (odvgp_real)value));
+    odvgp__set_theta(m, s, i, odvgp__from_positive(&m->par, s, odvgp__inside(&m->par, s, (odvgp_real)value)));
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -7563,7 +7563,6 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
             odvgp__set_positive(m, (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
     }
     odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
-    odvgp__params_refresh(&m->par);
     odvgp__q_identity(m, odvgp__prior_variance(m));
     odvgp__touch_all(m);
     *model = m;
@@ -7912,18 +7911,16 @@ typedef struct odvgp__attempt {
     uint64_t nat_valid;
 } odvgp__attempt;
 
-/*  theta and the last good theta change places. The value of a positive slot is made anew only where its theta differs: one
-    that the caller gave need not be, to the last bit, what its theta gives, and must come back as it was. */
+/*  theta and the last good theta change places. */
 static void odvgp__swap_good(odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->par.count; i++) {
         odvgp_real now = m->par.theta[i];
         if (now == m->good[i]) continue;
-        m->par.theta[i] = m->good[i];
+        odvgp__set_theta(m, odvgp__slot_of(&m->par, i), i, m->good[i]);
         m->good[i] = now;
-        if (i < m->par.positive) m->par.value[i] = odvgp__to_positive(&m->par, odvgp__slot_of(&m->par, i), m->par.theta[i]);
     }
-    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+    odvgp__touch_all(m);
 }
 
 /*  To the last good parameters, on trial. The caller's own values are never taken back. */
@@ -8224,8 +8221,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
         for (ptrdiff_t p = 0; p < m->cfg.P; p++)
             odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L].v, block->M * block->M);
     }
-    odvgp__params_refresh(&m->par);
-    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+    odvgp__touch_all(m);
     return ODVGP_OK;
 }
 
@@ -9381,9 +9377,9 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
                            : one     ? &unit
                                      : NULL,
                            one ? 1 : m->cfg.M_gamma, m->m1 + o, m->m2 + o);
+        for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++) odvgp__set_theta(m, s, i, m->par.theta[i]);
         odvgp__touch(m, s);
     }
-    odvgp__params_refresh(&m->par);
 }
 
 /*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
@@ -9700,8 +9696,7 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
         if (!slot->trainable) continue;
         for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
             if (m->par.theta[i] == x[i]) continue;
-            m->par.theta[i] = x[i];
-            if (slot->positive) m->par.value[i] = odvgp__to_positive(&m->par, s, x[i]);
+            odvgp__set_theta(m, s, i, x[i]);
         }
         odvgp__touch(m, s);
     }
@@ -10464,7 +10459,6 @@ static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_r
     if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(m, X, Y, w);
     for (uint32_t i = 0; i < m->kernel.nleaf; i++) odvgp__init_leaf(m, X, i, w);
     if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, 0.1 * w->target_variance);
-    odvgp__params_refresh(&m->par);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
@@ -10489,7 +10483,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     if ((s = odvgp_init_q(m, info)) == ODVGP_OK) return ODVGP_OK;
     odvgp__copy(m->par.theta, m->par.grad, m->par.count);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
-    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+    odvgp__touch_all(m);
     m->state.nat_valid = nat_valid;
     m->state.lbfgs_valid = lbfgs_valid;
     return s;
@@ -11045,7 +11039,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL);
     }
     uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted, lbfgs_valid = m->state.lbfgs_valid;
-    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i); /* values are in the file: they are not made anew */
+    odvgp__touch_all(m);
     m->state.nat_valid = nat_valid;
     m->state.fitted = fitted;
     m->state.lbfgs_valid = lbfgs_valid;
