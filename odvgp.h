@@ -5285,7 +5285,8 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
     t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
-    if (!(total <= t->jitter_limit * mean) || !(total > now)) /* a kernel that is 0 all over is not helped either */
+    /* nor is a kernel helped that is 0 all over, or so small that a jitter which registers hold is 0 when it is stored */
+    if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= ODVGP__TINY))
         return odvgp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
     t->events.jitter_raised++;
     jitter->raised = total - jitter->base;
