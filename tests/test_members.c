@@ -372,7 +372,7 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
                 a = make(mean, cov, &c, round ? "linear + rq" : "rbf");
                 a.N = 7;
                 snprintf(where, sizeof where, "%s + %s, param %d, round %d", mean_name[mean], cov_name[cov], param, round);
-                check_gradient(&a, NULL, 0, BY_PRECISION(2e-9, 2e-3), where);
+                check_gradient(&a, NULL, 0, BY_PRECISION(2e-9, 2e-3), 1, where);
                 n = odvgp_param_count(a.m);
                 grad = NEW(odvgp_real, n);
                 again = NEW(odvgp_real, n);

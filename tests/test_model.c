@@ -284,7 +284,7 @@ TEST(gradients_are_those_of_the_bound) {
                 a = make(&c, kernels[(round + 1) % 4 == 2 ? 0 : (round + 1) % 4]); /* without Matern 1/2, which has kinks */
                 a.N = 7;
                 snprintf(where, sizeof where, "orth %d param %d round %d", orth, param, round);
-                check_gradient(&a, columns, orth && round >= 2 ? 2 : 0, BY_PRECISION(2e-9, 1e-3), where);
+                check_gradient(&a, columns, orth && round >= 2 ? 2 : 0, BY_PRECISION(2e-9, 1e-3), 0, where);
                 drop(&a);
             }
 }
@@ -362,7 +362,7 @@ TEST(gamma_on_beta_has_a_floor) {
         floored += D < 0.0101 * k;
     }
     CHECK_INT(odvgp_model_events(a.m).variance_clamped, 0); /* a choice, not an accident of rounding */
-    check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 3e-3), "at the floor");
+    check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 3e-3), 0, "at the floor");
     test_note("%d of 4 points at the floor", floored);
     free(Z), free(Zg);
     drop(&a);
