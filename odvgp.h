@@ -1646,6 +1646,7 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__INTEGER     8388608.0f     /* 2^23: the bits of this and of a small integer added are those of their sum */
 #define ODVGP__HALF        12             /* bits to drop of a mantissa, so that its square is exact */
 #define ODVGP__FAR         1e30f          /* squared distances end here, so that 0 times a distance is 0 */
+#define ODVGP__FAR_ROOT    1e15f
 #define ODVGP__EXP_LOW     (-104.0f)
 #define ODVGP__EXP_HIGH    89.0f
 #define ODVGP__DECAY_LOW   (-87)
@@ -1679,6 +1680,7 @@ typedef uint64_t odvgp__u_c;
 #define ODVGP__INTEGER     4503599627370496.0 /* 2^52 */
 #define ODVGP__HALF        27
 #define ODVGP__FAR         1e300
+#define ODVGP__FAR_ROOT    1e150
 #define ODVGP__EXP_LOW     (-746.0)
 #define ODVGP__EXP_HIGH    710.0
 #define ODVGP__DECAY_LOW   (-708)
@@ -2045,8 +2047,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         }                                                                                                                      \
     }
 
-/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. combine: out <- x + y or
-    x * y for a chunk; out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint
+/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. spread: the sum of
+    w_j (x - z_j)^2 likewise, over whole chunks; w_j = 0 gives 0 at any finite distance. combine: out <- x + y or x * y for a chunk; out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint
     (NULL: 1), stored in h or added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S)                                                                                               \
     TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                          \
@@ -2075,6 +2077,24 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (; n >= L; n -= L, x += L, y += L) s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0);                \
         ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3));                                                                         \
         for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j];                                                                  \
+        for (int j = 0; j < L; j++) sum += part[j];                                                                            \
+        return sum;                                                                                                            \
+    }                                                                                                                          \
+    TARGET static odvgp_real odvgp__spread_##S(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *w)            \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        const ODVGP__V_##S all = ODVGP__SET1_##S(x);                                                                           \
+        ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                       \
+        odvgp_real part[L], sum = 0;                                                                                           \
+        for (; n >= 4 * L; n -= 4 * L, z += 4 * L, w += 4 * L) {                                                               \
+            ODVGP__V_##S t0 = all - ODVGP__LOAD_##S(z), t1 = all - ODVGP__LOAD_##S(z + L);                                     \
+            ODVGP__V_##S t2 = all - ODVGP__LOAD_##S(z + 2 * L), t3 = all - ODVGP__LOAD_##S(z + 3 * L);                         \
+            s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w) * t0, t0, s0);                                                              \
+            s1 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w + L) * t1, t1, s1);                                                          \
+            s2 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w + 2 * L) * t2, t2, s2);                                                      \
+            s3 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w + 3 * L) * t3, t3, s3);                                                      \
+        }                                                                                                                      \
+        ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3));                                                                         \
         for (int j = 0; j < L; j++) sum += part[j];                                                                            \
         return sum;                                                                                                            \
     }                                                                                                                          \
@@ -2161,6 +2181,7 @@ typedef struct odvgp__isa {
     void (*map[ODVGP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
     void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
     void (*slope)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
+    odvgp_real (*spread)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *w);
 } odvgp__isa;
 
 /* --- lists of rows, of the vectors of a row, of the rows above one, for macros X --- */
@@ -2378,7 +2399,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
     }
 #define ODVGP__VROW(isa)                                                                                                       \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
-        odvgp__slope_##isa
+        odvgp__slope_##isa, odvgp__spread_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -3230,7 +3251,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.   */
 /*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred   */
 /*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per        */
-/*      column likewise. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the   */
+/*      column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the   */
 /*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per        */
 /*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                              */
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -3375,6 +3396,7 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__leaf *leaf, uint32_
     odvgp__skip_spaces(p);
     v = *p->at == '-' ? -1 : odvgp__parse_number(p);
     if (!(v > 0) || v > 1e30) odvgp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
+    else if (v < (double)ODVGP__TINY) odvgp__parse_fail(p, "a kernel's number is too small for the precision");
     if (leaf->given & given) odvgp__parse_fail(p, "a value is given twice");
     leaf->given |= given;
     return v;
@@ -3613,7 +3635,17 @@ static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
 static odvgp_real odvgp__leaf_column(const odvgp__leaf *leaf, const odvgp_real *hyp, ptrdiff_t d)
 {
     if (!leaf->ard) return 1;
-    return leaf->nls ? 1 / hyp[leaf->ls + (uint32_t)d] : ODVGP__SQRT(hyp[leaf->var + (uint32_t)d]);
+    if (!leaf->nls) return ODVGP__SQRT(hyp[leaf->var + (uint32_t)d]);
+    odvgp_real inverse = 1 / hyp[leaf->ls + (uint32_t)d];
+    return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse; /* as in odvgp__leaf_scale */
+}
+
+/*  A scaled coordinate, kept finite so that the difference of equal ones is 0. NaN stays NaN. */
+static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
+{
+    const odvgp_real most = ODVGP__LARGEST / 4;
+    x *= scale;
+    return x > most ? most : x < -most ? -most : x;
 }
 
 /*  to[i * rs + d * cs] for all points i and active columns d; on circles d counts cosines and sines in turn. */
@@ -3632,7 +3664,7 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
                 double angle = odvgp__two_pi * (double)x / (double)hyp[leaf->extra];
                 to[i * rs + 2 * d * cs] = (odvgp_real)cos(angle) * scale;
                 to[i * rs + (2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
-            } else to[i * rs + d * cs] = x * scale;
+            } else to[i * rs + d * cs] = leaf->ard ? odvgp__scaled(x, scale) : x;
         }
     }
 }
@@ -3695,13 +3727,6 @@ static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
     return (ptrdiff_t)leaf->ndims * (odvgp__geometry(leaf) == ODVGP__CIRCLE ? 2 : 1);
 }
 
-/*  Columns of the right factor in dw: u, u^2 where there is a lengthscale for each column, 1. */
-static ptrdiff_t odvgp__factor_cols(const odvgp__kernel *k, uint32_t g)
-{
-    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
-    return odvgp__group_dims(k, g) * (leaf->ard && leaf->nls ? 2 : 1) + 1;
-}
-
 /*  V0, H and slopes for `rows` rows. */
 static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P,
                                       odvgp__kjob *job)
@@ -3722,13 +3747,13 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
     for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != ODVGP__NODE_PRODUCT;
     job->centre = odvgp__take(a, 1, (ptrdiff_t)k->D);
     for (uint32_t g = 0; g < k->ngroup; g++) {
-        ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g);
+        ptrdiff_t nd = odvgp__group_dims(k, g);
         job->zt[g] = odvgp__take(a, nd, ld);
         job->u[g] = odvgp__take(a, rows, nd);
         if (!adjoint) continue;
         job->w[g] = odvgp__take(a, m, nd + 1);
-        job->V[g] = odvgp__take(a, m, q);
-        widest = ODVGP__MAX(widest, q);
+        job->V[g] = odvgp__take(a, m, nd + 1);
+        widest = ODVGP__MAX(widest, nd + 1);
     }
     if (!adjoint) return;
     job->R = odvgp__take(a, rows, widest);
@@ -3791,7 +3816,7 @@ static void odvgp__leaf_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
     isa->map[ODVGP__EXP](k, k, NULL);
     for (int i = 0; i < ODVGP__CHUNK; i++) k[i] *= v;
     for (int i = 0; i < ODVGP__CHUNK && dk; i++) {
-        dk[i] = ODVGP__R(-0.5) * k[i] / (1 + z[i]);
+        dk[i] = d2[i] < ODVGP__R(ODVGP__FAR) ? ODVGP__R(-0.5) * k[i] / (1 + z[i]) : 0;
         extra[i] = k[i] * (z[i] / (1 + z[i]) - log[i]);
     }
 }
@@ -4069,23 +4094,65 @@ static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__leaf *leaf,
     return dX || (odvgp__geometry(leaf) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  V += H^T [u, u^2, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
+/*  For each row in hand and each column d of a group: sum_j H_ij (u_id - w_jd)^2, in R. The differences are squared and
+    summed themselves: in sum H u^2 - 2 sum H u w + sum H w^2 short lengthscales would cancel all digits. */
+typedef struct odvgp__spread_job {
+    const odvgp__kjob *job;
+    uint32_t g;
+} odvgp__spread_job;
+
+static void odvgp__spread_task(void *arg, int t)
+{
+    const odvgp__spread_job *s = (const odvgp__spread_job *)arg;
+    const odvgp__kjob *job = s->job;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
+    for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
+        ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + 1) : job->ld; /* H is 0 beyond, and in its padding */
+        for (ptrdiff_t d = 0; d < nd; d++)
+            job->R[r * nd + d] = isa->spread(n, job->u[s->g][r * nd + d], job->zt[s->g] + d * job->ld, job->H[s->g] + r * job->ld);
+    }
+}
+
+/*  The gradient with respect to one lengthscale for each column, dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
+{
+    const odvgp__leaf *leaf = &job->k->leaf[job->k->group_leaf[g]];
+    ptrdiff_t nd = odvgp__group_dims(job->k, g), each = nd / (ptrdiff_t)leaf->ndims;
+    odvgp__spread_job spread;
+    spread.job = job;
+    spread.g = g;
+    odvgp__run(&job->blas->threads, job->tasks, odvgp__spread_task, &spread);
+    for (ptrdiff_t d = 0; d < nd; d++) {
+        uint32_t h = leaf->ls + (uint32_t)(d / each);
+        odvgp_real sum = 0;
+        for (ptrdiff_t r = 0; r < job->rows; r++) sum += job->R[r * nd + d];
+        job->dhyp[h] += -2 * sum / job->hyp[h];
+    }
+}
+
+/*  Whether the columns of a group have variances of their own. */
+static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__leaf *leaf)
+{
+    return leaf->ard && !leaf->nls && job->dhyp;
+}
+
+/*  V += H^T [u, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
 static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
-    ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    ptrdiff_t nd = odvgp__group_dims(k, g), D = (ptrdiff_t)k->D;
     ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m; /* beyond are zeros */
     int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
-    for (ptrdiff_t r = 0; r < job->rows; r++) {
-        const odvgp_real *u = job->u[g] + r * nd;
-        odvgp_real *row = job->R + r * q;
-        odvgp__copy(row, u, nd);
-        for (ptrdiff_t d = 0; d < nd && q > nd + 1; d++) row[nd + d] = u[d] * u[d];
-        row[q - 1] = 1;
+    if (leaf->ard && leaf->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
+    if (odvgp__variances_wanted(job, leaf) || odvgp__points_wanted(job, leaf, job->dX2)) {
+        for (ptrdiff_t r = 0; r < job->rows; r++) {
+            odvgp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
+            job->R[r * (nd + 1) + nd] = 1;
+        }
+        odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1, job->V[g], nd + 1);
     }
-    if (leaf->ard || odvgp__points_wanted(job, leaf, job->dX2))
-        odvgp_gemm(job->blas, 1, 0, m, q, job->rows, 1, job->H[g], job->ld, job->R, q, 1, job->V[g], q);
     if (!odvgp__points_wanted(job, leaf, job->dX1)) return;
     odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++) {
@@ -4096,20 +4163,16 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to what stands for each column: sum_ij G_ij (u_id - w_jd)^2 = sum_j (V2_jd - 2 w_jd V_jd + w_jd^2 V1_j) for a
-    lengthscale, sum_ij G_ij u_id w_jd = sum_j w_jd V_jd for a variance of linear. */
-static void odvgp__kernel_adjoint_columns(odvgp__kjob *job, uint32_t g)
+/*  From V to the variances of linear, one for each column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
+static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__leaf *leaf = &job->k->leaf[job->k->group_leaf[g]];
-    ptrdiff_t nd = odvgp__group_dims(job->k, g), q = odvgp__factor_cols(job->k, g), each = nd / (ptrdiff_t)leaf->ndims;
+    ptrdiff_t nd = odvgp__group_dims(job->k, g);
     for (ptrdiff_t d = 0; d < nd; d++) {
         odvgp_real sum = 0;
-        for (ptrdiff_t j = 0; j < job->m; j++) {
-            const odvgp_real *V = job->V[g] + j * q, w = job->w[g][j * (nd + 1) + d];
-            sum += leaf->nls ? V[nd + d] - 2 * w * V[d] + w * w * V[q - 1] : w * V[d];
-        }
-        uint32_t h = (leaf->nls ? leaf->ls : leaf->var) + (uint32_t)(d / each);
-        job->dhyp[h] += (leaf->nls ? -2 : 1) * sum / job->hyp[h];
+        for (ptrdiff_t j = 0; j < job->m; j++) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
+        uint32_t h = leaf->var + (uint32_t)d;
+        job->dhyp[h] += sum / job->hyp[h];
     }
 }
 
@@ -4118,14 +4181,14 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
-    ptrdiff_t nd = odvgp__group_dims(k, g), q = odvgp__factor_cols(k, g), D = (ptrdiff_t)k->D;
+    ptrdiff_t nd = odvgp__group_dims(k, g), D = (ptrdiff_t)k->D;
     int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
-    if (leaf->ard && job->dhyp) odvgp__kernel_adjoint_columns(job, g);
+    if (odvgp__variances_wanted(job, leaf)) odvgp__kernel_adjoint_variances(job, g);
     if (!odvgp__points_wanted(job, leaf, job->dX2)) return;
     for (ptrdiff_t j = 0; j < job->m; j++) {
-        odvgp_real *V = job->V[g] + j * q;
+        odvgp_real *V = job->V[g] + j * (nd + 1);
         const odvgp_real *w = job->w[g] + j * (nd + 1);
-        for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[q - 1] * w[d] - V[d]);
+        for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
         odvgp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V, job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
     }
 }
@@ -4142,7 +4205,7 @@ static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
         ptrdiff_t nd = odvgp__group_dims(k, g);
         odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
         for (ptrdiff_t j = 0; j < job->m; j++) job->w[g][j * (nd + 1) + nd] = 1;
-        odvgp__zero(job->V[g], job->m * odvgp__factor_cols(k, g));
+        odvgp__zero(job->V[g], job->m * (nd + 1));
     }
     job->tasks = odvgp__kernel_tasks(job);
     for (job->first = 0; job->first < job->n; job->first += job->rows) {

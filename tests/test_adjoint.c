@@ -1208,6 +1208,171 @@ TEST(coincident_points) {
             stop();
         }
 }
+/*  The gradient of short lengthscales of ARD kernels, against long double sums of W_ij dk/dr^2 (u_i - w_j)^2, which may differ by what the
+    rounding of the scaled points u and w does to them. As a matrix, a lower triangle, and a product with vectors, kept and not. */
+enum { SHORT_MATRIX, SHORT_LOWER, SHORT_PRODUCT, SHORT_KEPT, SHORT_FORMS };
+static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kernel *k, int form, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m, const odvgp_real *W,
+                                       const odvgp_real *a, const odvgp_real *dout, odvgp_real *dhyp) {
+    odvgp__kjob job = odvgp__kernel_job(blas, k, hyp, X, n, Z, m), shape = job;
+    odvgp__arena arena;
+    odvgp_real *out = NEW(odvgp_real, n);
+    size_t bytes;
+    void *block;
+    int pass;
+    for (pass = 0; pass < 2; pass++) { /* measure, carve */
+        odvgp__arena_init(&arena, pass ? block : NULL, pass ? bytes : 0);
+        job.kept = form == SHORT_KEPT;
+        if (job.kept) odvgp__kernel_rows_layout(&arena, k, n, m, 1, &job);
+        if (pass) break;
+        shape = job;
+        odvgp__arena probe = arena;
+        odvgp__kernel_scratch(&probe, k, n, m, 1, 1, &shape);
+        bytes = probe.used + 64;
+        shape = job;
+        odvgp__kernel_scratch(&arena, k, n, m, 1, 0, &shape);
+        if (arena.used + 64 > bytes) bytes = arena.used + 64;
+        block = test_alloc(bytes);
+        memset(block, 0xff, bytes);
+    }
+    job.lower = form == SHORT_LOWER;
+    if (form >= SHORT_PRODUCT) {
+        job.a = a;
+        job.lda = m;
+        job.P = 1;
+        job.out = out;
+        job.ldo = n;
+        if (job.kept) odvgp__kernel_run(&job, arena);
+        job.out = NULL;
+        job.dout = dout;
+    } else {
+        job.dK = W;
+        job.lddk = m;
+    }
+    job.dhyp = dhyp;
+    odvgp__kernel_adjoint_run(&job, arena);
+    free(block), free(out);
+}
+TEST(short_lengthscales_for_each_column) {
+    static const struct { const char *kernel; ptrdiff_t D; double l[3]; } cases[] = {
+        {"rbf(ard)", 1, {0.005}}, {"rbf(ard)", 1, {0.002}}, {"rbf(ard)", 1, {0.001}}, {"matern52(ard)", 1, {0.001}}, {"rbf(ard)", 3, {0.005, 0.7, 0.001}}, {"matern52(ard)", 3, {0.002, 0.001, 3}},
+        {"matern52(ard, dims=0+2)", 3, {0.001, 0.002, 0}}};
+    enum { N = 300, M = 200 };
+    size_t c;
+    int form, isa;
+    ptrdiff_t i, j, d;
+    test_seed = 131;
+    for (c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (form = 0; form < SHORT_FORMS; form++) {
+            const ptrdiff_t D = cases[c].D, m = M, n = form == SHORT_LOWER ? M : N;
+            odvgp_real *X = NEW(odvgp_real, N * D), *Z = NEW(odvgp_real, M * D), *W = NEW(odvgp_real, N * M), *a = NEW(odvgp_real, M), *dout = NEW(odvgp_real, N), hyp[4];
+            double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+            wide want[3] = {0}, off[3] = {0}, size[3] = {0}, centre[3] = {0}, most = 0;
+            odvgp__kernel k;
+            CHECK_STATUS(odvgp__kernel_parse(&k, cases[c].kernel, D, value, NULL), ODVGP_OK);
+            const odvgp__leaf *leaf = &k.leaf[0];
+            for (i = 0; i < (ptrdiff_t)k.nhyp; i++) hyp[i] = 1;
+            for (d = 0; d < (ptrdiff_t)leaf->nls; d++) hyp[d] = (odvgp_real)cases[c].l[d];
+            for (i = 0; i < m; i++) { /* each point has neighbours within its lengthscales */
+                for (d = 0; d < D; d++) Z[i * D + d] = (odvgp_real)test_between(-1, 1);
+                for (d = 0; d < (ptrdiff_t)leaf->ndims && i % 3; d++) Z[i * D + odvgp__column(leaf, d)] = Z[(i - 1) * D + odvgp__column(leaf, d)] + hyp[d] * (odvgp_real)test_between(-2, 2);
+            }
+            for (i = 0; i < n; i++)
+                for (d = 0, j = test_below((int)m); d < (ptrdiff_t)leaf->ndims; d++) X[i * D + odvgp__column(leaf, d)] = Z[j * D + odvgp__column(leaf, d)] + hyp[d] * (odvgp_real)test_between(-2, 2);
+            for (j = 0; j < m; j++) a[j] = (odvgp_real)test_between(-1, 1);
+            for (i = 0; i < n; i++) dout[i] = (odvgp_real)test_between(-1, 1);
+            for (i = 0; i < n; i++)
+                for (j = 0; j < m; j++) W[i * m + j] = form >= SHORT_PRODUCT ? dout[i] * a[j] : (odvgp_real)test_between(-1, 1);
+            const odvgp_real *X1 = form == SHORT_LOWER ? Z : X;
+            for (j = 0; j < m; j++)
+                for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) centre[d] += (wide)Z[j * D + odvgp__column(leaf, d)] / m;
+            for (i = 0; i < n + m; i++)
+                for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+                    wide u = fabsl((wide)(i < n ? X1[i * D + odvgp__column(leaf, d)] : Z[(i - n) * D + odvgp__column(leaf, d)]) - centre[d]) / (wide)hyp[d];
+                    if (u > most) most = u;
+                }
+            for (i = 0; i < n; i++)
+                for (j = 0; j < (form == SHORT_LOWER ? i + 1 : m); j++) {
+                    wide t[3], r2 = 0, sum = 0, w = (wide)W[i * m + j], h, fall;
+                    for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+                        ptrdiff_t column = odvgp__column(leaf, d);
+                        t[d] = ((wide)X1[i * D + column] - (wide)Z[j * D + column]) / (wide)hyp[d];
+                        r2 += t[d] * t[d];
+                        sum += fabsl(t[d]);
+                    }
+                    if (leaf->type == ODVGP__RBF) h = -expl(-r2 / 2) / 2, fall = sqrtl(r2);
+                    else h = -5 * (1 + sqrtl(5 * r2)) * expl(-sqrtl(5 * r2)) / 6, fall = sqrtl(5); /* -dh/dr / h, or above it */
+                    for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+                        want[d] += w * h * t[d] * t[d];
+                        size[d] += fabsl(w * h) * t[d] * t[d] * (60 + 12 * sqrtl(5 * r2));
+                        off[d] += fabsl(w * h) * (2 * fabsl(t[d]) + t[d] * t[d] * fall * (wide)leaf->ndims);
+                    }
+                }
+            for (isa = 0; isa < test_isas.count; isa++) {
+                size_t bytes = odvgp_blas_size(NULL);
+                void *block = test_alloc(bytes);
+                odvgp_blas blas;
+                if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) == ODVGP_OK) {
+                    odvgp_real dhyp[4] = {0};
+                    short_lengthscale_gradient(&blas, &k, form, hyp, X1, n, Z, m, W, a, dout, dhyp);
+                    for (d = 0; d < (ptrdiff_t)leaf->nls; d++) {
+                        wide factor = 2 / (wide)hyp[d], allowed = (off[d] * 2 * most + size[d]) * (wide)EPS * factor, got = (wide)dhyp[d];
+                        CHECK_SAY(fabsl(got + want[d] * factor) <= allowed, "%s, lengthscale %g, form %d, %s: %.9Lg, not %.9Lg (allowed: %.2Lg)", cases[c].kernel, cases[c].l[d], form,
+                                  test_isas.name[isa], got, -want[d] * factor, allowed);
+                    }
+                }
+                free(block);
+            }
+            free(X), free(Z), free(W), free(a), free(dout);
+        }
+}
+/*  Lengthscales beyond all sense and points far away: an ARD kernel is its variance where points coincide, 0 where they do not, and its
+    gradient is finite, as with one lengthscale for all columns (whose gradient in the inputs overflows at 1e-37 in float). */
+TEST(short_and_far_for_each_column) {
+    static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq"};
+    static const double lengths[] = {1, 1e-3, 1e-37};
+    int e, ard, l, f, isa;
+    for (e = 0; e < 5; e++)
+        for (ard = 0; ard < 2; ard++)
+            for (l = 0; l < 3; l++)
+                for (f = 0; f < 3; f++)
+                    for (isa = 0; isa < test_isas.count; isa++) {
+                        const double far[] = {1e4, BY_PRECISION(1e100, 1e16), BY_PRECISION(1e150, 1e18)};
+                        odvgp_real hyp[5] = {0}, X[4] = {1, 2, 0, 0}, K[4], dK[4] = {1, 1, 1, 1}, dhyp[5] = {0}, dX[4] = {0};
+                        double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+                        size_t bytes = odvgp_blas_size(NULL);
+                        void *block = test_alloc(bytes), *scratch = test_alloc(1 << 20);
+                        odvgp_blas blas;
+                        odvgp__kernel k;
+                        odvgp__kjob job;
+                        odvgp__arena a;
+                        char text[40];
+                        uint32_t i;
+                        sprintf(text, "%s%s", names[e], ard ? "(ard)" : "");
+                        CHECK_STATUS(odvgp__kernel_parse(&k, text, 2, value, NULL), ODVGP_OK);
+                        for (i = 0; i < k.nhyp; i++) hyp[i] = 1;
+                        for (i = 0; i < k.leaf[0].nls; i++) hyp[i] = (odvgp_real)lengths[l];
+                        if (k.leaf[0].type == ODVGP__RQ) hyp[k.leaf[0].extra] = 3;
+                        X[2] = (odvgp_real)far[f], X[3] = (odvgp_real)-far[f];
+                        odvgp__arena_init(&a, scratch, 1 << 20);
+                        if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) == ODVGP_OK) {
+                            job = odvgp__kernel_job(&blas, &k, hyp, X, 2, X, 2);
+                            job.K = K;
+                            job.ldk = 2;
+                            odvgp__kernel_run(&job, a);
+                            CHECK_SAY(K[0] == 1 && K[3] == 1, "%s, lengthscale %g, distance %g, %s: %g and %g on the diagonal", text, lengths[l], far[f], test_isas.name[isa], (double)K[0], (double)K[3]);
+                            CHECK_SAY((double)fabs((double)K[1]) < 1e-10 && K[1] == K[2], "%s, lengthscale %g, distance %g, %s: %g beside the diagonal", text, lengths[l], far[f], test_isas.name[isa], (double)K[1]);
+                            job.K = NULL;
+                            job.dK = dK;
+                            job.lddk = 2;
+                            job.dhyp = dhyp;
+                            job.dX1 = job.dX2 = dX;
+                            odvgp__kernel_adjoint_run(&job, a);
+                            for (i = 0; i < k.nhyp; i++) CHECK_SAY(fabs((double)dhyp[i]) < HUGE_REAL, "%s, lengthscale %g, distance %g, %s: gradient %g", text, lengths[l], far[f], test_isas.name[isa], (double)dhyp[i]);
+                            for (i = 0; i < 4 && (ard || lengths[l] > 1e-30); i++) CHECK_SAY(fabs((double)dX[i]) < HUGE_REAL, "%s, lengthscale %g, distance %g, %s: gradient %g of X", text, lengths[l], far[f], test_isas.name[isa], (double)dX[i]);
+                        }
+                        free(block), free(scratch);
+                    }
+}
 TEST(every_operation_was_tested) {
     int op;
     for (op = 0; op < ODVGP__OPS; op++)
@@ -1248,6 +1413,8 @@ int main(int argc, char **argv) {
     RUN(evidence);
     RUN(natural_statistics);
     RUN(coincident_points);
+    RUN(short_lengthscales_for_each_column);
+    RUN(short_and_far_for_each_column);
     if (argc <= 1) RUN(every_operation_was_tested);
     return test_end();
 }

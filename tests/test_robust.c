@@ -241,10 +241,12 @@ TEST(bad_kernel_expressions_are_refused) {
         "rbf(1, dims=2:1)", "rbf(1, dims=1:1)", "rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)", "rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)", "rbf(.)",
         "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "matern42", "linear(1", "\xff\xfe",
         "linear(lengthscale=1)", "linear(1, variance=2)", "polynomial(ard)", "polynomial(degree=0)", "polynomial(degree=2.5)", "polynomial(degree=17)", "polynomial(degree=2, degree=2)", "polynomial(degree=)",
-        "rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)", "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)", "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)", "linear(foo=1)", "constant(-.5)", "white(+1)"};
+        "rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)", "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)", "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)", "linear(foo=1)", "constant(-.5)", "white(+1)",
+        /* above 0, but not as a number of this precision whose inverse is finite */
+        BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"), BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"), BY_PRECISION("linear(1e-320)", "linear(1e-40)"), BY_PRECISION("rq(alpha=1e-330)", "rq(alpha=1e-50)")};
     static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)", "rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)", "rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)",
                                        "(rbf+matern12)*matern32", "rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)", "\trbf\t+\tmatern12", "rq", "rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear", "linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)",
-                                       "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)"};
+                                       "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)", BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
     size_t i, bytes = 7;
     char deep[300];
     odvgp_config c = config(10, 3, 1, 3, 0);
