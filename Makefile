@@ -56,7 +56,7 @@ demo: $(B)/demo ## learn a real data set in four ways, half a minute, with pictu
 
 # Twenty programs with the whole header each: most of the time is the compiler's, so programs that run for a moment only are not
 # optimised, and only the one with long reference loops is fully. `make test CFLAGS=-O2` tests what users compile.
-QUICK := alias files oracle tape optim vmath threads
+QUICK := alias files oracle tape terms optim vmath threads
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -O1
 $(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
 $(B)/test_linalg $(B)/f32/test_linalg: CFLAGS := -O2

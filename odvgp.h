@@ -4867,13 +4867,15 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
 /*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their  */
 /*      own values. Hyperparameters may have a prior density.                                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__MAX_SLOTS (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES + 8)
+/*  Besides the kernel's values: the likelihood's parameter, q_diag, two of the mean function, three sets of inducing points,
+    a_gamma and a, and mean and root of two Gaussian blocks. No model has all of them. */
+#define ODVGP__MAX_SLOTS (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES + 1 + 1 + 2 + 3 + 2 + 4)
 
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
     ptrdiff_t count, positive;
     odvgp_positive kind;
-    int slots;
+    int slots, full; /* full: a slot more was asked for than the table holds */
     odvgp_slot slot[ODVGP__MAX_SLOTS];
     char name[ODVGP__MAX_SLOTS][24];
     odvgp_real low[ODVGP__MAX_SLOTS], high[ODVGP__MAX_SLOTS]; /* bounds of values; high is HUGE_VAL where there is none */
@@ -4931,6 +4933,10 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 
 static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
+    if (p->slots == ODVGP__MAX_SLOTS) { /* odvgp__model_measure refuses such a model */
+        p->full = 1;
+        p->slots--;
+    }
     odvgp_slot *slot = &p->slot[p->slots];
     odvgp__text t;
     memset(slot, 0, sizeof *slot);
@@ -5104,7 +5110,7 @@ typedef struct odvgp__jitter {
 
 typedef struct odvgp__tape {
     odvgp__node node[ODVGP__MAX_TAPE];
-    int n;
+    int n, full; /* full: a node more was asked for than the table holds */
     odvgp_blas blas;
     const odvgp__kernel *kernel;
     const odvgp__likelihood *likelihood;
@@ -6326,7 +6332,10 @@ static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m
 static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols,
                            int dynamic, int in0, int in1, int in2, int in3)
 {
-    ODVGP_ASSERT(t->n < ODVGP__MAX_TAPE);
+    if (t->n == ODVGP__MAX_TAPE) { /* odvgp__model_measure refuses such a model */
+        t->full = 1;
+        t->n--;
+    }
     odvgp__node *nd = &t->node[t->n];
     int in[ODVGP__MAX_IN];
     in[0] = in0;
@@ -7427,6 +7436,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     memset(&m->tape, 0, sizeof m->tape);
     m->kls = 0;
     odvgp__slots_build(m);
+    if (m->par.full) return;
     int lbfgs = c->optimizer == ODVGP_LBFGS;
     m->adam_count = 0; /* slots that natural steps move come last, mostly */
     for (int i = 0; i < m->par.slots && !lbfgs; i++)
@@ -7500,6 +7510,8 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
     odvgp__arena_init(&a, NULL, 0);
     odvgp__take_bytes(&a, 1, sizeof *m);
     odvgp__model_layout(m, &a);
+    if (m->par.full || m->tape.full)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "needs more slots or operations than its tables hold");
     if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
     *bytes = a.used + 64;
     return ODVGP_OK;

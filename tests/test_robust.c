@@ -18,6 +18,7 @@ static void counted_free(void *p) { free(p); }
 #undef free
 #include "test.h"
 #include "reference.h"
+#include "tables.h"
 
 /* ---- small models ---- */
 
@@ -270,6 +271,8 @@ TEST(bad_kernel_expressions_are_refused) {
         CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
     }
 }
+/*  As many terms as there may be, with three values each. */
+TEST(kernels_of_eight_terms_fit_every_member) { tables_hold("rq + rq * rq + periodic(ard) + rq(ard) * (rq + rq) + rq"); }
 /*  Numbers go where the expression says. */
 TEST(kernel_numbers_arrive) {
     static const struct { const char *text, *slot; double value; } list[] = {
@@ -2194,6 +2197,7 @@ int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(bad_configs_are_refused);
     RUN(bad_kernel_expressions_are_refused);
+    RUN(kernels_of_eight_terms_fit_every_member);
     RUN(kernel_numbers_arrive);
     RUN(kernel_text_can_be_read_back);
     RUN(kernel_text_of_many_lengthscales);

@@ -1,0 +1,70 @@
+/*  Whether the tables of a model hold what any config asks for. */
+#ifndef TABLES_H
+#define TABLES_H
+
+/*  Every pair of parts with every parametrisation, coordinates, mean function and objective, and the kernel with the most values: slots
+    have names of their own, values that can be read, and places one behind the other; a step and a prediction work. */
+static void tables_hold(const char *kernel) {
+    enum { N = 8, D = 2, M = 3, MG = 2 };
+    const ptrdiff_t P = 2;
+    odvgp_real X[N * D], Y[N * 2];
+    int made = 0, i, mean, cov, param, coords, function, objective, diagonal = 0, solve = 0;
+    for (i = 0; i < N * D; i++) X[i] = (odvgp_real)test_between(-1, 1);
+    for (i = 0; i < N * 2; i++) Y[i] = (odvgp_real)test_between(-1, 1);
+    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
+        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+            for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+                for (coords = ODVGP_GAMMA_PLAIN; coords <= ODVGP_GAMMA_DIFFERENTIATED; coords++)
+                    for (function = ODVGP_MEANFN_ZERO; function <= ODVGP_MEANFN_LINEAR; function++)
+                        for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++) {
+                            odvgp_config c = odvgp_config_defaults(N, D, P, objective == ODVGP_OBJECTIVE_EXACT ? N : M, objective == ODVGP_OBJECTIVE_EXACT ? 0 : MG);
+                            odvgp_info info;
+                            odvgp_model *m = NULL;
+                            ptrdiff_t end = 0;
+                            size_t bytes = 0;
+                            void *block;
+                            char where[100];
+                            int s, k;
+                            c.kernel = kernel;
+                            c.mean_part = (odvgp_mean_part)mean;
+                            c.cov_part = (odvgp_cov_part)cov;
+                            c.param = (odvgp_param)param;
+                            c.gamma_coords = (odvgp_gamma_coords)coords;
+                            c.mean_function = (odvgp_mean_function)function;
+                            c.objective = (odvgp_objective)objective;
+                            c.natgrad = 0;
+                            c.jitter_rel = (odvgp_real)1e-3;
+                            c.isa = test_isa();
+                            sprintf(where, "mean %d cov %d param %d coords %d function %d objective %d", mean, cov, param, coords, function, objective);
+                            odvgp_status status = odvgp_model_size(&c, &bytes, &info);
+                            if (status == ODVGP_E_UNSUPPORTED && strncmp(info.text, "model", 5)) continue;
+                            if (!CHECK_SAY(status == ODVGP_OK, "%s: %s", where, info.text)) continue;
+                            block = test_alloc(bytes);
+                            if (CHECK_SAY(odvgp_model_init(&m, &c, block, bytes, &info) == ODVGP_OK, "%s: %s", where, info.text)) {
+                                made++;
+                                diagonal += odvgp_slot_find(m, "q_diag") != NULL;
+                                solve += function == ODVGP_MEANFN_LINEAR && odvgp_slot_find(m, "v_sqrt") && odvgp_slot_find(m, "v_mu");
+                                CHECK_SAY(m->tape.n <= ODVGP__MAX_TAPE && m->par.slots <= ODVGP__MAX_SLOTS, "%s: %d nodes, %d slots", where, m->tape.n, m->par.slots);
+                                for (s = 0; s < odvgp_slot_count(m); s++) {
+                                    const odvgp_slot *slot = odvgp_slot_at(m, s);
+                                    CHECK_SAY(odvgp_slot_find(m, slot->name) == slot, "%s: slot %d has the name of another: %s", where, s, slot->name);
+                                    CHECK_SAY(slot->offset == end, "%s: %s does not begin where the slot before ends", where, slot->name);
+                                    end += slot->count;
+                                }
+                                CHECK_INT(odvgp_param_count(m), end);
+                                for (k = 0; k < (int)m->kernel.nleaf; k++) {
+                                    char name[40];
+                                    odvgp_real one[D] = {0};
+                                    sprintf(name, "kernel.%d.lengthscale", k);
+                                    const odvgp_slot *slot = odvgp_slot_find(m, name);
+                                    if (CHECK_SAY(slot != NULL, "%s: no slot %s", where, name)) CHECK(odvgp_get(m, name, one, slot->count) == ODVGP_OK && one[0] == 1);
+                                }
+                                CHECK_SAY(odvgp_init_data(m, X, Y, &info) == ODVGP_OK, "%s: %s", where, info.text);
+                                CHECK_SAY(odvgp_step(m, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", where, info.text);
+                            }
+                            free(block);
+                        }
+    CHECK(made > 100 && diagonal > 0 && solve > 0);
+}
+
+#endif
