@@ -296,7 +296,11 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
             for (j = 0; j < t->count; j++) l->lengthscale[j] = (wide)t->v[j];
         }
         sprintf(name, "kernel.%d.variance", i);
-        if ((t = find(c, name))) l->variance[0] = (wide)t->v[0];
+        if ((t = find(c, name))) {
+            if (t->count > REF_DIMS) return 0;
+            l->ard |= t->count > 1;
+            for (j = 0; j < t->count; j++) l->variance[j] = (wide)t->v[j];
+        }
         for (j = 0; j < 3; j++) {
             static const char *const extras[3] = {"alpha", "period", "offset"};
             sprintf(name, "kernel.%d.%s", i, extras[j]);
@@ -1183,7 +1187,7 @@ static void run_kernel(ocase *c) {
     hyp = NEW(odvgp_real, k.nhyp);
     for (i = 0; i < k.nleaf; i++) {
         for (d = 0; d < k.leaf[i].nls; d++) hyp[k.leaf[i].ls + d] = (odvgp_real)spelled.leaf[i].lengthscale[d];
-        hyp[k.leaf[i].var] = (odvgp_real)spelled.leaf[i].variance[0];
+        for (d = 0; d < k.leaf[i].nvar; d++) hyp[k.leaf[i].var + d] = (odvgp_real)spelled.leaf[i].variance[d];
         if (odvgp__leaf_kinds[k.leaf[i].type].extra) hyp[k.leaf[i].extra] = (odvgp_real)spelled.leaf[i].extra;
     }
     for (v = 0; v < test_isas.count; v++) {
