@@ -1616,7 +1616,8 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
 /*        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc                                                 */
 /*        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is    */
 /*                 split into a part without rounding error and a small rest                                              */
-/*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= 0, log(1 - erfc(z) / 2) above, z = |x| / sqrt(2)                    */
+/*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above,    */
+/*                 z = |x| / sqrt(2), with its sign for erf                                                               */
 /*      Behind them what kernel matrices are made of: distances, radial functions and their slopes.                       */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
@@ -1925,8 +1926,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         odvgp__erf_core_##S(x, e);                                                                                             \
         ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], one, e[q], y[q]))                                                             \
     }                                                                                                                          \
-    /*  One logarithm for all: of erfcx(z) / 2 below 0, of 1 - Phi(-x) above, with what 1 - ... lost in rounding; of \
-        (1 + erf) / 2 in between. bell: exp(-x^2/2). */         \
+    /*  One logarithm for all: of erfcx(z) / 2 up to -1/2, of (1 + erf) / 2 up to 1, of 1 - Phi(-x) beyond; to the last two,   \
+        what the sum or difference lost in rounding is added. bell: exp(-x^2/2). */                                            \
     TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *slope)                   \
     {                                                                                                                          \
         const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5),                               \
@@ -1947,8 +1948,12 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q]))        \
         ODVGP__WAYS(t[q] = x[q] * root)                                                                                        \
         odvgp__erf_core_##S(t, bell);                                                                                          \
-        ODVGP__WAYS(w[q] = odvgp__less_##S(a[q], half, half + half * bell[q], w[q]))                                           \
-        ODVGP__WAYS(e[q] = odvgp__less_##S(a[q], half, zero, e[q]))                                                            \
+        ODVGP__WAYS(t[q] = half + half * bell[q])                                                                              \
+        ODVGP__WAYS(bell[q] = (half * bell[q] - (t[q] - half)) / ODVGP__MAX_##S(least, t[q]))                                  \
+        ODVGP__WAYS(a[q] = odvgp__less_##S(zero - half, x[q], zero, one))                                                      \
+        ODVGP__WAYS(a[q] = odvgp__less_##S(x[q], one, a[q], one)) /* 0 in between */                                           \
+        ODVGP__WAYS(w[q] = odvgp__less_##S(a[q], half, t[q], w[q]))                                                            \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(a[q], half, bell[q], e[q]))                                                         \
         odvgp__log_##S(w, y);                                                                                                  \
         ODVGP__WAYS(y[q] = y[q] + e[q])                                                                                        \
     }

@@ -150,6 +150,28 @@ TEST(errors_stay_below_the_stated_bounds) {
     free(want);
 }
 
+/*  log Phi through its whole range, where formulas and exponents of the result change; and at the worst arguments of long searches. */
+TEST(logcdf_stays_below_its_bound_everywhere) {
+    static const double edge[] = {-1e4, -40, -8, -1.5, -0.51, -0.49, 0, 0.3, 0.5, 0.55, 0.7, 0.74, 0.86, 0.99, 1.01, 1.19, 1.28, 2, 3, 9, 15, 38.6};
+    static const double worst[] = {0.78411088772038184, 0.77530491774832411, 0.52774660507771909, 2.1635412185602783, 0.89428876262654289, 5.1815380448027142, 0.77057915925979614, 2.4253189563751221};
+    enum { EDGES = sizeof edge / sizeof *edge, WORST = sizeof worst / sizeof *worst, EACH = 3000, ALL = (EDGES - 1) * EACH + WORST };
+    odvgp_real *x = NEW(odvgp_real, ALL), *y = NEW(odvgp_real, ALL);
+    wide *want = NEW(wide, ALL);
+    int i, e;
+    for (i = 0; i < ALL; i++) {
+        x[i] = (odvgp_real)(i < WORST ? worst[i] : test_between(edge[(i - WORST) / EACH], edge[(i - WORST) / EACH + 1]));
+        want[i] = ref_logcdf((wide)x[i]);
+    }
+    for (e = 0; e < ISAS; e++) {
+        if (!engines[e].there) continue;
+        flushes = test_flushes(odvgp_blas_isa(&engines[e].blas));
+        odvgp_vlogcdf(&engines[e].blas, ALL, x, y, NULL);
+        for (i = 0; i < ALL; i++)
+            CHECK_SAY(places(y[i], want[i]) <= 6 + slack, "logcdf on %s is off by %.3f places at %.17g", odvgp_blas_isa(&engines[e].blas), places(y[i], want[i]), (double)x[i]);
+    }
+    free(x), free(y), free(want);
+}
+
 /*  On a grid much finer than the function's features but coarser than the last place. */
 TEST(functions_rise_or_fall) {
     const int count = points();
@@ -295,6 +317,7 @@ int main(int argc, char **argv) {
     test_begin(argc, argv);
     start_engines();
     RUN(errors_stay_below_the_stated_bounds);
+    RUN(logcdf_stays_below_its_bound_everywhere);
     RUN(functions_rise_or_fall);
     RUN(special_values);
     RUN(a_result_does_not_depend_on_its_place);
