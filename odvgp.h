@@ -1586,11 +1586,26 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
     return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
+/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all permutations are equally likely. */
+#define ODVGP__SHUFFLED 64
+static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
+{
+    unsigned char order[ODVGP__SHUFFLED] = {0};
+    for (ptrdiff_t k = 0; k < n; k++) { /* from the inside out: place k takes the number of place j, and j the number k */
+        ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
+        order[k] = order[j];
+        order[j] = (unsigned char)k;
+    }
+    return order[i];
+}
+
 /*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the
-    value falls below n (four turns at most on average). O(1) memory for an epoch of any length. */
+    value falls below n (four turns at most on average). O(1) memory for an epoch of any length. A network of few bits prefers
+    some permutations, so small n are shuffled. */
 static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
     uint64_t key = odvgp__random(seed, stream, epoch), x = (uint64_t)i, mask;
+    if (n <= ODVGP__SHUFFLED) return odvgp__shuffle(key, n, i);
     int half = 1;
     while (((uint64_t)1 << (2 * half)) < (uint64_t)n) half++;
     mask = ((uint64_t)1 << half) - 1;

@@ -61,10 +61,44 @@ TEST(an_epoch_is_a_permutation) {
     }
 }
 
+/*  Over many epochs each permutation of five comes equally often, and each number stands at each place equally often, whatever the seed
+    and the stream: chi-square within six standard deviations of its mean, which is its degrees of freedom. */
+static double excess(double chi2, double freedom) { return fabs(chi2 - freedom) / sqrt(2 * freedom); }
+TEST(permutations_are_equally_likely) {
+    enum { PER = 400 };
+    static const ptrdiff_t sizes[] = {2, 3, 4, 5, 7, 12, 31, 63, 64, 65, 100};
+    int round;
+    size_t s;
+    for (round = 0; round < 3; round++)
+        for (s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            ptrdiff_t n = sizes[s], orders = n == 2 ? 2 : n == 3 ? 6 : n == 4 ? 24 : 120, i, e, j, epochs = PER * (n <= 5 ? orders : n);
+            double *at = NEW(double, n * n), order[120] = {0}, chi2 = 0;
+            memset(at, 0, (size_t)(n * n) * sizeof *at);
+            for (e = 0; e < epochs; e++) {
+                ptrdiff_t number = 0, p[100];
+                for (i = 0; i < n; i++) p[i] = odvgp__permute(round == 1 ? 77 : 0, round == 2 ? 3 : 1, (uint64_t)e, n, i);
+                for (i = 0; i < n; i++) at[i * n + p[i]]++;
+                for (i = 0; i < n && n <= 5; i++) { /* its place among the orders */
+                    ptrdiff_t below = 0;
+                    for (j = i + 1; j < n; j++) below += p[j] < p[i];
+                    number = number * (n - i) + below;
+                }
+                if (n <= 5) order[number]++;
+            }
+            for (i = 0; i < n * n; i++) chi2 += (at[i] - (double)epochs / (double)n) * (at[i] - (double)epochs / (double)n) / ((double)epochs / (double)n);
+            chi2 *= (double)(n - 1) / (double)n; /* rows and columns have fixed sums */
+            CHECK_SAY(excess(chi2, (double)((n - 1) * (n - 1))) < 6, "n %ld: chi-square of places %.1f of %ld", (long)n, chi2, (long)((n - 1) * (n - 1)));
+            for (chi2 = 0, i = 0; i < orders && n <= 5; i++) chi2 += (order[i] - PER) * (order[i] - PER) / PER;
+            if (n <= 5) CHECK_SAY(excess(chi2, (double)(orders - 1)) < 6, "n %ld: chi-square of orders %.1f of %ld", (long)n, chi2, (long)(orders - 1));
+            free(at);
+        }
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(a_frozen_kernel_is_not_differentiated_and_not_factored_again);
     RUN(naturally_moved_slots_have_no_adjoints);
     RUN(an_epoch_is_a_permutation);
+    RUN(permutations_are_equally_likely);
     return test_end();
 }
