@@ -954,8 +954,9 @@ ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, 
     or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
                           ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower with non-zero diagonal; its upper triangle is not read. B [m,n], may
-    not alias L. m^2 n or m n^2 flops. */
+/*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower; its upper triangle is not read. The diagonal is inverted first: the
+    size of each entry lies between the smallest normal number, DBL_MIN or FLT_MIN, and its inverse. B [m,n], may not alias L.
+    m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
                           ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
 /*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not used or changed. n^3/3 flops. E_NOT_PD where a
@@ -1362,12 +1363,21 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
         for (int i = 0; i < n; i++) task(arg, i);
 }
 
-/*  The part [*from, *to) of n items that task i of `tasks` gets, in steps of `unit`. */
+/*  Whether a b >= limit, for sizes whose product may overflow; limit above 0. */
+static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit) { return b > 0 && a >= (limit - 1) / b + 1; }
+
+/*  Where part i of n items in `tasks` parts begins, in steps of `unit`: floor(units i / tasks) without that product. */
+static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
+{
+    ptrdiff_t units = n / unit + (n % unit != 0), first = units / tasks * i + units % tasks * i / tasks;
+    return odvgp__at_least(first, unit, n) ? n : first * unit;
+}
+
+/*  The part [*from, *to) of n items that task i of `tasks` gets. */
 static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
-    ptrdiff_t units = (n + unit - 1) / unit;
-    *from = ODVGP__MIN(n, units * i / tasks * unit);
-    *to = ODVGP__MIN(n, units * (i + 1) / tasks * unit);
+    *from = n > 0 ? odvgp__share_begin(n, unit, tasks, i) : 0;
+    *to = n > 0 ? odvgp__share_begin(n, unit, tasks, i + 1) : 0;
 }
 
 #ifdef ODVGP_USE_PTHREADS
@@ -4040,7 +4050,7 @@ static void odvgp__slopes_task(void *arg, int t)
 
 static int odvgp__kernel_tasks(const odvgp__kjob *job)
 {
-    return job->n * job->m < 4096 ? 1 : odvgp__tasks(&job->blas->threads);
+    return odvgp__at_least(job->n, job->m, 4096) ? odvgp__tasks(&job->blas->threads) : 1;
 }
 
 /*  job->K or job->out, with scratch from the arena; and with job->kept what the adjoint needs. */

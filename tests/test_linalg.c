@@ -654,6 +654,54 @@ TEST(products_of_random_sizes) { /* to 700, checked by random vectors */
             one_product(routine, test_below(701), test_below(701), test_below(scale == ALL ? 701 : 301), 1 << test_below(4), (int)test_below(3), 0, 1);
 }
 
+/* ---- sizes whose products overflow ---- */
+
+static void no_hook(void *user, int n, void (*task)(void *arg, int i), void *arg) {
+    int i;
+    (void)user;
+    for (i = 0; i < n; i++) task(arg, i);
+}
+/*  The shares of all tasks follow each other from 0 to n, begin at multiples of the unit, and differ by one unit at most. */
+TEST(shares_of_large_sizes) {
+    static const ptrdiff_t sizes[] = {1, 2, 7, 63, 64, 65, 1000, PTRDIFF_MAX / 256, PTRDIFF_MAX / 200, PTRDIFF_MAX / 3, PTRDIFF_MAX - 1, PTRDIFF_MAX}, units[] = {1, 6, 64};
+    static const int counts[] = {1, 2, 3, 7, 255, 256};
+    size_t s, u, c;
+    int i;
+    for (s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (u = 0; u < sizeof units / sizeof *units; u++)
+            for (c = 0; c < sizeof counts / sizeof *counts; c++) {
+                ptrdiff_t n = sizes[s], unit = units[u], end = 0, from, to, least = PTRDIFF_MAX, most = 0;
+                for (i = 0; i < counts[c]; i++) {
+                    odvgp__share(n, unit, counts[c], i, &from, &to);
+                    CHECK_SAY(from == end && to >= from && to <= n && (from % unit == 0 || from == n), "share %d of %d of %ld: %ld to %ld", i, counts[c], (long)n, (long)from, (long)to);
+                    end = to;
+                    if (to < n && to - from < least) least = to - from;
+                    if (to - from > most) most = to - from;
+                }
+                CHECK(end == n);
+                CHECK(least == PTRDIFF_MAX || most - least <= unit);
+            }
+}
+/*  Work on more pairs of points than a size can count is shared out as other work is. */
+TEST(kernel_matrices_of_more_entries_than_sizes) {
+    const ptrdiff_t huge = (ptrdiff_t)1 << (sizeof(ptrdiff_t) * 4);
+    odvgp_blas blas;
+    odvgp__kjob job;
+    memset(&blas, 0, sizeof blas);
+    memset(&job, 0, sizeof job);
+    blas.threads.run = no_hook;
+    blas.threads.count = 4;
+    job.blas = &blas;
+    job.n = job.m = huge; /* their product is 0 modulo the range of sizes */
+    CHECK_INT(odvgp__kernel_tasks(&job), 4);
+    job.n = 64, job.m = 63;
+    CHECK_INT(odvgp__kernel_tasks(&job), 1);
+    job.m = 64;
+    CHECK_INT(odvgp__kernel_tasks(&job), 4);
+    job.m = 0;
+    CHECK_INT(odvgp__kernel_tasks(&job), 1);
+}
+
 /* ---- solves ---- */
 
 /*  Backward error: op(L) X = B means |B - op(L) X| <= c n eps |op(L)| |X|. */
@@ -688,6 +736,35 @@ static void try_trsm(int right, int trans, ptrdiff_t m, ptrdiff_t n, double magn
     for (i = 0; i < m; i++)
         for (j = 0; j < n; j++) B[i * ldb + j] *= (odvgp_real)magnitude;
     check_solve(right, trans, m, n, L, ldl, B, ldb, magnitude <= TINY);
+}
+/*  Diagonals from the smallest to the largest number whose inverse is finite and normal. With a smaller one the rows that it divides are
+    not finite, where they are not solved as a single vector. */
+TEST(trsm_with_small_and_large_diagonals) {
+    static const ptrdiff_t orders[] = {1, 5, 17, 40, 100};
+    int form, isa, o, k;
+    for (o = 0; o < 5; o++)
+        for (form = 0; form < 4; form++)
+            for (k = 0; k < (OWN_BITS ? 3 : 2); k++) {
+                const double d[] = {TINY, 1 / TINY, TINY / 8};
+                int right = form & 1, trans = form >> 1;
+                ptrdiff_t s = orders[o], n = 9, cols = right ? s : n, rows = right ? n : s, i, j, odd = s / 2;
+                odvgp_real *L = NEW(odvgp_real, s * s), *B = NEW(odvgp_real, s * n);
+                for (i = 0; i < s; i++)
+                    for (j = 0; j < s; j++) L[i * s + j] = j == i ? (odvgp_real)(i == odd ? d[k] : 2) : 0;
+                for (isa = 0; isa < ISAS; isa++) {
+                    if (!engines[isa][0].there || (k == 2 && test_flushes(isa_name[isa]))) continue;
+                    for (i = 0; i < rows; i++)
+                        for (j = 0; j < cols; j++) B[i * cols + j] = (odvgp_real)(((right ? j : i) == odd ? d[k] : 2) * 0.75);
+                    odvgp_trsm(&engines[isa][0].blas, right, trans, rows, cols, L, s, B, cols);
+                    for (i = 0; i < rows; i++)
+                        for (j = 0; j < cols; j++) {
+                            double x = (double)B[i * cols + j];
+                            if (k < 2) CHECK_SAY(fabs(x - 0.75) <= 4 * EPS, "%s: right %d trans %d order %ld, diagonal %g: %.17g", isa_name[isa], right, trans, (long)s, d[k], x);
+                            else if ((right ? j : i) == odd) CHECK_SAY(!(fabs(x) <= HUGE_REAL), "%s: right %d trans %d order %ld, diagonal %g: %.17g", isa_name[isa], right, trans, (long)s, d[k], x);
+                        }
+                }
+                free(L), free(B);
+            }
 }
 TEST(trsm_of_four_forms) {
     int round, form, k = 0, r;
@@ -1165,6 +1242,9 @@ int main(int argc, char **argv) {
     RUN(products_carry_nan_and_infinity);
     RUN(products_of_denormal_numbers);
     RUN(products_of_random_sizes);
+    RUN(shares_of_large_sizes);
+    RUN(kernel_matrices_of_more_entries_than_sizes);
+    RUN(trsm_with_small_and_large_diagonals);
     RUN(trsm_of_four_forms);
     RUN(solves_with_ill_conditioned_triangles);
     RUN(trsm_carries_nan);
