@@ -10970,9 +10970,11 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     raw.cfg.isa = isa;
     odvgp_status s =
         f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.cfg, info);
-    if (s || (s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
-    if (!odvgp__kernel_ok(&m->kernel, m->cfg.D))
+    if (s) return s;
+    /* Before odvgp__model_config, which measures the kernel's working memory where the tile is 0. */
+    if (!odvgp__kernel_ok(&raw.kernel, raw.cfg.D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+    if ((s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK

@@ -1237,6 +1237,7 @@ TEST(forged_kernels_are_refused) {
         {"fewer hyperparameters", K(nhyp), 4, 0, 0},
         {"no group", K(ngroup), 0, 0, 0},
         {"too many groups", K(ngroup), ODVGP_MAX_LEAVES + 1, 0, 0},
+        {"far too many groups", K(ngroup), 5000, 0, 0},
         {"fewer groups", K(ngroup), 1, 0, 0},
         {"the leaf of a group", K(group_leaf[0]), 7, 0, 0},
         {"the leaf of a group, far away", K(group_leaf[1]), 0x10000000, 0, 0},
@@ -1273,15 +1274,16 @@ TEST(forged_kernels_are_refused) {
     };
 #undef K
     const size_t shared = sizeof list / sizeof *list - 2;
-    odvgp_config c = config(8, 3, 1, 2, 2);
+    odvgp_config c = config(130, 3, 1, 2, 2); /* a batch above 64 rows, so that a tile of 0 is chosen by measuring the kernel */
     made a;
     size_t bytes = 0, i, j, state = 0;
     unsigned char *file = NULL, *other = NULL;
+    enum { AS_SAVED, TILE_0, PREDICTOR, PARTS };
     int part;
     test_seed = 335;
     memset(&a, 0, sizeof a);
     for (i = 0; i < sizeof list / sizeof *list; i++)
-        for (part = 0; part < 2; part++) { /* in the model's part of the file, in the predictor's */
+        for (part = 0; part < PARTS; part++) { /* in the model's part of the file, also with a tile of 0, and in the predictor's */
             odvgp__kernel keep, *k;
             odvgp__file f;
             odvgp_predictor head;
@@ -1289,6 +1291,7 @@ TEST(forged_kernels_are_refused) {
             size_t model_bytes = 0, pred_bytes = 0;
             odvgp_info info = no_info();
             odvgp_status s;
+            ptrdiff_t tile;
             if (part == 0 && (i == 0 || i == shared)) {
                 if (i) free(file), free(other), drop(&a);
                 c.kernel = i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
@@ -1300,10 +1303,12 @@ TEST(forged_kernels_are_refused) {
             f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
             k = &a.m->kernel;
             keep = *k;
+            tile = a.m->cfg.tile;
             memcpy(other, file, bytes);
             memcpy((unsigned char *)k + list[i].at, &list[i].value, 4);
             if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
-            if (part == 0) {
+            if (part != PREDICTOR) {
+                if (part == TILE_0) a.m->cfg.tile = 0;
                 f.used = ODVGP__FILE_HEAD;
                 odvgp__file_model_head(&f, a.m);
             } else {
@@ -1315,6 +1320,7 @@ TEST(forged_kernels_are_refused) {
                 odvgp__file_words(&f, &head, sizeof head);
             }
             a.m->kernel = keep;
+            a.m->cfg.tile = tile;
             sum = odvgp__checksum(other, bytes - 8);
             for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
             s = odvgp_load_size(other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
