@@ -10601,7 +10601,8 @@ static void odvgp__file_int(odvgp__file *f, int *v)
 {
     uint32_t u = (uint32_t)*v;
     odvgp__file_u32(f, &u);
-    *v = (int)(u & 0x7fffffff);
+    if (u > (uint32_t)INT_MAX) f->bad = 1;
+    else *v = (int)u;
 }
 
 /*  n reals of 4 or 8 bytes each. */
@@ -10823,6 +10824,24 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_lbfgs(f, m);
 }
 
+/*  Whether training could have led to this state. Adam's moments may be anything: what they lead to is checked as it arises. */
+static int odvgp__state_ok(const odvgp_model *m)
+{
+    const odvgp__state *s = &m->state;
+    const uint64_t counts[] = {s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
+    if (s->nat_valid >> ODVGP__BLOCKS || s->good_valid > 1 || s->fitted > 1) return 0;
+    if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
+        if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
+    for (int i = 0; i < ODVGP__JITTERS; i++) {
+        const odvgp__jitter *jitter = &m->tape.jitter[i];
+        if (!(jitter->raised >= 0) || !odvgp__finite(&jitter->raised, 1) || jitter->clean > 100) return 0;
+    }
+    for (int i = 0; i < m->par.slots; i++)
+        if (m->par.slot[i].trainable > 1) return 0;
+    return odvgp__theta_ok(m);
+}
+
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
@@ -10920,6 +10939,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
+    if (!odvgp__theta_ok(m)) return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "a parameter is not finite, or not above 0");
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
     odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
     odvgp__file_head_walk(&f, &h);
@@ -11000,6 +11020,20 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     return ODVGP_OK;
 }
 
+/*  Finite numbers, and above 0 where they must be. */
+static int odvgp__predictor_reals_ok(const odvgp_predictor *p)
+{
+    odvgp__view v = odvgp__view_of(p);
+    const struct {
+        const odvgp_real *x;
+        uint32_t n;
+    } positive[] = {{v.hyp, p->kernel.nhyp}, {v.lik, 1}, {v.x_scale, p->kernel.D}, {v.y_scale, p->P}};
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
+        for (uint32_t i = 0; i < positive[k].n; i++)
+            if (!(positive[k].x[i] > 0)) return 0;
+    return odvgp__finite(v.hyp, (ptrdiff_t)odvgp__predictor_reals(p)); /* the first of them all */
+}
+
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
                                        size_t *model_bytes, size_t *predictor_bytes, const void **user, size_t *user_bytes,
                                        odvgp_info *info)
@@ -11037,9 +11071,9 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     if ((s = odvgp__model_place(&m, &built, block, block_bytes, info)) != ODVGP_OK) return s;
     f.used = at;
     odvgp__file_model_state(&f, m);
-    if (f.bad) {
+    if (f.bad || !odvgp__state_ok(m)) {
         m->magic = 0;
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL);
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its parameters or its state are not valid");
     }
     uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted, lbfgs_valid = m->state.lbfgs_valid;
     odvgp__touch_all(m);
@@ -11068,6 +11102,9 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
     memcpy(p, &head, sizeof head);
     odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)reals,
                       (int)h.real_size);
+    if (f.bad || !odvgp__predictor_reals_ok(p))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+                           "a number of its predictor is not finite, or not above 0 in this precision");
     *predictor = p;
     return ODVGP_OK;
 }

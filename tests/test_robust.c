@@ -1330,6 +1330,109 @@ TEST(forged_kernels_are_refused) {
     free(file), free(other);
     drop(&a);
 }
+/*  Numbers that no training leads to, in files with a right checksum: the state is written once more over that of a saved model. */
+TEST(forged_states_are_refused) {
+    odvgp_config c = config(12, 2, 1, 3, 2);
+    enum { FORGERIES = 24 };
+    int wrong;
+    test_seed = 336;
+    for (wrong = 0; wrong < FORGERIES; wrong++) {
+        made a = make(&c);
+        odvgp_model *b = NULL;
+        odvgp_info info = no_info();
+        size_t bytes, i;
+        unsigned char *file;
+        void *block;
+        uint64_t sum;
+        odvgp__file f;
+        odvgp__jitter *jitter = a.m->tape.jitter;
+        odvgp_status s;
+        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+        file = (unsigned char *)save(a.m, NULL, "", &bytes);
+        switch (wrong) {
+        case 1: jitter[0].raised = -1; break;
+        case 2: jitter[1].raised = (odvgp_real)NAN; break;
+        case 3: jitter[0].raised = (odvgp_real)HUGE_VAL; break;
+        case 4: jitter[0].clean = INT_MAX; break;
+        case 5: jitter[1].clean = -1; break;
+        case 6: a.m->par.theta[0] = (odvgp_real)NAN; break;
+        case 7: a.m->par.theta[a.m->par.count - 1] = (odvgp_real)HUGE_VAL; break;
+        case 8: a.m->par.value[0] = 0; break;
+        case 9: a.m->par.value[1] = -1; break;
+        case 10: a.m->par.value[2] = (odvgp_real)NAN; break;
+        case 11: a.m->par.value[2] = (odvgp_real)HUGE_VAL; break;
+        case 12: a.m->state.step_scale = 0; break;
+        case 13: a.m->state.step_scale = 2; break;
+        case 14: a.m->state.step_scale = NAN; break;
+        case 15: a.m->state.nat_valid = 4; break;
+        case 16: a.m->state.good_valid = 2; break;
+        case 17: a.m->state.fitted = 2; break;
+        case 18: a.m->state.steps = UINT64_MAX; break;
+        case 19: a.m->state.adam_steps = UINT64_MAX; break;
+        case 20: a.m->state.nat_steps = (uint64_t)PTRDIFF_MAX; break;
+        case 21: a.m->par.slot[0].trainable = 2; break;
+        case 22: a.m->par.slot[1].trainable = -1; break;
+        case 23: a.m->tape.events.pivot = 3; break;
+        default: break;
+        }
+        f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
+        f.used = ODVGP__FILE_HEAD;
+        odvgp__file_model_head(&f, a.m);
+        odvgp__file_model_state(&f, a.m);
+        sum = odvgp__checksum(file, bytes - 8);
+        for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+        block = test_alloc(a.bytes);
+        s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
+        CHECK_SAY(s == (wrong ? ODVGP_E_FORMAT : ODVGP_OK) && !b == (wrong != 0) && (!wrong || info.text[0]), "forgery %d: %s", wrong, odvgp_status_text(s));
+        free(block), free(file);
+        drop(&a);
+    }
+}
+/*  Numbers of a predictor that are not finite, or not above 0 where they must be, in files with a right checksum. */
+TEST(forged_predictors_are_refused) {
+    odvgp_config c = config(12, 2, 1, 3, 2);
+    static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
+    ptrdiff_t at[6], reals;
+    made a;
+    odvgp_predictor head;
+    odvgp__view v;
+    size_t bytes, pred_bytes, first, i, k;
+    unsigned char *file, *other;
+    void *pred;
+    test_seed = 337;
+    a = make(&c);
+    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    other = NEW(unsigned char, bytes);
+    pred_bytes = odvgp_predictor_size(a.m);
+    pred = test_alloc(pred_bytes);
+    odvgp__predictor_sizes(a.m, &head);
+    {
+        odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
+        reals = odvgp__view_layout(&head, base, &v);
+        at[0] = v.hyp - base, at[1] = v.lik - base, at[2] = v.x_scale - base, at[3] = v.y_scale - base; /* above 0 */
+        at[4] = v.Z_beta - base, at[5] = reals - 1; /* finite */
+        free(base);
+    }
+    first = bytes - 8 - (size_t)reals * sizeof(odvgp_real);
+    for (i = 0; i < 6; i++)
+        for (k = 0; k < sizeof values / sizeof *values; k++) {
+            const odvgp_predictor *p = NULL;
+            odvgp_real x = (odvgp_real)values[k];
+            odvgp_info info = no_info();
+            odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+            int good = i >= 4 && k >= 3;
+            odvgp_status s;
+            memcpy(other, file, bytes);
+            f.used = first + (size_t)at[i] * sizeof x;
+            odvgp__file_reals(&f, &x, 1, (int)sizeof x);
+            f.used = bytes - 8;
+            odvgp__file_bits(&f, odvgp__checksum(other, bytes - 8), 8);
+            s = odvgp_load_predictor(other, bytes, pred, pred_bytes, &p, &info);
+            CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !p == !good, "place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
+        }
+    free(file), free(other), free(pred);
+    drop(&a);
+}
 /*  Numbers of 4 or 8 bytes in the order of files, which is not that of every machine. */
 static double read_little(const unsigned char *at, size_t bytes) {
     uint64_t bits = 0;
@@ -2216,6 +2319,8 @@ int main(int argc, char **argv) {
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
     RUN(forged_kernels_are_refused);
+    RUN(forged_states_are_refused);
+    RUN(forged_predictors_are_refused);
     RUN(predictors_of_the_other_precision);
     RUN(predictors_of_more_reals_than_32_bits);
     RUN(files_on_disk);
