@@ -257,7 +257,8 @@ typedef enum odvgp_cov_part { ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAG
         COLLAPSED  the bound at the optimal q, which is a function of kernel and inducing inputs: Titsias' for BETA + DENSE ([VFE]
                    eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS ([SOLVE] eq. 30), and what lies between, ODVGP's optimum,
                    for BLOCKS + DENSE
-        PARTLY     SOLVE-GP with the optimal q(u), and q(v) as it is: [SOLVE] eq. 9; eq. 10 for BLOCKS + DENSE
+        PARTLY     SOLVE-GP with the optimal q(u), and q(v) as it is: [SOLVE] eq. 9; eq. 10 for BLOCKS + DENSE. COLLAPSED if
+                   M_gamma = 0
         TIGHT      [SOLVE] eqs. 14, 15, BETA + DENSE: above Titsias' bound; O(N^2) memory and time
         EXACT      log p(y) itself, FREE + DIAGONAL with M = N and M_gamma = 0: exact GP regression; O(N^3) time, O(N^2) memory
     All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and have no natural step (natgrad is taken
@@ -7424,6 +7425,8 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
     if (config->M_gamma == 0 && config->mean_part == ODVGP_MEAN_BLOCKS)
         m->cfg.mean_part = ODVGP_MEAN_BETA; /* one block is left */
     if (config->M_gamma == 0 && config->cov_part == ODVGP_COV_BLOCKS) m->cfg.cov_part = ODVGP_COV_DENSE;
+    if (config->M_gamma == 0 && config->objective == ODVGP_OBJECTIVE_PARTLY)
+        m->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
     if (m->cfg.mean_part == ODVGP_MEAN_BETA && m->cfg.cov_part != ODVGP_COV_BLOCKS) m->cfg.M_gamma = 0;
     if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
     if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
