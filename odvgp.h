@@ -4986,7 +4986,14 @@ enum {                                                                          
 };
 
 /*  What an evaluation is for: nodes that serve none of it are not run. */
-enum { ODVGP__FOR_BOUND = 1, ODVGP__FOR_STATS = 2, ODVGP__FOR_COLLAPSED = 4, ODVGP__FOR_MOMENTS = 8, ODVGP__FOR_L = 16 };
+enum {
+    ODVGP__FOR_BOUND = 1,
+    ODVGP__FOR_STATS = 2,
+    ODVGP__FOR_COLLAPSED = 4,
+    ODVGP__FOR_MOMENTS = 8,
+    ODVGP__FOR_L = 16,
+    ODVGP__FOR_PREDICTOR = 32
+};
 
 typedef enum odvgp__op {
     ODVGP__PARAM,
@@ -7216,6 +7223,17 @@ static void odvgp__build_stats(odvgp_model *m, odvgp__arena *a, odvgp__block *b,
     m->tape.node[b->stats].purpose = ODVGP__FOR_STATS;
 }
 
+/*  The nodes that a predictor is made from, besides parameters; -1 where the member has none. */
+#define ODVGP__PREDICTOR_NODES 10
+static void odvgp__predictor_nodes(const odvgp_model *m, int *node)
+{
+    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
+    int two = odvgp__uses_v(&m->cfg), L = m->L_H < 0 || m->weights >= 0;
+    const int list[] = {m->weights, beta->white_root, gamma->white_mu, gamma->white_root, m->a,
+                        m->L_H,     m->q_diag,        L ? m->L : -1,   two ? m->W : -1,   two ? m->L_v : -1};
+    memcpy(node, list, sizeof list);
+}
+
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -7240,6 +7258,10 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     }
     odvgp__mean_parts[c->mean_part].head(m, a);
     odvgp__cov_parts[c->cov_part].head(m, a);
+    int predictor[ODVGP__PREDICTOR_NODES];
+    odvgp__predictor_nodes(m, predictor);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
+        if (predictor[i] >= 0) t->node[predictor[i]].purpose |= ODVGP__FOR_PREDICTOR;
     m->X = odvgp__tile(m, a, ODVGP__INPUT, c->tile, c->D, ODVGP__TILE_ROWS, -1, -1, -1, -1);
     m->Y = odvgp__tile(m, a, ODVGP__INPUT, c->P, c->tile, ODVGP__TILE_COLS, -1, -1, -1, -1);
     m->k_x = m->K_x = m->A = m->expect = -1;
@@ -8163,14 +8185,13 @@ static int odvgp__node_finite(const odvgp_model *m, int i)
 
 static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
-    odvgp__wants_list bound = {0, 0, 0, ODVGP__FOR_BOUND};
-    odvgp__mark_params(m, &bound);
+    odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_PREDICTOR};
+    odvgp__mark_params(m, &want);
     odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
     if (s) return s;
-    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
-    const int read[] = {m->weights, beta->white_root, gamma->white_mu, gamma->white_root, m->a, m->L_v, m->L_H, m->q_diag};
-    int finite = odvgp__finite(m->par.theta, m->par.count) && (!m->tape.node[m->L].active || odvgp__node_finite(m, m->L));
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(read); i++) finite = finite && odvgp__node_finite(m, read[i]);
+    int read[ODVGP__PREDICTOR_NODES], finite = odvgp__finite(m->par.theta, m->par.count);
+    odvgp__predictor_nodes(m, read);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++) finite = finite && odvgp__node_finite(m, read[i]);
     return finite ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
 }
 

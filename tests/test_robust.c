@@ -1082,6 +1082,78 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 drop(&a);
             }
 }
+/*  Any legal pair of parts, with any objective: a file of the model is read again, predicts the same to the last bit at once, after
+    another save and after odvgp_freeze, and is written again as the same bytes. */
+static void check_file(const odvgp_config *c, const char *where) {
+    made a = make(c);
+    odvgp_real m0[24], v0[24], m1[24], v1[24];
+    size_t bytes, model_bytes, pred_bytes, second_bytes, need;
+    void *file, *second, *block, *pred, *scratch, *work;
+    const odvgp_predictor *p = NULL;
+    odvgp_model *b = NULL;
+    odvgp_info info = no_info();
+    int k;
+    CHECK_SAY(odvgp_fit(a.m, a.X, a.Y, 2, NULL, &info) == ODVGP_OK, "%s: fit: %s", where, info.text);
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) {
+        need = odvgp_fit_q_size(a.m);
+        work = test_alloc(need);
+        CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, work, need, &info) == ODVGP_OK, "%s: fit_q: %s", where, info.text);
+        free(work);
+    }
+    CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0, &info) == ODVGP_OK, "%s: predict: %s", where, info.text);
+    CHECK(all_finite(m0, 12 * c->P) && all_finite(v0, 12 * c->P));
+    file = save(a.m, NULL, "", &bytes);
+    CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info) == ODVGP_OK, "%s: load_size: %s", where, info.text);
+    for (k = 0; k < 3 && !info.text[0]; k++) { /* a model that was just loaded predicts, is frozen, is saved */
+        size_t i, n = (size_t)(12 * c->P) * sizeof *m0;
+        block = test_alloc(model_bytes);
+        CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) == ODVGP_OK, "%s: load: %s", where, info.text);
+        if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1, NULL), ODVGP_OK);
+        pred = test_alloc(pred_bytes);
+        if (k == 1) CHECK_STATUS(odvgp_freeze(b, NULL, pred, pred_bytes, &p, NULL), ODVGP_OK);
+        if (k == 2) {
+            second = save(b, NULL, "", &second_bytes);
+            CHECK_SAY(second_bytes == bytes && !memcmp(second, file, bytes), "%s: other bytes", where);
+            CHECK_STATUS(odvgp_load_predictor(second, second_bytes, pred, pred_bytes, &p, NULL), ODVGP_OK);
+            free(second);
+        }
+        if (k && p) {
+            need = odvgp_predict_scratch(p, 12);
+            scratch = test_alloc(need);
+            CHECK_STATUS(odvgp_predict(p, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
+            free(scratch);
+        }
+        for (i = 0; i < n && ((unsigned char *)m0)[i] == ((unsigned char *)m1)[i] && ((unsigned char *)v0)[i] == ((unsigned char *)v1)[i];) i++;
+        CHECK_SAY(i == n, "%s: look %d: another prediction", where, k);
+        free(block), free(pred);
+    }
+    free(file);
+    drop(&a);
+}
+TEST(every_model_is_read_again_from_its_file) {
+    int mean, cov, objective, param, gamma, files = 0, without_q = 0;
+    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
+        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+            for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
+                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+                    for (gamma = 0; gamma < 2; gamma++) {
+                        odvgp_config c = config(12, 2, 2, objective == ODVGP_OBJECTIVE_EXACT ? 12 : 4, gamma ? 3 : 0);
+                        char where[100];
+                        size_t bytes;
+                        test_seed = 338;
+                        c.mean_part = (odvgp_mean_part)mean, c.cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
+                        c.param = (odvgp_param)param;
+                        c.natgrad = 0;
+                        c.batch = 12;
+                        if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
+                        snprintf(where, sizeof where, "mean %d, cov %d, objective %d, param %d, gamma %d", mean, cov, objective, param, gamma);
+                        check_file(&c, where);
+                        files++;
+                        without_q += objective != ODVGP_OBJECTIVE_ELBO;
+                    }
+    CHECK(without_q > 20);
+    test_note("%d, %d of them without q", files, without_q);
+}
 /*  A refusal by all three readers; nothing is written. */
 static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes) {
     size_t a, b, c;
@@ -2316,6 +2388,7 @@ int main(int argc, char **argv) {
     RUN(rows_for_the_start_do_not_overflow);
     RUN(memory_does_not_grow_with_the_data);
     RUN(training_goes_on_bit_for_bit_after_a_file);
+    RUN(every_model_is_read_again_from_its_file);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
     RUN(forged_kernels_are_refused);
