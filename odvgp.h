@@ -8324,7 +8324,7 @@ static void odvgp__predictor_alpha(odvgp_model *m, odvgp_real *alpha)
 }
 
 /*  Valid until the model is used again. The head has been run. */
-static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
+static odvgp_status odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece, odvgp_info *info)
 {
     const odvgp_config *c = &m->cfg;
     const odvgp__node *node = m->tape.node;
@@ -8334,6 +8334,8 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
     odvgp_real *alpha = m->par.grad;
     odvgp__predictor_alpha(m, alpha);
+    if (!odvgp__finite(alpha, P * F + (own && m->a < 0 ? P * Mg : 0)))
+        return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
     *piece++ = odvgp__piece_of(node[m->hyp].v, (ptrdiff_t)m->kernel.nhyp, 0);
     *piece++ = odvgp__piece_of(node[m->lik].v, 1, 0);
     *piece++ = odvgp__piece_of(A ? odvgp__slot_value(&m->par, A) : NULL, A ? A->count : 0, 0);
@@ -8351,6 +8353,7 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     if (diagonal) *piece++ = odvgp__piece_made(odvgp__root_diag, P * M);
     else *piece++ = odvgp__piece_of(node[m->L_H >= 0 ? m->q_diag : beta->white_root].v, P * M * M, 0);
     *piece = odvgp__piece_of(joint ? node[gamma->white_root].v : NULL, joint ? P * Mg * Mg : 0, 0);
+    return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes,
@@ -8366,12 +8369,12 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__predictor_pieces(m, scales ? scales : &none, piece, info)) != ODVGP_OK) return s;
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     odvgp_real *to = (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head());
     memset(p, 0, odvgp__predictor_head());
     odvgp__predictor_sizes(m, p);
     odvgp__predictor_set_reals(p, odvgp__view_layout(p, NULL, &v));
-    odvgp__predictor_pieces(m, scales ? scales : &none, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = odvgp__piece_at(m, &piece[k], i);
     *predictor = p;
@@ -10936,15 +10939,13 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
+static void odvgp__file_frozen(odvgp__file *f, const odvgp_model *m, const odvgp__piece *piece)
 {
     odvgp_predictor p;
     odvgp__view v;
-    odvgp__piece piece[ODVGP__PIECES];
     odvgp__predictor_sizes(m, &p);
     odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
     odvgp__file_words(f, &p, sizeof p);
-    odvgp__predictor_pieces(m, scales, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) {
             odvgp_real x = odvgp__piece_at(m, &piece[k], i);
@@ -10961,15 +10962,17 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
+    odvgp__piece piece[ODVGP__PIECES];
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
     if (!odvgp__theta_ok(m)) return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "a parameter is not finite, or not above 0");
+    if ((s = odvgp__predictor_pieces(m, scales ? scales : &none, piece, info)) != ODVGP_OK) return s;
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
     odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
     odvgp__file_head_walk(&f, &h);
     odvgp__file_model_head(&f, m);
     odvgp__file_model_state(&f, m);
-    odvgp__file_frozen(&f, m, scales ? scales : &none);
+    odvgp__file_frozen(&f, m, piece);
     if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
     f.used += user_bytes;
     odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);

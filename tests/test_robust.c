@@ -1154,6 +1154,30 @@ TEST(every_model_is_read_again_from_its_file) {
     CHECK(without_q > 20);
     test_note("%d, %d of them without q", files, without_q);
 }
+/*  q_mu so large that L^-T q_mu is infinite: neither a predictor nor a file is made, and the blocks stay. */
+TEST(predictors_that_overflow_are_refused) {
+    odvgp_config c = config(12, 2, 1, 4, 0);
+    made a;
+    odvgp_real q_mu[4];
+    const odvgp_predictor *p = NULL;
+    odvgp_real variance = (odvgp_real)1e-8;
+    size_t bytes, file_bytes, i;
+    void *block, *file;
+    test_seed = 339;
+    c.kernel = "rbf";
+    a = make(&c);
+    CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
+    for (i = 0; i < 4; i++) q_mu[i] = (odvgp_real)(0.9 * HUGE_REAL);
+    CHECK_STATUS(odvgp_set(a.m, "q_mu", q_mu, 4, NULL), ODVGP_OK);
+    bytes = odvgp_predictor_size(a.m), file_bytes = odvgp_save_size(a.m, 0);
+    block = test_alloc(bytes), file = test_alloc(file_bytes);
+    memset(block, PATTERN, bytes), memset(file, PATTERN, file_bytes);
+    REFUSED(odvgp_freeze(a.m, NULL, block, bytes, &p, &info), ODVGP_E_NAN);
+    REFUSED(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, &info), ODVGP_E_NAN);
+    CHECK(!p && untouched(block, bytes) && untouched(file, file_bytes));
+    free(block), free(file);
+    drop(&a);
+}
 /*  A refusal by all three readers; nothing is written. */
 static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes) {
     size_t a, b, c;
@@ -2389,6 +2413,7 @@ int main(int argc, char **argv) {
     RUN(memory_does_not_grow_with_the_data);
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(every_model_is_read_again_from_its_file);
+    RUN(predictors_that_overflow_are_refused);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
     RUN(forged_kernels_are_refused);
