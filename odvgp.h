@@ -1622,19 +1622,21 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
+/*  Kernels. Files hold these numbers: none changes, and a new kernel takes the next one. */
 enum {
-    ODVGP__RBF,
-    ODVGP__MATERN12,
-    ODVGP__MATERN32,
-    ODVGP__MATERN52, /* up to here what radial() below computes */
-    ODVGP__RQ,
-    ODVGP__PERIODIC,
-    ODVGP__LINEAR,
-    ODVGP__POLYNOMIAL,
-    ODVGP__CONSTANT,
-    ODVGP__WHITE,
+    ODVGP__RBF = 0,
+    ODVGP__MATERN12 = 1,
+    ODVGP__MATERN32 = 2,
+    ODVGP__MATERN52 = 3,
+    ODVGP__RQ = 4,
+    ODVGP__PERIODIC = 5,
+    ODVGP__LINEAR = 6,
+    ODVGP__POLYNOMIAL = 7,
+    ODVGP__CONSTANT = 8,
+    ODVGP__WHITE = 9,
     ODVGP__LEAF_TYPES
 };
+#define ODVGP__NOT_RADIAL (-1)
 enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__ROOT, ODVGP__MAPS };
 
 /* clang-format off */
@@ -3262,19 +3264,26 @@ typedef struct odvgp__kernel {
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP ((uint32_t)ODVGP_MAX_LEAVES)
 
-/*  What a leaf is a function of, and the hyperparameter that it has besides lengthscale and variance. */
+/*  What a leaf is a function of, which of isa->radial's functions it is, and the hyperparameter that it has besides lengthscale
+    and variance. */
 typedef struct odvgp__leaf_kind {
     const char *name;
-    int geometry;
+    int geometry, radial;
     const char *extra;
 } odvgp__leaf_kind;
 
+/*  The row of a kernel is that of its number. */
 static const odvgp__leaf_kind odvgp__leaf_kinds[ODVGP__LEAF_TYPES] = {
-    {"rbf", ODVGP__DISTANCE, NULL},         {"matern12", ODVGP__DISTANCE, NULL},
-    {"matern32", ODVGP__DISTANCE, NULL},    {"matern52", ODVGP__DISTANCE, NULL},
-    {"rq", ODVGP__DISTANCE, "alpha"},       {"periodic", ODVGP__CIRCLE, "period"},
-    {"linear", ODVGP__INNER_PRODUCT, NULL}, {"polynomial", ODVGP__INNER_PRODUCT, "offset"},
-    {"constant", ODVGP__NO_INPUT, NULL},    {"white", ODVGP__NO_INPUT, NULL},
+    {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
+    {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
+    {"matern32", ODVGP__DISTANCE, ODVGP__MATERN32, NULL},
+    {"matern52", ODVGP__DISTANCE, ODVGP__MATERN52, NULL},
+    {"rq", ODVGP__DISTANCE, ODVGP__NOT_RADIAL, "alpha"},
+    {"periodic", ODVGP__CIRCLE, ODVGP__RBF, "period"},
+    {"linear", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, NULL},
+    {"polynomial", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, "offset"},
+    {"constant", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
+    {"white", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
 };
 
 static int odvgp__geometry(const odvgp__leaf *leaf) { return odvgp__leaf_kinds[leaf->type].geometry; }
@@ -3833,7 +3842,9 @@ static void odvgp__leaf_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, 
     case ODVGP__WHITE:
         for (c = 0; c < ODVGP__CHUNK; c++) k[c] = leaf->type == ODVGP__CONSTANT || j + c == self ? v : 0;
         return;
-    default: isa->radial(leaf->type == ODVGP__PERIODIC ? ODVGP__RBF : (int)leaf->type, v, scale, d2, k, dk);
+    default:
+        ODVGP_ASSERT(odvgp__leaf_kinds[leaf->type].radial != ODVGP__NOT_RADIAL);
+        isa->radial(odvgp__leaf_kinds[leaf->type].radial, v, scale, d2, k, dk);
     }
 }
 
