@@ -883,7 +883,9 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
                                             const odvgp_predictor **predictor, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  A block to a file and back. Writing goes to path.tmp first and is renamed when complete: no half-written file is left.
+/*  A block to a file and back. odvgp_file_write creates a new file beside path (path.0.tmp, or the first larger number that is
+    free), syncs it to the disk (Unix, Windows), and renames it to path when it is complete. So path holds a whole file at any
+    time, whoever else writes to it; after a failure it holds what it held before, and the new file is removed.
     A device or a pipe is written in place, where the system can be asked what path is (Unix); elsewhere write to those
     yourself, for a rename replaces them. odvgp_file_read with block NULL only says the size.
     Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the size) */
@@ -11148,39 +11150,143 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
 }
 
 #ifndef ODVGP_NO_STDIO
+#define ODVGP__FILE_TRIES 10000
 #if defined(__unix__) || defined(__APPLE__)
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#ifdef O_SYNC /* unlike fsync, it is declared in strict C99, too */
+#define ODVGP__O_SYNC O_SYNC
+#else
+#define ODVGP__O_SYNC 0
 #endif
 
 /*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
-#if defined(__unix__) || defined(__APPLE__)
     struct stat is;
     return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+}
+
+/*  A new file of this name that holds the block: 1. 0 if the name is taken, -1 after any other failure; neither leaves a file. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)block;
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | ODVGP__O_SYNC, 0666), bad = 0;
+    if (file < 0) return errno == EEXIST ? 0 : -1;
+    while (bytes && !bad) {
+        ptrdiff_t written = (ptrdiff_t)write(file, at, ODVGP__MIN(bytes, (size_t)1 << 30));
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        } else bad = written == 0 || errno != EINTR;
+    }
+    if (close(file) == 0 && !bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#elif defined(_WIN32)
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+#include <sys/stat.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to, unsigned long flags);
+
+/*  As above. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)block;
+    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE), bad = 0;
+    if (file < 0) return errno == EEXIST ? 0 : -1;
+    while (bytes && !bad) {
+        int written = _write(file, at, (unsigned)ODVGP__MIN(bytes, (size_t)1 << 30));
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        } else bad = 1;
+    }
+    bad |= _commit(file) != 0;
+    bad |= _close(file) != 0;
+    if (!bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
 #else
+/*  As above. "x" is C11's; where a C library does not know it, opening for reading tells that a name is taken. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    FILE *file = fopen(name, "rb");
+    if (file) {
+        (void)fclose(file);
+        return 0;
+    }
+    file = fopen(name, "wbx");
+    if (!file) return -1;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    if (!bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#endif
+
+#if !defined(__unix__) && !defined(__APPLE__)
+static int odvgp__file_in_place(const char *path)
+{
     (void)path;
     return 0;
+}
 #endif
+
+/*  from takes the place of to, which may be there. */
+static int odvgp__file_rename(const char *from, const char *to)
+{
+#ifdef _WIN32
+    const unsigned long replace_existing = 1, write_through = 8;
+    return MoveFileExA(from, to, replace_existing | write_through) != 0;
+#else
+    return rename(from, to) == 0;
+#endif
+}
+
+static odvgp_status odvgp__file_write_in_place(const char *path, const void *block, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file) return ODVGP_E_IO;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    return bad ? ODVGP_E_IO : ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
 {
     char beside[1024];
-    if (!path || !block || strlen(path) + 5 > sizeof beside) return ODVGP_E_ARG;
-    memcpy(beside, path, strlen(path));
-    memcpy(beside + strlen(path), ".tmp", 5);
-    int in_place = odvgp__file_in_place(path);
-    FILE *file = fopen(in_place ? path : beside, "wb");
-    if (!file) return ODVGP_E_IO;
-    int bad = fwrite(block, 1, bytes, file) != bytes;
-    bad |= fclose(file) != 0;
-    if (in_place) return bad ? ODVGP_E_IO : ODVGP_OK;
-    if (bad || rename(beside, path)) {
-        (void)remove(beside);
-        return ODVGP_E_IO;
+    int made = 0;
+    if (!path || !block) return ODVGP_E_ARG;
+    if (odvgp__file_in_place(path)) return odvgp__file_write_in_place(path, block, bytes);
+    for (int n = 0; n < ODVGP__FILE_TRIES && !made; n++) {
+        odvgp__text name;
+        name.at = beside;
+        name.size = sizeof beside;
+        name.used = 0;
+        odvgp__put(&name, path);
+        odvgp__put(&name, ".");
+        odvgp__put_int(&name, n);
+        odvgp__put(&name, ".tmp");
+        if (name.used >= name.size) return ODVGP_E_ARG;
+        made = odvgp__file_create(beside, block, bytes);
     }
-    return ODVGP_OK;
+    if (made <= 0) return ODVGP_E_IO;
+    if (odvgp__file_rename(beside, path)) return ODVGP_OK;
+    (void)remove(beside);
+    return ODVGP_E_IO;
 }
 
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes)

@@ -2,6 +2,9 @@
     refused with a status and a sentence, and outputs keep their contents; awkward input works, and events tell of it. */
 #include <stdlib.h>
 #if defined(__unix__) || defined(__APPLE__)
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #endif
 static int allocations; /* of the library, all in all */
@@ -1701,6 +1704,102 @@ TEST(files_on_disk) {
     drop(&a);
 }
 
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
+/*  A folder of its own, so that what is left in it is seen: it can be removed when it is empty. */
+static const char *own_folder(char *path) {
+    strcpy(path, "build/robust.XXXXXX");
+    return mkdtemp(path) ? path : mkdtemp(strcpy(path, "robust.XXXXXX"));
+}
+/*  Two programs write to the same path, 200 times each, files of two lengths; whoever reads it finds a whole file at any time. */
+TEST(two_writers_and_a_reader) {
+    enum { WRITERS = 2, SAVES = 200 };
+    odvgp_config c = config(6, 2, 1, 2, 2);
+    made a;
+    char folder[40], path[80], tmp[90];
+    unsigned char *file[WRITERS], *back, was[4] = "abc";
+    size_t bytes[WRITERS], n, looks = 0, bad = 0;
+    pid_t child[WRITERS];
+    int w, i, status, running = WRITERS;
+    FILE *f;
+    if (!CHECK(own_folder(folder) != NULL)) return;
+    test_seed = 340;
+    a = make(&c);
+    file[0] = (unsigned char *)save(a.m, NULL, "", &bytes[0]);
+    file[1] = (unsigned char *)save(a.m, NULL, "some words, so that this one is longer", &bytes[1]);
+    back = NEW(unsigned char, bytes[1]);
+    snprintf(path, sizeof path, "%s/model", folder);
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    if ((f = fopen(tmp, "wb")) != NULL) fwrite(was, 1, sizeof was, f), fclose(f); /* somebody's file */
+    CHECK_STATUS(odvgp_file_write(path, file[0], bytes[0]), ODVGP_OK);
+    fflush(stdout);
+    for (w = 0; w < WRITERS; w++) {
+        child[w] = fork();
+        if (child[w]) continue;
+        for (status = i = 0; i < SAVES; i++) status += odvgp_file_write(path, file[w], bytes[w]) != ODVGP_OK;
+        _exit(status < 255 ? status : 255);
+    }
+    while (running) {
+        for (w = 0; w < WRITERS; w++) {
+            if (child[w] <= 0 || waitpid(child[w], &status, WNOHANG) != child[w]) continue;
+            CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "writer %d: %d saves fail", w, WEXITSTATUS(status));
+            child[w] = 0;
+            running--;
+        }
+        looks++;
+        if (odvgp_file_read(path, back, bytes[1], &n) != ODVGP_OK || (n != bytes[0] && n != bytes[1]) || memcmp(back, file[n == bytes[1]], n)) bad++;
+    }
+    CHECK_SAY(bad == 0, "%d of %d looks find no whole file", (int)bad, (int)looks);
+    test_note("%d looks", (int)looks);
+    CHECK_STATUS(odvgp_file_read(tmp, back, bytes[1], &n), ODVGP_OK);
+    CHECK(n == sizeof was && !memcmp(back, was, n));
+    remove(path), remove(tmp);
+    CHECK_SAY(rmdir(folder) == 0, "%s is not empty", folder);
+    free(file[0]), free(file[1]), free(back);
+    drop(&a);
+}
+/*  Names that are taken are left alone; a save that fails leaves what was there, and nothing else. */
+TEST(a_save_that_fails_leaves_nothing) {
+    char folder[40], path[80], taken[3][100], *long_path;
+    unsigned char block[20000], back[20000];
+    size_t n, i;
+    FILE *f;
+    pid_t child;
+    int status = 0;
+    if (!CHECK(own_folder(folder) != NULL)) return;
+    snprintf(path, sizeof path, "%s/model", folder);
+    for (i = 0; i < 3; i++) {
+        snprintf(taken[i], sizeof taken[i], "%s.%d.tmp", path, (int)i);
+        if ((f = fopen(taken[i], "wb")) != NULL) fputc((int)i, f), fclose(f);
+    }
+    memset(block, 7, sizeof block);
+    CHECK_STATUS(odvgp_file_write(path, block, sizeof block), ODVGP_OK);
+    fflush(stdout);
+    child = fork();
+    if (child == 0) { /* the disk is full after 10,000 bytes */
+        struct rlimit limit = {10000, 10000};
+        memset(block, 8, sizeof block);
+        signal(SIGXFSZ, SIG_IGN);
+        _exit(setrlimit(RLIMIT_FSIZE, &limit) ? 9 : (int)odvgp_file_write(path, block, sizeof block));
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), ODVGP_E_IO);
+    CHECK_STATUS(odvgp_file_read(path, back, sizeof back, &n), ODVGP_OK);
+    CHECK(n == sizeof block && !memcmp(back, block, n));
+    for (i = 0; i < 3; i++) {
+        CHECK_STATUS(odvgp_file_read(taken[i], back, sizeof back, &n), ODVGP_OK);
+        CHECK(n == 1 && back[0] == i);
+        remove(taken[i]);
+    }
+    remove(path);
+    CHECK_SAY(rmdir(folder) == 0, "%s is not empty", folder);
+    long_path = NEW(char, 2000);
+    memset(long_path, 'x', 1999);
+    long_path[1999] = 0;
+    CHECK_STATUS(odvgp_file_write(long_path, block, 1), ODVGP_E_ARG);
+    free(long_path);
+}
+#endif
+
 /* ---- awkward, but allowed ---- */
 
 /*  Create, train, predict with defaults: everything finite, variances never negative, the bound no lower than at the start. Gives the root mean
@@ -2422,6 +2521,10 @@ int main(int argc, char **argv) {
     RUN(predictors_of_the_other_precision);
     RUN(predictors_of_more_reals_than_32_bits);
     RUN(files_on_disk);
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
+    RUN(two_writers_and_a_reader);
+    RUN(a_save_that_fails_leaves_nothing);
+#endif
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
     RUN(repeated_inducing_points_raise_the_jitter);
