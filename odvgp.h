@@ -257,7 +257,8 @@ typedef enum odvgp_cov_part { ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAG
         COLLAPSED  the bound at the optimal q, which is a function of kernel and inducing inputs: Titsias' for BETA + DENSE ([VFE]
                    eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS ([SOLVE] eq. 30), and what lies between, ODVGP's optimum,
                    for BLOCKS + DENSE
-        PARTLY     SOLVE-GP with the optimal q(u), and q(v) as it is: [SOLVE] eq. 9; eq. 10 for BLOCKS + DENSE
+        PARTLY     SOLVE-GP with the optimal q(u), and q(v) as it is: [SOLVE] eq. 9; eq. 10 for BLOCKS + DENSE. COLLAPSED if
+                   M_gamma = 0
         TIGHT      [SOLVE] eqs. 14, 15, BETA + DENSE: above Titsias' bound; O(N^2) memory and time
         EXACT      log p(y) itself, FREE + DIAGONAL with M = N and M_gamma = 0: exact GP regression; O(N^3) time, O(N^2) memory
     All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and have no natural step (natgrad is taken
@@ -882,7 +883,9 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
                                             const odvgp_predictor **predictor, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  A block to a file and back. Writing goes to path.tmp first and is renamed when complete: no half-written file is left.
+/*  A block to a file and back. odvgp_file_write creates a new file beside path (path.0.tmp, or the first larger number that is
+    free), syncs it to the disk (Unix, Windows), and renames it to path when it is complete. So path holds a whole file at any
+    time, whoever else writes to it; after a failure it holds what it held before, and the new file is removed.
     A device or a pipe is written in place, where the system can be asked what path is (Unix); elsewhere write to those
     yourself, for a rename replaces them. odvgp_file_read with block NULL only says the size.
     Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the size) */
@@ -1647,19 +1650,21 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
+/*  Kernels. Files hold these numbers: none changes, and a new kernel takes the next one. */
 enum {
-    ODVGP__RBF,
-    ODVGP__MATERN12,
-    ODVGP__MATERN32,
-    ODVGP__MATERN52, /* up to here what radial() below computes */
-    ODVGP__RQ,
-    ODVGP__PERIODIC,
-    ODVGP__LINEAR,
-    ODVGP__POLYNOMIAL,
-    ODVGP__CONSTANT,
-    ODVGP__WHITE,
+    ODVGP__RBF = 0,
+    ODVGP__MATERN12 = 1,
+    ODVGP__MATERN32 = 2,
+    ODVGP__MATERN52 = 3,
+    ODVGP__RQ = 4,
+    ODVGP__PERIODIC = 5,
+    ODVGP__LINEAR = 6,
+    ODVGP__POLYNOMIAL = 7,
+    ODVGP__CONSTANT = 8,
+    ODVGP__WHITE = 9,
     ODVGP__LEAF_TYPES
 };
+#define ODVGP__NOT_RADIAL (-1)
 enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__ROOT, ODVGP__MAPS };
 
 /* clang-format off */
@@ -3312,19 +3317,26 @@ typedef struct odvgp__kernel {
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP ((uint32_t)ODVGP_MAX_LEAVES)
 
-/*  What a leaf is a function of, and the hyperparameter that it has besides lengthscale and variance. */
+/*  What a leaf is a function of, which of isa->radial's functions it is, and the hyperparameter that it has besides lengthscale
+    and variance. */
 typedef struct odvgp__leaf_kind {
     const char *name;
-    int geometry;
+    int geometry, radial;
     const char *extra;
 } odvgp__leaf_kind;
 
+/*  The row of a kernel is that of its number. */
 static const odvgp__leaf_kind odvgp__leaf_kinds[ODVGP__LEAF_TYPES] = {
-    {"rbf", ODVGP__DISTANCE, NULL},         {"matern12", ODVGP__DISTANCE, NULL},
-    {"matern32", ODVGP__DISTANCE, NULL},    {"matern52", ODVGP__DISTANCE, NULL},
-    {"rq", ODVGP__DISTANCE, "alpha"},       {"periodic", ODVGP__CIRCLE, "period"},
-    {"linear", ODVGP__INNER_PRODUCT, NULL}, {"polynomial", ODVGP__INNER_PRODUCT, "offset"},
-    {"constant", ODVGP__NO_INPUT, NULL},    {"white", ODVGP__NO_INPUT, NULL},
+    {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
+    {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
+    {"matern32", ODVGP__DISTANCE, ODVGP__MATERN32, NULL},
+    {"matern52", ODVGP__DISTANCE, ODVGP__MATERN52, NULL},
+    {"rq", ODVGP__DISTANCE, ODVGP__NOT_RADIAL, "alpha"},
+    {"periodic", ODVGP__CIRCLE, ODVGP__RBF, "period"},
+    {"linear", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, NULL},
+    {"polynomial", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, "offset"},
+    {"constant", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
+    {"white", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
 };
 
 static int odvgp__geometry(const odvgp__leaf *leaf) { return odvgp__leaf_kinds[leaf->type].geometry; }
@@ -3887,7 +3899,9 @@ static void odvgp__leaf_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, 
     case ODVGP__WHITE:
         for (c = 0; c < ODVGP__CHUNK; c++) k[c] = leaf->type == ODVGP__CONSTANT || j + c == self ? v : 0;
         return;
-    default: isa->radial(leaf->type == ODVGP__PERIODIC ? ODVGP__RBF : (int)leaf->type, v, scale, d2, k, dk);
+    default:
+        ODVGP_ASSERT(odvgp__leaf_kinds[leaf->type].radial != ODVGP__NOT_RADIAL);
+        isa->radial(odvgp__leaf_kinds[leaf->type].radial, v, scale, d2, k, dk);
     }
 }
 
@@ -5084,7 +5098,14 @@ enum {                                                                          
 };
 
 /*  What an evaluation is for: nodes that serve none of it are not run. */
-enum { ODVGP__FOR_BOUND = 1, ODVGP__FOR_STATS = 2, ODVGP__FOR_COLLAPSED = 4, ODVGP__FOR_MOMENTS = 8, ODVGP__FOR_L = 16 };
+enum {
+    ODVGP__FOR_BOUND = 1,
+    ODVGP__FOR_STATS = 2,
+    ODVGP__FOR_COLLAPSED = 4,
+    ODVGP__FOR_MOMENTS = 8,
+    ODVGP__FOR_L = 16,
+    ODVGP__FOR_PREDICTOR = 32
+};
 
 typedef enum odvgp__op {
     ODVGP__PARAM,
@@ -7317,6 +7338,17 @@ static void odvgp__build_stats(odvgp_model *m, odvgp__arena *a, odvgp__block *b,
     m->tape.node[b->stats].purpose = ODVGP__FOR_STATS;
 }
 
+/*  The nodes that a predictor is made from, besides parameters; -1 where the member has none. */
+#define ODVGP__PREDICTOR_NODES 10
+static void odvgp__predictor_nodes(const odvgp_model *m, int *node)
+{
+    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
+    int two = odvgp__uses_v(&m->cfg), L = m->L_H < 0 || m->weights >= 0;
+    const int list[] = {m->weights, beta->white_root, gamma->white_mu, gamma->white_root, m->a,
+                        m->L_H,     m->q_diag,        L ? m->L : -1,   two ? m->W : -1,   two ? m->L_v : -1};
+    memcpy(node, list, sizeof list);
+}
+
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -7341,6 +7373,10 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     }
     odvgp__mean_parts[c->mean_part].head(m, a);
     odvgp__cov_parts[c->cov_part].head(m, a);
+    int predictor[ODVGP__PREDICTOR_NODES];
+    odvgp__predictor_nodes(m, predictor);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
+        if (predictor[i] >= 0) t->node[predictor[i]].purpose |= ODVGP__FOR_PREDICTOR;
     m->X = odvgp__tile(m, a, ODVGP__INPUT, c->tile, c->D, ODVGP__TILE_ROWS, -1, -1, -1, -1);
     m->Y = odvgp__tile(m, a, ODVGP__INPUT, c->P, c->tile, ODVGP__TILE_COLS, -1, -1, -1, -1);
     m->k_x = m->K_x = m->A = m->expect = -1;
@@ -7527,6 +7563,8 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
     if (config->M_gamma == 0 && config->mean_part == ODVGP_MEAN_BLOCKS)
         m->cfg.mean_part = ODVGP_MEAN_BETA; /* one block is left */
     if (config->M_gamma == 0 && config->cov_part == ODVGP_COV_BLOCKS) m->cfg.cov_part = ODVGP_COV_DENSE;
+    if (config->M_gamma == 0 && config->objective == ODVGP_OBJECTIVE_PARTLY)
+        m->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
     if (m->cfg.mean_part == ODVGP_MEAN_BETA && m->cfg.cov_part != ODVGP_COV_BLOCKS) m->cfg.M_gamma = 0;
     if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
     if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
@@ -8265,14 +8303,13 @@ static int odvgp__node_finite(const odvgp_model *m, int i)
 
 static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
-    odvgp__wants_list bound = {0, 0, 0, ODVGP__FOR_BOUND};
-    odvgp__mark_params(m, &bound);
+    odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_PREDICTOR};
+    odvgp__mark_params(m, &want);
     odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
     if (s) return s;
-    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
-    const int read[] = {m->weights, beta->white_root, gamma->white_mu, gamma->white_root, m->a, m->L_v, m->L_H, m->q_diag};
-    int finite = odvgp__finite(m->par.theta, m->par.count) && (!m->tape.node[m->L].active || odvgp__node_finite(m, m->L));
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(read); i++) finite = finite && odvgp__node_finite(m, read[i]);
+    int read[ODVGP__PREDICTOR_NODES], finite = odvgp__finite(m->par.theta, m->par.count);
+    odvgp__predictor_nodes(m, read);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++) finite = finite && odvgp__node_finite(m, read[i]);
     return finite ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
 }
 
@@ -8405,7 +8442,7 @@ static void odvgp__predictor_alpha(odvgp_model *m, odvgp_real *alpha)
 }
 
 /*  Valid until the model is used again. The head has been run. */
-static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece)
+static odvgp_status odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece, odvgp_info *info)
 {
     const odvgp_config *c = &m->cfg;
     const odvgp__node *node = m->tape.node;
@@ -8415,6 +8452,8 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
     odvgp_real *alpha = m->par.grad;
     odvgp__predictor_alpha(m, alpha);
+    if (!odvgp__finite(alpha, P * F + (own && m->a < 0 ? P * Mg : 0)))
+        return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
     *piece++ = odvgp__piece_of(node[m->hyp].v, (ptrdiff_t)m->kernel.nhyp, 0);
     *piece++ = odvgp__piece_of(node[m->lik].v, 1, 0);
     *piece++ = odvgp__piece_of(A ? odvgp__slot_value(&m->par, A) : NULL, A ? A->count : 0, 0);
@@ -8432,6 +8471,7 @@ static void odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvg
     if (diagonal) *piece++ = odvgp__piece_made(odvgp__root_diag, P * M);
     else *piece++ = odvgp__piece_of(node[m->L_H >= 0 ? m->q_diag : beta->white_root].v, P * M * M, 0);
     *piece = odvgp__piece_of(joint ? node[gamma->white_root].v : NULL, joint ? P * Mg * Mg : 0, 0);
+    return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes,
@@ -8447,12 +8487,12 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__predictor_pieces(m, scales ? scales : &none, piece, info)) != ODVGP_OK) return s;
     odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     odvgp_real *to = (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head());
     memset(p, 0, odvgp__predictor_head());
     odvgp__predictor_sizes(m, p);
     odvgp__predictor_set_reals(p, odvgp__view_layout(p, NULL, &v));
-    odvgp__predictor_pieces(m, scales ? scales : &none, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = odvgp__piece_at(m, &piece[k], i);
     *predictor = p;
@@ -10706,7 +10746,8 @@ static void odvgp__file_int(odvgp__file *f, int *v)
 {
     uint32_t u = (uint32_t)*v;
     odvgp__file_u32(f, &u);
-    *v = (int)(u & 0x7fffffff);
+    if (u > (uint32_t)INT_MAX) f->bad = 1;
+    else *v = (int)u;
 }
 
 /*  n reals of 4 or 8 bytes each. */
@@ -10928,6 +10969,24 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_lbfgs(f, m);
 }
 
+/*  Whether training could have led to this state. Adam's moments may be anything: what they lead to is checked as it arises. */
+static int odvgp__state_ok(const odvgp_model *m)
+{
+    const odvgp__state *s = &m->state;
+    const uint64_t counts[] = {s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
+    if (s->nat_valid >> ODVGP__BLOCKS || s->good_valid > 1 || s->fitted > 1) return 0;
+    if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
+        if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
+    for (int i = 0; i < ODVGP__JITTERS; i++) {
+        const odvgp__jitter *jitter = &m->tape.jitter[i];
+        if (!(jitter->raised >= 0) || !odvgp__finite(&jitter->raised, 1) || jitter->clean > 100) return 0;
+    }
+    for (int i = 0; i < m->par.slots; i++)
+        if (m->par.slot[i].trainable > 1) return 0;
+    return odvgp__theta_ok(m);
+}
+
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
@@ -10998,15 +11057,13 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
+static void odvgp__file_frozen(odvgp__file *f, const odvgp_model *m, const odvgp__piece *piece)
 {
     odvgp_predictor p;
     odvgp__view v;
-    odvgp__piece piece[ODVGP__PIECES];
     odvgp__predictor_sizes(m, &p);
     odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
     odvgp__file_words(f, &p, sizeof p);
-    odvgp__predictor_pieces(m, scales, piece);
     for (int k = 0; k < ODVGP__PIECES; k++)
         for (ptrdiff_t i = 0; i < piece[k].n; i++) {
             odvgp_real x = odvgp__piece_at(m, &piece[k], i);
@@ -11023,14 +11080,17 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
+    odvgp__piece piece[ODVGP__PIECES];
     odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
     if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
+    if (!odvgp__theta_ok(m)) return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "a parameter is not finite, or not above 0");
+    if ((s = odvgp__predictor_pieces(m, scales ? scales : &none, piece, info)) != ODVGP_OK) return s;
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
     odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
     odvgp__file_head_walk(&f, &h);
     odvgp__file_model_head(&f, m);
     odvgp__file_model_state(&f, m);
-    odvgp__file_frozen(&f, m, scales ? scales : &none);
+    odvgp__file_frozen(&f, m, piece);
     if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
     f.used += user_bytes;
     odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
@@ -11075,9 +11135,11 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     raw.cfg.isa = isa;
     odvgp_status s =
         f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.cfg, info);
-    if (s || (s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
-    if (!odvgp__kernel_ok(&m->kernel, m->cfg.D))
+    if (s) return s;
+    /* Before odvgp__model_config, which measures the kernel's working memory where the tile is 0. */
+    if (!odvgp__kernel_ok(&raw.kernel, raw.cfg.D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+    if ((s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
@@ -11101,6 +11163,20 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
     p->real_size = sizeof(odvgp_real);
     return ODVGP_OK;
+}
+
+/*  Finite numbers, and above 0 where they must be. */
+static int odvgp__predictor_reals_ok(const odvgp_predictor *p)
+{
+    odvgp__view v = odvgp__view_of(p);
+    const struct {
+        const odvgp_real *x;
+        uint32_t n;
+    } positive[] = {{v.hyp, p->kernel.nhyp}, {v.lik, 1}, {v.x_scale, p->kernel.D}, {v.y_scale, p->P}};
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
+        for (uint32_t i = 0; i < positive[k].n; i++)
+            if (!(positive[k].x[i] > 0)) return 0;
+    return odvgp__finite(v.hyp, (ptrdiff_t)odvgp__predictor_reals(p)); /* the first of them all */
 }
 
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
@@ -11140,9 +11216,9 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     if ((s = odvgp__model_place(&m, &built, block, block_bytes, info)) != ODVGP_OK) return s;
     f.used = at;
     odvgp__file_model_state(&f, m);
-    if (f.bad) {
+    if (f.bad || !odvgp__state_ok(m)) {
         m->magic = 0;
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL);
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its parameters or its state are not valid");
     }
     uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted, lbfgs_valid = m->state.lbfgs_valid;
     odvgp__touch_all(m);
@@ -11171,44 +11247,151 @@ ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void
     memcpy(p, &head, sizeof head);
     odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)reals,
                       (int)h.real_size);
+    if (f.bad || !odvgp__predictor_reals_ok(p))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+                           "a number of its predictor is not finite, or not above 0 in this precision");
     *predictor = p;
     return ODVGP_OK;
 }
 
 #ifndef ODVGP_NO_STDIO
+#define ODVGP__FILE_TRIES 10000
 #if defined(__unix__) || defined(__APPLE__)
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#ifdef O_SYNC /* unlike fsync, it is declared in strict C99, too */
+#define ODVGP__O_SYNC O_SYNC
+#else
+#define ODVGP__O_SYNC 0
 #endif
 
 /*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
-#if defined(__unix__) || defined(__APPLE__)
     struct stat is;
     return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+}
+
+/*  A new file of this name that holds the block: 1. 0 if the name is taken, -1 after any other failure; neither leaves a file. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)block;
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | ODVGP__O_SYNC, 0666), bad = 0;
+    if (file < 0) return errno == EEXIST ? 0 : -1;
+    while (bytes && !bad) {
+        ptrdiff_t written = (ptrdiff_t)write(file, at, ODVGP__MIN(bytes, (size_t)1 << 30));
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        } else bad = written == 0 || errno != EINTR;
+    }
+    if (close(file) == 0 && !bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#elif defined(_WIN32)
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+#include <sys/stat.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to, unsigned long flags);
+
+/*  As above. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)block;
+    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE), bad = 0;
+    if (file < 0) return errno == EEXIST ? 0 : -1;
+    while (bytes && !bad) {
+        int written = _write(file, at, (unsigned)ODVGP__MIN(bytes, (size_t)1 << 30));
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        } else bad = 1;
+    }
+    bad |= _commit(file) != 0;
+    bad |= _close(file) != 0;
+    if (!bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
 #else
+/*  As above. "x" is C11's; where a C library does not know it, opening for reading tells that a name is taken. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    FILE *file = fopen(name, "rb");
+    if (file) {
+        (void)fclose(file);
+        return 0;
+    }
+    file = fopen(name, "wbx");
+    if (!file) return -1;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    if (!bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#endif
+
+#if !defined(__unix__) && !defined(__APPLE__)
+static int odvgp__file_in_place(const char *path)
+{
     (void)path;
     return 0;
+}
 #endif
+
+/*  from takes the place of to, which may be there. */
+static int odvgp__file_rename(const char *from, const char *to)
+{
+#ifdef _WIN32
+    const unsigned long replace_existing = 1, write_through = 8;
+    return MoveFileExA(from, to, replace_existing | write_through) != 0;
+#else
+    return rename(from, to) == 0;
+#endif
+}
+
+static odvgp_status odvgp__file_write_in_place(const char *path, const void *block, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file) return ODVGP_E_IO;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    return bad ? ODVGP_E_IO : ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
 {
     char beside[1024];
-    if (!path || !block || strlen(path) + 5 > sizeof beside) return ODVGP_E_ARG;
-    memcpy(beside, path, strlen(path));
-    memcpy(beside + strlen(path), ".tmp", 5);
-    int in_place = odvgp__file_in_place(path);
-    FILE *file = fopen(in_place ? path : beside, "wb");
-    if (!file) return ODVGP_E_IO;
-    int bad = fwrite(block, 1, bytes, file) != bytes;
-    bad |= fclose(file) != 0;
-    if (in_place) return bad ? ODVGP_E_IO : ODVGP_OK;
-    if (bad || rename(beside, path)) {
-        (void)remove(beside);
-        return ODVGP_E_IO;
+    int made = 0;
+    if (!path || !block) return ODVGP_E_ARG;
+    if (odvgp__file_in_place(path)) return odvgp__file_write_in_place(path, block, bytes);
+    for (int n = 0; n < ODVGP__FILE_TRIES && !made; n++) {
+        odvgp__text name;
+        name.at = beside;
+        name.size = sizeof beside;
+        name.used = 0;
+        odvgp__put(&name, path);
+        odvgp__put(&name, ".");
+        odvgp__put_int(&name, n);
+        odvgp__put(&name, ".tmp");
+        if (name.used >= name.size) return ODVGP_E_ARG;
+        made = odvgp__file_create(beside, block, bytes);
     }
-    return ODVGP_OK;
+    if (made <= 0) return ODVGP_E_IO;
+    if (odvgp__file_rename(beside, path)) return ODVGP_OK;
+    (void)remove(beside);
+    return ODVGP_E_IO;
 }
 
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes)

@@ -133,10 +133,10 @@ static void check_writable(const char *option, const char *path, const char *dat
         die(BAD_INPUT, "--%s %s: is the data file", option, path);
     if (is_device(path)) return;
     bytes beside = {NULL, 0, 0};
-    bytes_print(&beside, "%s.tmp", path);
-    FILE *f = fopen(beside.at, "wb");
-    if (!f) die(BAD_INPUT, "--%s %s: cannot be written: %s", option, path, strerror(errno));
-    fclose(f);
+    bytes_print(&beside, "%s.XXXXXX", path);
+    int f = mkstemp(beside.at);
+    if (f < 0) die(BAD_INPUT, "--%s %s: cannot be written: %s", option, path, strerror(errno));
+    close(f);
     remove(beside.at);
     free(beside.at);
 }

@@ -239,10 +239,40 @@ TEST(models_are_what_they_were) {
     free(file), free(again), free(block), free(frozen);
 }
 
+/*  Files hold a number for each kernel. They never change; a new kernel takes the next one. */
+TEST(kernels_have_their_numbers) {
+    static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq", "periodic", "linear", "polynomial", "constant", "white"};
+    uint64_t number;
+    CHECK_INT(ODVGP__LEAF_TYPES, sizeof names / sizeof *names);
+    for (number = 0; number < sizeof names / sizeof *names; number++) {
+        odvgp_config c = odvgp_config_defaults(N, D, P, M, 0);
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        odvgp_real X[N * D], Y[N * P];
+        odvgp_model *m;
+        odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+        unsigned char *file;
+        size_t bytes;
+        char text[40];
+        snprintf(text, sizeof text, "%s + rbf", names[number]);
+        c.kernel = text;
+        c.isa = test_isa();
+        make_data(X, Y);
+        if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", text, info.text)) continue;
+        bytes = odvgp_save_size(m, 0);
+        file = NEW(unsigned char, bytes);
+        CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+        odvgp__file_config(&f, &m->cfg);
+        CHECK_INT(get_bits(file + ODVGP__FILE_HEAD + f.used + offsetof(odvgp__kernel, leaf[0].type), 4), number);
+        free(file);
+        odvgp_model_free(m);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc == 2 && !strcmp(argv[1], "--write")) return write_file();
     test_begin(argc, argv);
     RUN(the_head_is_little_endian);
+    RUN(kernels_have_their_numbers);
     RUN(predictors_predict_what_their_writer_did);
     RUN(models_are_what_they_were);
     return test_end();

@@ -2,6 +2,9 @@
     refused with a status and a sentence, and outputs keep their contents; awkward input works, and events tell of it. */
 #include <stdlib.h>
 #if defined(__unix__) || defined(__APPLE__)
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #endif
 static int allocations; /* of the library, all in all */
@@ -1087,6 +1090,102 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 drop(&a);
             }
 }
+/*  Any legal pair of parts, with any objective: a file of the model is read again, predicts the same to the last bit at once, after
+    another save and after odvgp_freeze, and is written again as the same bytes. */
+static void check_file(const odvgp_config *c, const char *where) {
+    made a = make(c);
+    odvgp_real m0[24], v0[24], m1[24], v1[24];
+    size_t bytes, model_bytes, pred_bytes, second_bytes, need;
+    void *file, *second, *block, *pred, *scratch, *work;
+    const odvgp_predictor *p = NULL;
+    odvgp_model *b = NULL;
+    odvgp_info info = no_info();
+    int k;
+    CHECK_SAY(odvgp_fit(a.m, a.X, a.Y, 2, NULL, &info) == ODVGP_OK, "%s: fit: %s", where, info.text);
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) {
+        need = odvgp_fit_q_size(a.m);
+        work = test_alloc(need);
+        CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, work, need, &info) == ODVGP_OK, "%s: fit_q: %s", where, info.text);
+        free(work);
+    }
+    CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0, &info) == ODVGP_OK, "%s: predict: %s", where, info.text);
+    CHECK(all_finite(m0, 12 * c->P) && all_finite(v0, 12 * c->P));
+    file = save(a.m, NULL, "", &bytes);
+    CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info) == ODVGP_OK, "%s: load_size: %s", where, info.text);
+    for (k = 0; k < 3 && !info.text[0]; k++) { /* a model that was just loaded predicts, is frozen, is saved */
+        size_t i, n = (size_t)(12 * c->P) * sizeof *m0;
+        block = test_alloc(model_bytes);
+        CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) == ODVGP_OK, "%s: load: %s", where, info.text);
+        if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1, NULL), ODVGP_OK);
+        pred = test_alloc(pred_bytes);
+        if (k == 1) CHECK_STATUS(odvgp_freeze(b, NULL, pred, pred_bytes, &p, NULL), ODVGP_OK);
+        if (k == 2) {
+            second = save(b, NULL, "", &second_bytes);
+            CHECK_SAY(second_bytes == bytes && !memcmp(second, file, bytes), "%s: other bytes", where);
+            CHECK_STATUS(odvgp_load_predictor(second, second_bytes, pred, pred_bytes, &p, NULL), ODVGP_OK);
+            free(second);
+        }
+        if (k && p) {
+            need = odvgp_predict_scratch(p, 12);
+            scratch = test_alloc(need);
+            CHECK_STATUS(odvgp_predict(p, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
+            free(scratch);
+        }
+        for (i = 0; i < n && ((unsigned char *)m0)[i] == ((unsigned char *)m1)[i] && ((unsigned char *)v0)[i] == ((unsigned char *)v1)[i];) i++;
+        CHECK_SAY(i == n, "%s: look %d: another prediction", where, k);
+        free(block), free(pred);
+    }
+    free(file);
+    drop(&a);
+}
+TEST(every_model_is_read_again_from_its_file) {
+    int mean, cov, objective, param, gamma, files = 0, without_q = 0;
+    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
+        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+            for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
+                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+                    for (gamma = 0; gamma < 2; gamma++) {
+                        odvgp_config c = config(12, 2, 2, objective == ODVGP_OBJECTIVE_EXACT ? 12 : 4, gamma ? 3 : 0);
+                        char where[100];
+                        size_t bytes;
+                        test_seed = 338;
+                        c.mean_part = (odvgp_mean_part)mean, c.cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
+                        c.param = (odvgp_param)param;
+                        c.natgrad = 0;
+                        c.batch = 12;
+                        if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
+                        snprintf(where, sizeof where, "mean %d, cov %d, objective %d, param %d, gamma %d", mean, cov, objective, param, gamma);
+                        check_file(&c, where);
+                        files++;
+                        without_q += objective != ODVGP_OBJECTIVE_ELBO;
+                    }
+    CHECK(without_q > 20);
+    test_note("%d, %d of them without q", files, without_q);
+}
+/*  q_mu so large that L^-T q_mu is infinite: neither a predictor nor a file is made, and the blocks stay. */
+TEST(predictors_that_overflow_are_refused) {
+    odvgp_config c = config(12, 2, 1, 4, 0);
+    made a;
+    odvgp_real q_mu[4];
+    const odvgp_predictor *p = NULL;
+    odvgp_real variance = (odvgp_real)1e-8;
+    size_t bytes, file_bytes, i;
+    void *block, *file;
+    test_seed = 339;
+    c.kernel = "rbf";
+    a = make(&c);
+    CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
+    for (i = 0; i < 4; i++) q_mu[i] = (odvgp_real)(0.9 * HUGE_REAL);
+    CHECK_STATUS(odvgp_set(a.m, "q_mu", q_mu, 4, NULL), ODVGP_OK);
+    bytes = odvgp_predictor_size(a.m), file_bytes = odvgp_save_size(a.m, 0);
+    block = test_alloc(bytes), file = test_alloc(file_bytes);
+    memset(block, PATTERN, bytes), memset(file, PATTERN, file_bytes);
+    REFUSED(odvgp_freeze(a.m, NULL, block, bytes, &p, &info), ODVGP_E_NAN);
+    REFUSED(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, &info), ODVGP_E_NAN);
+    CHECK(!p && untouched(block, bytes) && untouched(file, file_bytes));
+    free(block), free(file);
+    drop(&a);
+}
 /*  A refusal by all three readers; nothing is written. */
 static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes) {
     size_t a, b, c;
@@ -1242,6 +1341,7 @@ TEST(forged_kernels_are_refused) {
         {"fewer hyperparameters", K(nhyp), 4, 0, 0},
         {"no group", K(ngroup), 0, 0, 0},
         {"too many groups", K(ngroup), ODVGP_MAX_LEAVES + 1, 0, 0},
+        {"far too many groups", K(ngroup), 5000, 0, 0},
         {"fewer groups", K(ngroup), 1, 0, 0},
         {"the leaf of a group", K(group_leaf[0]), 7, 0, 0},
         {"the leaf of a group, far away", K(group_leaf[1]), 0x10000000, 0, 0},
@@ -1278,15 +1378,16 @@ TEST(forged_kernels_are_refused) {
     };
 #undef K
     const size_t shared = sizeof list / sizeof *list - 2;
-    odvgp_config c = config(8, 3, 1, 2, 2);
+    odvgp_config c = config(130, 3, 1, 2, 2); /* a batch above 64 rows, so that a tile of 0 is chosen by measuring the kernel */
     made a;
     size_t bytes = 0, i, j, state = 0;
     unsigned char *file = NULL, *other = NULL;
+    enum { AS_SAVED, TILE_0, PREDICTOR, PARTS };
     int part;
     test_seed = 335;
     memset(&a, 0, sizeof a);
     for (i = 0; i < sizeof list / sizeof *list; i++)
-        for (part = 0; part < 2; part++) { /* in the model's part of the file, in the predictor's */
+        for (part = 0; part < PARTS; part++) { /* in the model's part of the file, also with a tile of 0, and in the predictor's */
             odvgp__kernel keep, *k;
             odvgp__file f;
             odvgp_predictor head;
@@ -1294,6 +1395,7 @@ TEST(forged_kernels_are_refused) {
             size_t model_bytes = 0, pred_bytes = 0;
             odvgp_info info = no_info();
             odvgp_status s;
+            ptrdiff_t tile;
             if (part == 0 && (i == 0 || i == shared)) {
                 if (i) free(file), free(other), drop(&a);
                 c.kernel = i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
@@ -1305,10 +1407,12 @@ TEST(forged_kernels_are_refused) {
             f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
             k = &a.m->kernel;
             keep = *k;
+            tile = a.m->cfg.tile;
             memcpy(other, file, bytes);
             memcpy((unsigned char *)k + list[i].at, &list[i].value, 4);
             if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
-            if (part == 0) {
+            if (part != PREDICTOR) {
+                if (part == TILE_0) a.m->cfg.tile = 0;
                 f.used = ODVGP__FILE_HEAD;
                 odvgp__file_model_head(&f, a.m);
             } else {
@@ -1320,6 +1424,7 @@ TEST(forged_kernels_are_refused) {
                 odvgp__file_words(&f, &head, sizeof head);
             }
             a.m->kernel = keep;
+            a.m->cfg.tile = tile;
             sum = odvgp__checksum(other, bytes - 8);
             for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
             s = odvgp_load_size(other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
@@ -1327,6 +1432,109 @@ TEST(forged_kernels_are_refused) {
             CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written", list[i].words, part);
         }
     free(file), free(other);
+    drop(&a);
+}
+/*  Numbers that no training leads to, in files with a right checksum: the state is written once more over that of a saved model. */
+TEST(forged_states_are_refused) {
+    odvgp_config c = config(12, 2, 1, 3, 2);
+    enum { FORGERIES = 24 };
+    int wrong;
+    test_seed = 336;
+    for (wrong = 0; wrong < FORGERIES; wrong++) {
+        made a = make(&c);
+        odvgp_model *b = NULL;
+        odvgp_info info = no_info();
+        size_t bytes, i;
+        unsigned char *file;
+        void *block;
+        uint64_t sum;
+        odvgp__file f;
+        odvgp__jitter *jitter = a.m->tape.jitter;
+        odvgp_status s;
+        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+        file = (unsigned char *)save(a.m, NULL, "", &bytes);
+        switch (wrong) {
+        case 1: jitter[0].raised = -1; break;
+        case 2: jitter[1].raised = (odvgp_real)NAN; break;
+        case 3: jitter[0].raised = (odvgp_real)HUGE_VAL; break;
+        case 4: jitter[0].clean = INT_MAX; break;
+        case 5: jitter[1].clean = -1; break;
+        case 6: a.m->par.theta[0] = (odvgp_real)NAN; break;
+        case 7: a.m->par.theta[a.m->par.count - 1] = (odvgp_real)HUGE_VAL; break;
+        case 8: a.m->par.value[0] = 0; break;
+        case 9: a.m->par.value[1] = -1; break;
+        case 10: a.m->par.value[2] = (odvgp_real)NAN; break;
+        case 11: a.m->par.value[2] = (odvgp_real)HUGE_VAL; break;
+        case 12: a.m->state.step_scale = 0; break;
+        case 13: a.m->state.step_scale = 2; break;
+        case 14: a.m->state.step_scale = NAN; break;
+        case 15: a.m->state.nat_valid = 4; break;
+        case 16: a.m->state.good_valid = 2; break;
+        case 17: a.m->state.fitted = 2; break;
+        case 18: a.m->state.steps = UINT64_MAX; break;
+        case 19: a.m->state.adam_steps = UINT64_MAX; break;
+        case 20: a.m->state.nat_steps = (uint64_t)PTRDIFF_MAX; break;
+        case 21: a.m->par.slot[0].trainable = 2; break;
+        case 22: a.m->par.slot[1].trainable = -1; break;
+        case 23: a.m->tape.events.pivot = 3; break;
+        default: break;
+        }
+        f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
+        f.used = ODVGP__FILE_HEAD;
+        odvgp__file_model_head(&f, a.m);
+        odvgp__file_model_state(&f, a.m);
+        sum = odvgp__checksum(file, bytes - 8);
+        for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+        block = test_alloc(a.bytes);
+        s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
+        CHECK_SAY(s == (wrong ? ODVGP_E_FORMAT : ODVGP_OK) && !b == (wrong != 0) && (!wrong || info.text[0]), "forgery %d: %s", wrong, odvgp_status_text(s));
+        free(block), free(file);
+        drop(&a);
+    }
+}
+/*  Numbers of a predictor that are not finite, or not above 0 where they must be, in files with a right checksum. */
+TEST(forged_predictors_are_refused) {
+    odvgp_config c = config(12, 2, 1, 3, 2);
+    static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
+    ptrdiff_t at[6], reals;
+    made a;
+    odvgp_predictor head;
+    odvgp__view v;
+    size_t bytes, pred_bytes, first, i, k;
+    unsigned char *file, *other;
+    void *pred;
+    test_seed = 337;
+    a = make(&c);
+    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    other = NEW(unsigned char, bytes);
+    pred_bytes = odvgp_predictor_size(a.m);
+    pred = test_alloc(pred_bytes);
+    odvgp__predictor_sizes(a.m, &head);
+    {
+        odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
+        reals = odvgp__view_layout(&head, base, &v);
+        at[0] = v.hyp - base, at[1] = v.lik - base, at[2] = v.x_scale - base, at[3] = v.y_scale - base; /* above 0 */
+        at[4] = v.Z_beta - base, at[5] = reals - 1; /* finite */
+        free(base);
+    }
+    first = bytes - 8 - (size_t)reals * sizeof(odvgp_real);
+    for (i = 0; i < 6; i++)
+        for (k = 0; k < sizeof values / sizeof *values; k++) {
+            const odvgp_predictor *p = NULL;
+            odvgp_real x = (odvgp_real)values[k];
+            odvgp_info info = no_info();
+            odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+            int good = i >= 4 && k >= 3;
+            odvgp_status s;
+            memcpy(other, file, bytes);
+            f.used = first + (size_t)at[i] * sizeof x;
+            odvgp__file_reals(&f, &x, 1, (int)sizeof x);
+            f.used = bytes - 8;
+            odvgp__file_bits(&f, odvgp__checksum(other, bytes - 8), 8);
+            s = odvgp_load_predictor(other, bytes, pred, pred_bytes, &p, &info);
+            CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !p == !good, "place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
+        }
+    free(file), free(other), free(pred);
     drop(&a);
 }
 /*  Numbers of 4 or 8 bytes in the order of files, which is not that of every machine. */
@@ -1500,6 +1708,102 @@ TEST(files_on_disk) {
     free(file), free(back);
     drop(&a);
 }
+
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
+/*  A folder of its own, so that what is left in it is seen: it can be removed when it is empty. */
+static const char *own_folder(char *path) {
+    strcpy(path, "build/robust.XXXXXX");
+    return mkdtemp(path) ? path : mkdtemp(strcpy(path, "robust.XXXXXX"));
+}
+/*  Two programs write to the same path, 200 times each, files of two lengths; whoever reads it finds a whole file at any time. */
+TEST(two_writers_and_a_reader) {
+    enum { WRITERS = 2, SAVES = 200 };
+    odvgp_config c = config(6, 2, 1, 2, 2);
+    made a;
+    char folder[40], path[80], tmp[90];
+    unsigned char *file[WRITERS], *back, was[4] = "abc";
+    size_t bytes[WRITERS], n, looks = 0, bad = 0;
+    pid_t child[WRITERS];
+    int w, i, status, running = WRITERS;
+    FILE *f;
+    if (!CHECK(own_folder(folder) != NULL)) return;
+    test_seed = 340;
+    a = make(&c);
+    file[0] = (unsigned char *)save(a.m, NULL, "", &bytes[0]);
+    file[1] = (unsigned char *)save(a.m, NULL, "some words, so that this one is longer", &bytes[1]);
+    back = NEW(unsigned char, bytes[1]);
+    snprintf(path, sizeof path, "%s/model", folder);
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    if ((f = fopen(tmp, "wb")) != NULL) fwrite(was, 1, sizeof was, f), fclose(f); /* somebody's file */
+    CHECK_STATUS(odvgp_file_write(path, file[0], bytes[0]), ODVGP_OK);
+    fflush(stdout);
+    for (w = 0; w < WRITERS; w++) {
+        child[w] = fork();
+        if (child[w]) continue;
+        for (status = i = 0; i < SAVES; i++) status += odvgp_file_write(path, file[w], bytes[w]) != ODVGP_OK;
+        _exit(status < 255 ? status : 255);
+    }
+    while (running) {
+        for (w = 0; w < WRITERS; w++) {
+            if (child[w] <= 0 || waitpid(child[w], &status, WNOHANG) != child[w]) continue;
+            CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "writer %d: %d saves fail", w, WEXITSTATUS(status));
+            child[w] = 0;
+            running--;
+        }
+        looks++;
+        if (odvgp_file_read(path, back, bytes[1], &n) != ODVGP_OK || (n != bytes[0] && n != bytes[1]) || memcmp(back, file[n == bytes[1]], n)) bad++;
+    }
+    CHECK_SAY(bad == 0, "%d of %d looks find no whole file", (int)bad, (int)looks);
+    test_note("%d looks", (int)looks);
+    CHECK_STATUS(odvgp_file_read(tmp, back, bytes[1], &n), ODVGP_OK);
+    CHECK(n == sizeof was && !memcmp(back, was, n));
+    remove(path), remove(tmp);
+    CHECK_SAY(rmdir(folder) == 0, "%s is not empty", folder);
+    free(file[0]), free(file[1]), free(back);
+    drop(&a);
+}
+/*  Names that are taken are left alone; a save that fails leaves what was there, and nothing else. */
+TEST(a_save_that_fails_leaves_nothing) {
+    char folder[40], path[80], taken[3][100], *long_path;
+    unsigned char block[20000], back[20000];
+    size_t n, i;
+    FILE *f;
+    pid_t child;
+    int status = 0;
+    if (!CHECK(own_folder(folder) != NULL)) return;
+    snprintf(path, sizeof path, "%s/model", folder);
+    for (i = 0; i < 3; i++) {
+        snprintf(taken[i], sizeof taken[i], "%s.%d.tmp", path, (int)i);
+        if ((f = fopen(taken[i], "wb")) != NULL) fputc((int)i, f), fclose(f);
+    }
+    memset(block, 7, sizeof block);
+    CHECK_STATUS(odvgp_file_write(path, block, sizeof block), ODVGP_OK);
+    fflush(stdout);
+    child = fork();
+    if (child == 0) { /* the disk is full after 10,000 bytes */
+        struct rlimit limit = {10000, 10000};
+        memset(block, 8, sizeof block);
+        signal(SIGXFSZ, SIG_IGN);
+        _exit(setrlimit(RLIMIT_FSIZE, &limit) ? 9 : (int)odvgp_file_write(path, block, sizeof block));
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), ODVGP_E_IO);
+    CHECK_STATUS(odvgp_file_read(path, back, sizeof back, &n), ODVGP_OK);
+    CHECK(n == sizeof block && !memcmp(back, block, n));
+    for (i = 0; i < 3; i++) {
+        CHECK_STATUS(odvgp_file_read(taken[i], back, sizeof back, &n), ODVGP_OK);
+        CHECK(n == 1 && back[0] == i);
+        remove(taken[i]);
+    }
+    remove(path);
+    CHECK_SAY(rmdir(folder) == 0, "%s is not empty", folder);
+    long_path = NEW(char, 2000);
+    memset(long_path, 'x', 1999);
+    long_path[1999] = 0;
+    CHECK_STATUS(odvgp_file_write(long_path, block, 1), ODVGP_E_ARG);
+    free(long_path);
+}
+#endif
 
 /* ---- awkward, but allowed ---- */
 
@@ -2213,12 +2517,20 @@ int main(int argc, char **argv) {
     RUN(rows_for_the_start_do_not_overflow);
     RUN(memory_does_not_grow_with_the_data);
     RUN(training_goes_on_bit_for_bit_after_a_file);
+    RUN(every_model_is_read_again_from_its_file);
+    RUN(predictors_that_overflow_are_refused);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
     RUN(forged_kernels_are_refused);
+    RUN(forged_states_are_refused);
+    RUN(forged_predictors_are_refused);
     RUN(predictors_of_the_other_precision);
     RUN(predictors_of_more_reals_than_32_bits);
     RUN(files_on_disk);
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
+    RUN(two_writers_and_a_reader);
+    RUN(a_save_that_fails_leaves_nothing);
+#endif
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
     RUN(repeated_inducing_points_raise_the_jitter);
