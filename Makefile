@@ -19,8 +19,8 @@ THREADS  := -DODVGP_USE_PTHREADS
 B        := build
 # Each test program is one C file; these two lists say which run in which precision.
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
-# What aliases, threads and the tape save do does not depend on it.
-FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_threads test_tape,$(TESTS)))
+# What aliases, threads, the pool and the tape save do does not depend on it.
+FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test` leaves these two in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end within a minute.
 SLOW_FLOAT  := test_members test_optim
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
@@ -126,8 +126,9 @@ test-all: ## everything that can be checked here: tests at every size, sanitizer
 	@for t in standards symbols examples sanitize tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
 	    echo "== $$t"; $(MAKE) $$t || exit 1; done
 
-standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together
+standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code
 	@GCC="$(GCC)" GXX="$(GXX)" CLANG="$(CLANG)" CLANGXX="$(CLANGXX)" WARN="$(WARN) -Werror" sh tests/standards.sh $(B)/standards
+	@CLANG="$(CLANG)" sh tests/pool_code.sh $(B)/standards
 
 symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
 	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols

@@ -893,8 +893,12 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
-/*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's, count >= 1 threads of which
-    one is the calling thread. */
+/*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's,
+    count >= 1 threads of which one is the calling thread. Any number of models and threads may
+    share the hook: while the pool is busy, another caller does its tasks itself. Workers take the
+    caller's floating-point environment with each job; exception flags that they raise stay with
+    them. The child of a fork has no workers: there the caller does all tasks, and odvgp_pool_stop
+    does nothing. */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
@@ -1387,24 +1391,39 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 #ifndef __GNUC__
 #error "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook of your own"
 #endif
+#include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
-/*  A training step has dozens of short parallel operations, so workers look for the next one for a while before they sleep:
-    some 50 microseconds at full attention, then as long as a thousand yields take, about a millisecond, in which any other
-    thread goes first. A worker that slept at once would be woken on its waker's own processor by systems that take the
-    others for far away, and stay there, since it never runs for long enough to be moved. Tasks are handed out by a ticket:
-    the number of the job in its high half, the next task in its low half. A worker takes a task by raising the ticket that
-    it has read, which fails when the job is another one by then; while a job is being written its ticket is CLOSED. */
-#define ODVGP__CLOSED UINT64_C(0xffffffff)
+#include <unistd.h>
+/*  A training step has dozens of short parallel operations, so workers look for the next one for
+    a while before they sleep: some 50 microseconds at full attention, then as long as a thousand
+    yields take, about a millisecond, in which any other thread goes first. A worker that slept at
+    once would be woken on its waker's own processor by systems that take the others for far away,
+    and stay there, since it never runs for long enough to be moved. The caller waits in the same
+    way, and sleeps too in the end: one of higher priority would otherwise keep its workers from
+    the processor. Tasks are handed out by a ticket: the number of the job in its high half, the
+    number of tasks not yet taken in its low half. A thread takes a task by lowering the ticket
+    that it has read, which fails if the ticket has changed by then. It reads the job's task,
+    argument and environment only after that. They cannot change before it counts its task as
+    done, because the caller writes the next job when all tasks of the last one are counted. So
+    nothing depends on the order in which other processors see the stores of a new job, except
+    that the ticket is the last. tests/test_pool.c goes through all interleavings. */
+#define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
 struct odvgp_pool {
     pthread_mutex_t mutex; /* for sleeping only */
-    pthread_cond_t wake;
+    pthread_cond_t wake, done;
     void (*task)(void *arg, int i);
     void *arg;
-    int n, workers, stop, asleep;
-    uint64_t ticket;
+    fenv_t environment; /* the caller's rounding, handling of subnormal numbers and traps */
+    pid_t process;      /* the process that has the workers */
+    int n, workers, stop;
+    int asleep;  /* workers that sleep or are about to */
+    int waiting; /* the caller sleeps or is about to */
+    int busy;    /* a caller has a job here */
+    /* Aligned by hand: i386 aligns 64-bit members to 4 bytes. */
+    uint64_t ticket __attribute__((aligned(8)));
     unsigned char apart[64]; /* the two counters on lines of their own */
     int left;                /* tasks not finished */
     pthread_t thread[1];     /* [workers] */
@@ -1419,73 +1438,88 @@ ODVGP__INLINE void odvgp__pause(void)
 #endif
 }
 
-/*  Tasks of the job in hand, until none is left to take. */
-static void odvgp__pool_work(odvgp_pool *pool)
+/*  Wake those who sleep on a condition, if `sleepers` says that there are any. In the child of a
+    fork there is nobody to wake, and the mutex may be locked by a thread that is not there. */
+static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
-    uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE);
-    for (;;) {
-        void (*task)(void *, int) = __atomic_load_n(&pool->task, __ATOMIC_RELAXED);
-        void *arg = __atomic_load_n(&pool->arg, __ATOMIC_RELAXED);
-        uint64_t i = ticket & ODVGP__CLOSED, n = (uint64_t)__atomic_load_n(&pool->n, __ATOMIC_RELAXED);
-        if (i >= n) return;
-        if (!__atomic_compare_exchange_n(&pool->ticket, &ticket, ticket + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-        task(arg, (int)i);
-        __atomic_sub_fetch(&pool->left, 1, __ATOMIC_RELEASE);
-        ticket = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE);
+    if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(condition);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/*  Do tasks of the current job until none is left to take. */
+static void odvgp__pool_work(odvgp_pool *pool, int worker)
+{
+    uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
+    while (ticket & ODVGP__UNTAKEN) {
+        if (!__atomic_compare_exchange_n(&pool->ticket, &ticket, ticket - 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        if (worker) fesetenv(&pool->environment);
+        pool->task(pool->arg, pool->n - (int)(ticket & ODVGP__UNTAKEN));
+        if (!__atomic_sub_fetch(&pool->left, 1, __ATOMIC_SEQ_CST)) odvgp__pool_wake(pool, &pool->waiting, &pool->done);
+        ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
     }
 }
 
-static int odvgp__pool_idle(odvgp_pool *pool, uint64_t job)
+static int odvgp__pool_idle(const odvgp_pool *pool)
 {
-    uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_SEQ_CST);
-    return (ticket >> 32 == job || (ticket & ODVGP__CLOSED) == ODVGP__CLOSED) &&
+    return !(__atomic_load_n(&pool->ticket, __ATOMIC_SEQ_CST) & ODVGP__UNTAKEN) &&
            !__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST);
 }
 
 static void *odvgp__pool_main(void *user)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
-    uint64_t job = 0;
     for (;;) {
-        for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_idle(pool, job); look++) odvgp__pause();
-        for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_idle(pool, job); look++) sched_yield();
-        if (odvgp__pool_idle(pool, job)) {
+        for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_idle(pool); look++) odvgp__pause();
+        for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_idle(pool); look++) sched_yield();
+        if (odvgp__pool_idle(pool)) {
             pthread_mutex_lock(&pool->mutex);
             __atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST); /* before the look: whoever gives a job sees one of them */
-            while (odvgp__pool_idle(pool, job)) pthread_cond_wait(&pool->wake, &pool->mutex);
+            while (odvgp__pool_idle(pool)) pthread_cond_wait(&pool->wake, &pool->mutex);
             __atomic_sub_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
             pthread_mutex_unlock(&pool->mutex);
         }
         if (__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST)) return NULL;
-        job = __atomic_load_n(&pool->ticket, __ATOMIC_ACQUIRE) >> 32;
-        odvgp__pool_work(pool);
+        odvgp__pool_work(pool, 1);
     }
 }
 
-static void odvgp__pool_wake(odvgp_pool *pool)
+static int odvgp__pool_left(const odvgp_pool *pool) { return __atomic_load_n(&pool->left, __ATOMIC_SEQ_CST) > 0; }
+
+/*  Return when all tasks of the job are done. */
+static void odvgp__pool_wait(odvgp_pool *pool)
 {
-    if (!__atomic_load_n(&pool->asleep, __ATOMIC_SEQ_CST)) return;
+    for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_left(pool); look++) odvgp__pause();
+    for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_left(pool); look++) sched_yield();
+    if (!odvgp__pool_left(pool)) return;
     pthread_mutex_lock(&pool->mutex);
-    pthread_cond_broadcast(&pool->wake);
+    __atomic_store_n(&pool->waiting, 1, __ATOMIC_SEQ_CST); /* before the look, as above */
+    while (odvgp__pool_left(pool)) pthread_cond_wait(&pool->done, &pool->mutex);
+    __atomic_store_n(&pool->waiting, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&pool->mutex);
 }
 
+/*  A pool that has a job already, of another thread or of the task that calls, does not take a
+    second one: the caller does all tasks itself. */
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
-    uint64_t job = ((__atomic_load_n(&pool->ticket, __ATOMIC_RELAXED) >> 32) + 1) << 32;
-    __atomic_store_n(&pool->ticket, job | ODVGP__CLOSED, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&pool->task, task, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool->arg, arg, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool->n, n, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool->left, n, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool->ticket, job, __ATOMIC_SEQ_CST);
-    odvgp__pool_wake(pool);
-    odvgp__pool_work(pool);
-    for (int look = 0; __atomic_load_n(&pool->left, __ATOMIC_ACQUIRE) > 0; look++) {
-        odvgp__pause();
-        if (look >= ODVGP__LOOKS) sched_yield(); /* the worker may be waiting for this very processor */
+    if (n < 2 || __atomic_exchange_n(&pool->busy, 1, __ATOMIC_ACQUIRE)) {
+        for (int i = 0; i < n; i++) task(arg, i);
+        return;
     }
+    uint64_t job = (__atomic_load_n(&pool->ticket, __ATOMIC_RELAXED) >> 32) + 1;
+    pool->task = task;
+    pool->arg = arg;
+    pool->n = n;
+    fegetenv(&pool->environment);
+    __atomic_store_n(&pool->left, n, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->ticket, job << 32 | (uint64_t)n, __ATOMIC_SEQ_CST);
+    odvgp__pool_wake(pool, &pool->asleep, &pool->wake);
+    odvgp__pool_work(pool, 0);
+    odvgp__pool_wait(pool);
+    __atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE);
 }
 
 ODVGP_API size_t odvgp_pool_size(int count)
@@ -1504,6 +1538,12 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
         pthread_mutex_destroy(&pool->mutex);
         return ODVGP_E_MEMORY;
     }
+    if (pthread_cond_init(&pool->done, NULL)) {
+        pthread_cond_destroy(&pool->wake);
+        pthread_mutex_destroy(&pool->mutex);
+        return ODVGP_E_MEMORY;
+    }
+    pool->process = getpid();
     while (pool->workers < count - 1 && !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
     hook->run = odvgp__pool_run; /* fewer workers than asked for still do all tasks */
@@ -1515,10 +1555,11 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
 
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 {
-    if (!pool) return;
+    if (!pool || pool->process != getpid()) return;
     __atomic_store_n(&pool->stop, 1, __ATOMIC_SEQ_CST);
-    odvgp__pool_wake(pool);
+    odvgp__pool_wake(pool, &pool->asleep, &pool->wake);
     for (int i = 0; i < pool->workers; i++) pthread_join(pool->thread[i], NULL);
+    pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->mutex);
 }

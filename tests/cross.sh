@@ -16,6 +16,7 @@ tests=$*
 # Products and factors where the machine has instructions of its own, files and sizes where order and width of numbers differ.
 robust="refused kernel_text moved allocat bit_for_bit damaged forged precision on_disk causes largest negative"
 model="own_gaussian coupled gradients unbiased epoch optimum exact_gp slots_tell instruction updates schedules moments"
+threads="pool callers task caller workers fork ticket"
 linalg="sets small padding beta carries syrk trsm potrf cut trmm reversed inverse adjoint"
 short="
 aarch64 test_linalg double $linalg
@@ -25,6 +26,7 @@ aarch64 test_oracle both
 aarch64 test_files double
 aarch64 test_tape both
 aarch64 test_model double $model
+aarch64 test_threads double $threads
 armhf test_linalg float $linalg
 armhf test_vmath float
 armhf test_oracle both
@@ -37,6 +39,7 @@ i386 test_oracle both
 i386 test_files both
 i386 test_robust both
 i386 test_linalg double
+i386 test_threads double $threads
 i387 test_oracle both
 i387 test_files both
 s390x test_oracle both

@@ -4,7 +4,11 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include <fenv.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { ROWS = 4200, INPUTS = 3, OUTPUTS = 2, BETA = 60, GAMMA = 150, NEW = 90 };
 
@@ -132,6 +136,197 @@ TEST(the_pool_refuses_what_it_cannot_do) {
     free(block);
 }
 
+/*  A pool of `count` threads and what it takes. */
+typedef struct crew {
+    odvgp_pool *pool;
+    odvgp_threads hook;
+    void *block;
+} crew;
+
+static crew crew_start(int count) {
+    crew c;
+    size_t size = odvgp_pool_size(count);
+    memset(&c, 0, sizeof c);
+    c.block = test_alloc(size);
+    CHECK_STATUS(odvgp_pool_start(&c.pool, count, c.block, size, &c.hook), ODVGP_OK);
+    return c;
+}
+static void crew_stop(crew *c) {
+    odvgp_pool_stop(c->pool);
+    free(c->block);
+}
+
+static void wait_ms(long ms) {
+    struct timespec t;
+    t.tv_sec = ms / 1000;
+    t.tv_nsec = ms % 1000 * 1000000;
+    nanosleep(&t, NULL);
+}
+
+/*  A caller that shares a hook with another one: counts the tasks of its own jobs that were not
+    called exactly once. */
+enum { SHARED_JOBS = 2000, SHARED_TASKS = 6 };
+typedef struct sharer {
+    const odvgp_threads *hook;
+    int wrong;
+} sharer;
+
+static void *share_hook(void *arg) {
+    sharer *s = (sharer *)arg;
+    int calls[SHARED_TASKS], job, i;
+    for (job = 0; job < SHARED_JOBS; job++) {
+        memset(calls, 0, sizeof calls);
+        s->hook->run(s->hook->user, SHARED_TASKS, count_call, calls);
+        for (i = 0; i < SHARED_TASKS; i++) s->wrong += __atomic_load_n(&calls[i], __ATOMIC_SEQ_CST) != 1;
+    }
+    return NULL;
+}
+
+TEST(two_callers_share_a_pool) {
+    crew c = crew_start(2);
+    sharer one, other;
+    pthread_t thread;
+    one.hook = other.hook = &c.hook;
+    one.wrong = other.wrong = 0;
+    CHECK(!pthread_create(&thread, NULL, share_hook, &other));
+    share_hook(&one);
+    CHECK(!pthread_join(thread, NULL));
+    CHECK_INT(one.wrong, 0);
+    CHECK_INT(other.wrong, 0);
+    crew_stop(&c);
+}
+
+/*  A task that is cut into tasks itself. */
+typedef struct nest {
+    const odvgp_threads *hook;
+    int calls[4][3];
+} nest;
+static void nested_call(void *arg, int i) {
+    nest *n = (nest *)arg;
+    n->hook->run(n->hook->user, 3, count_call, n->calls[i]);
+}
+
+TEST(a_task_may_use_the_pool) {
+    crew c = crew_start(2);
+    nest n;
+    int i, k;
+    memset(&n, 0, sizeof n);
+    n.hook = &c.hook;
+    c.hook.run(c.hook.user, 4, nested_call, &n);
+    for (i = 0; i < 4; i++)
+        for (k = 0; k < 3; k++) CHECK_INT(n.calls[i][k], 1);
+    crew_stop(&c);
+}
+
+/*  Two tasks that wait for each other, for ten seconds at most: so each is in a thread of its
+    own. */
+typedef struct meeting {
+    int arrived, late;
+    pthread_t caller;
+    double third[2];  /* as each thread computes it */
+    double worker_ms; /* how long the worker's task takes from there */
+} meeting;
+
+static void meet(meeting *m) {
+    int waited;
+    __atomic_add_fetch(&m->arrived, 1, __ATOMIC_SEQ_CST);
+    for (waited = 0; waited < 10000 && __atomic_load_n(&m->arrived, __ATOMIC_SEQ_CST) < 2; waited++) wait_ms(1);
+    if (waited == 10000) __atomic_store_n(&m->late, 1, __ATOMIC_SEQ_CST);
+}
+
+static void compute_third(void *arg, int i) {
+    meeting *m = (meeting *)arg;
+    volatile double one = 1, three = 3;
+    meet(m);
+    m->third[i] = one / three;
+}
+
+TEST(workers_round_as_the_caller_does) {
+    crew c = crew_start(2);
+    meeting m;
+    double near = 1.0 / 3;
+#ifdef FE_UPWARD
+    volatile double one = 1, three = 3, up; /* or a compiler may move the division behind the last fesetround */
+    memset(&m, 0, sizeof m);
+    CHECK(!fesetround(FE_UPWARD));
+    up = one / three;
+    c.hook.run(c.hook.user, 2, compute_third, &m);
+    CHECK(!fesetround(FE_TONEAREST));
+    CHECK(!m.late && up > near && m.third[0] == up && m.third[1] == up);
+    memset(&m, 0, sizeof m);
+    c.hook.run(c.hook.user, 2, compute_third, &m);
+    CHECK(!m.late && m.third[0] == near && m.third[1] == near);
+#else
+    (void)m, (void)near, (void)compute_third;
+#endif
+    crew_stop(&c);
+}
+
+static void long_in_the_worker(void *arg, int i) {
+    meeting *m = (meeting *)arg;
+    (void)i;
+    meet(m);
+    if (!pthread_equal(pthread_self(), m->caller)) wait_ms((long)m->worker_ms);
+}
+
+static double own_ms(void) {
+    struct timespec t;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return 0;
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/*  A caller of high priority that never slept would keep its own worker from the processor for
+    ever. */
+TEST(a_caller_that_waits_long_sleeps) {
+    crew c = crew_start(2);
+    meeting m;
+    double spent;
+    memset(&m, 0, sizeof m);
+    m.caller = pthread_self();
+    m.worker_ms = 500;
+    spent = own_ms();
+    c.hook.run(c.hook.user, 2, long_in_the_worker, &m);
+    spent = own_ms() - spent;
+    CHECK(!m.late);
+    CHECK_SAY(spent < m.worker_ms / 10, "waiting for %.0f ms took %.0f ms of the processor", m.worker_ms, spent);
+    crew_stop(&c);
+}
+
+/*  In the child of a fork the workers are not there: the pool still does all tasks, and stops
+    without waiting for them. */
+TEST(the_child_of_a_fork_uses_and_stops_the_pool) {
+    crew c = crew_start(3);
+    int calls[8], asleep, i, status = -1;
+    for (asleep = 0; asleep < 2; asleep++) {
+        if (asleep) wait_ms(100); /* by then workers sleep, and a mutex or a condition of theirs is in use */
+        pid_t child = fork();
+        if (child == 0) {
+            int right = 1;
+            alarm(20);
+            memset(calls, 0, sizeof calls);
+            c.hook.run(c.hook.user, 8, count_call, calls);
+            for (i = 0; i < 8; i++) right &= calls[i] == 1;
+            odvgp_pool_stop(c.pool);
+            _exit(right ? 0 : 1);
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with wait status %d", status);
+    }
+    memset(calls, 0, sizeof calls);
+    c.hook.run(c.hook.user, 8, count_call, calls);
+    for (i = 0; i < 8; i++) CHECK_INT(calls[i], 1);
+    crew_stop(&c);
+}
+
+/*  Where pointers have 32 bits, a 64-bit number in a struct may be aligned to 4 bytes only, and
+    is not atomic then. */
+TEST(the_ticket_is_aligned) {
+    crew c = crew_start(1);
+    CHECK((uintptr_t)&c.pool->ticket % sizeof c.pool->ticket == 0);
+    CHECK(offsetof(odvgp_pool, ticket) % sizeof c.pool->ticket == 0);
+    crew_stop(&c);
+}
+
 /*  Sanitizers need more stack than the code itself. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STACK_SANITIZED 1
@@ -178,6 +373,12 @@ int main(int argc, char **argv) {
     RUN(the_same_bits_for_1_2_and_7_threads);
     RUN(the_pool_calls_every_task_once);
     RUN(the_pool_refuses_what_it_cannot_do);
+    RUN(two_callers_share_a_pool);
+    RUN(a_task_may_use_the_pool);
+    RUN(workers_round_as_the_caller_does);
+    RUN(a_caller_that_waits_long_sleeps);
+    RUN(the_child_of_a_fork_uses_and_stops_the_pool);
+    RUN(the_ticket_is_aligned);
     RUN(a_small_stack_is_enough);
     return test_end();
 }
