@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -114,6 +114,21 @@ golden: $(GOLDEN) ## the bits of 300 trainings beside those in tests/golden; thr
 
 golden-write: $(GOLDEN) ## write tests/golden, after a change of bits that is meant
 	@sh tests/run.sh $(foreach p,$^,"$(p) --write $(call hashes,$(p))")
+
+# The short form runs under the sanitizers, the long one without, both in both precisions.
+$(B)/chaos: tests/chaos.c
+	$(call compile,)
+$(B)/f32/chaos: tests/chaos.c
+	$(call compile,-DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+$(B)/chaos $(B)/f32/chaos: CFLAGS := -O1
+$(B)/sanitize/chaos: tests/chaos.c
+	$(call compile,$(SANITIZE))
+$(B)/sanitize/f32/chaos: tests/chaos.c
+	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
+
+chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
+	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/run.sh $(foreach p,$^,"$(p) 0 2000"))
 
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
