@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -91,7 +91,7 @@ sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and unde
 	@sh tests/run.sh $(call commands,$^)
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
-	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS)
+	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS) golden
 
 $(B)/soak: tests/soak.c
 	$(call compile,)
@@ -99,6 +99,36 @@ $(B)/soak: tests/soak.c
 soak: $(B)/soak ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt
+
+# Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers do by default, given -march).
+$(B)/golden $(B)/f32/golden: CFLAGS := -O1
+$(B)/golden: tests/golden.c
+	$(call compile,-ffp-contract=off)
+$(B)/f32/golden: tests/golden.c
+	$(call compile,-ffp-contract=off -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+GOLDEN  = $(B)/golden $(if $(SKIP_FLOAT),,$(B)/f32/golden)
+hashes  = tests/golden/$(if $(findstring f32,$(1)),float,double).txt
+
+golden: $(GOLDEN) ## the bits of 300 trainings beside those in tests/golden; threads, files and instruction sets agree; 30 seconds
+	@sh tests/run.sh $(foreach p,$^,"$(p) $(call hashes,$(p))")
+
+golden-write: $(GOLDEN) ## write tests/golden, after a change of bits that is meant
+	@sh tests/run.sh $(foreach p,$^,"$(p) --write $(call hashes,$(p))")
+
+# The short form runs under the sanitizers, the long one without, both in both precisions.
+$(B)/chaos: tests/chaos.c
+	$(call compile,)
+$(B)/f32/chaos: tests/chaos.c
+	$(call compile,-DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+$(B)/chaos $(B)/f32/chaos: CFLAGS := -O1
+$(B)/sanitize/chaos: tests/chaos.c
+	$(call compile,$(SANITIZE))
+$(B)/sanitize/f32/chaos: tests/chaos.c
+	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
+
+chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
+	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/run.sh $(foreach p,$^,"$(p) 0 2000"))
 
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm

@@ -27,6 +27,7 @@ aarch64 test_files double
 aarch64 test_tape both
 aarch64 test_model double $model
 aarch64 test_threads double $threads
+aarch64 golden double step_by_hand gamma_exact
 armhf test_linalg float $linalg
 armhf test_vmath float
 armhf test_oracle both
@@ -102,13 +103,16 @@ for target in $CROSS; do
     MAKEFLAGS='' "${MAKE:-make}" -s -j"$jobs" B="$folder/$target" CC="$compiler" CFLAGS="${CFLAGS:--O2} $flags -static" $paths || exit 1
     for path in $paths; do
         name=${path##*/}
-        case $name in
-        test_oracle) arguments=tests/oracle ;;
-        *) arguments=$(selection "$target" | while read -r program precisions names; do
+        names=$(selection "$target" | while read -r program precisions names; do
             [ "$program" = "$name" ] && programs "$program" "$precisions" | grep -qxF "${path#"$folder/$target/"}" && echo "$names"
-        done) ;;
+        done)
+        case $path in
+        */test_oracle) arguments=tests/oracle ;;
+        */f32/golden) arguments=tests/golden/float.txt ;;
+        */golden) arguments=tests/golden/double.txt ;;
+        *) arguments= ;;
         esac
-        set -- "$@" "$emulator $path${arguments:+ $arguments}"
+        set -- "$@" "$emulator $path${arguments:+ $arguments}${names:+ $names}"
     done
 done
 sh "$(dirname "$0")/run.sh" "$@"
