@@ -4962,7 +4962,8 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 /*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding   */
 /*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.        */
 /*      needs_grad says whether a parameter that is wanted lies below; the rest is not          */
-/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. One row   */
+/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node    */
+/*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row   */
 /*      of the table per operation: name, forward, reverse.                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_TAPE 64
@@ -5025,6 +5026,7 @@ typedef struct odvgp__node {
     int jitter;                     /* CHOL, JITTERED: which; -1 for none */
     int slot, slots;                /* of a PARAM: its first slot, and how many it spans */
     int in[ODVGP__MAX_IN];          /* -1: none */
+    int next;                       /* the node that is computed in place of this one's value; 0: none */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
     odvgp_real *v, *d, *aux;
@@ -5269,6 +5271,15 @@ static void odvgp__jitter_moved(odvgp__tape *t, int k)
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
         if ((nd->op == ODVGP__CHOL || nd->op == ODVGP__JITTERED) && nd->jitter == k) nd->stamp = 0;
+    }
+}
+
+/*  Take the jitters from `from`; nodes that were computed with others are computed again. */
+static void odvgp__jitter_restore(odvgp__tape *t, const odvgp__jitter *from)
+{
+    for (int k = 0; k < ODVGP__JITTERS; k++) {
+        if (t->jitter[k].raised != from[k].raised) odvgp__jitter_moved(t, k);
+        t->jitter[k] = from[k];
     }
 }
 
@@ -6305,16 +6316,23 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     return t->n++;
 }
 
-/*  An operation in the memory of B, for operands that nothing else reads. */
+/*  An operation in the memory of B, for operands that nothing else reads. Its other inputs come before the node whose memory
+    that was first: whether that one must be computed again is decided when they are up to date. */
 static int odvgp__node_in_place(odvgp__tape *t, odvgp__op op, int B, int in0, int in1, int in2)
 {
     odvgp__arena none;
     odvgp__node *b = &t->node[B];
+    int base = B;
+    for (int k = B; k-- > 0;)
+        if (t->node[k].next == base) base = k;
+    ODVGP_ASSERT((in0 == B || in0 < base) && (in1 == B || in1 < base) && (in2 == B || in2 < base));
+    (void)base; /* where nothing is asserted */
     odvgp__arena_init(&none, NULL, 0);
     int i = odvgp__node_add(t, &none, op, b->segment, b->rows, b->cols, b->dynamic, in0, in1, in2, -1);
     t->node[i].flags = ODVGP__F_IN_PLACE;
     t->node[i].v = t->node[B].v;
     t->node[i].d = t->node[B].d;
+    t->node[B].next = i;
     return i;
 }
 static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B)
@@ -6389,18 +6407,35 @@ static int odvgp__op_lasts(odvgp__op op)
     return op == ODVGP__KERNEL || op == ODVGP__KERNEL_DIAG || op == ODVGP__SOLVE || op == ODVGP__MINUS_PRODUCT;
 }
 
+/*  The stamp of the youngest of a node's inputs. */
+static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
+{
+    int sampled = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED);
+    uint64_t youngest = sampled ? t->columns_stamp : 0;
+    for (int k = 0; k < ODVGP__MAX_IN; k++)
+        if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
+    return youngest;
+}
+
+/*  Whether a node must be computed again: it is older than an input, or it is overwritten by a node that must be, which
+    needs this value for that. */
+static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
+{
+    if (nd->segment != ODVGP__HEAD && !odvgp__op_lasts(nd->op)) return 1;
+    while (nd->stamp > odvgp__youngest_input(t, nd)) {
+        if (!nd->next) return 0;
+        nd = &t->node[nd->next];
+    }
+    return 1;
+}
+
 static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
-        uint64_t youngest = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED)
-                                ? t->columns_stamp
-                                : 0;
         if (nd->segment != segment || !nd->active) continue;
         odvgp__resize(t, nd);
-        for (int k = 0; k < ODVGP__MAX_IN; k++)
-            if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
-        if (nd->stamp > youngest && (segment == ODVGP__HEAD || odvgp__op_lasts(nd->op))) continue;
+        if (!odvgp__out_of_date(t, nd)) continue;
         ODVGP__PROBE(i, 0);
         odvgp_status s = odvgp__ops[nd->op].forward(t, nd);
         ODVGP__PROBE(-1, 0);
@@ -6408,7 +6443,7 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
             nd->stamp = 0;
             return s;
         }
-        if (nd->op != ODVGP__PARAM) nd->stamp = ++t->clock;
+        if (nd->op != ODVGP__PARAM && nd->op != ODVGP__INPUT) nd->stamp = ++t->clock; /* theirs are set from outside */
     }
     return ODVGP_OK;
 }
@@ -7939,7 +7974,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
     odvgp__swap_good(m);
-    memcpy(m->tape.jitter, before->jitter, sizeof before->jitter);
+    odvgp__jitter_restore(&m->tape, before->jitter);
     m->tape.events = before->events;
     m->state.nat_valid = before->nat_valid;
 }
@@ -9338,7 +9373,7 @@ static void odvgp__renew_scales(odvgp_model *m)
         }
     }
     m->state.scales_age = 0;
-    t->node[m->X].stamp = ++t->clock; /* A is no longer that of the tile */
+    if (residual) A->stamp = 0; /* it is no longer that of the tile */
 }
 
 /*  Slots in units of 1 / y beside gamma's own: O(M)'s alpha, and B_sqrt. */
@@ -9732,7 +9767,7 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
     odvgp_model *m = job->m;
     *loss = HUGE_VAL;
     odvgp__lbfgs_place(m, x);
-    memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    odvgp__jitter_restore(&m->tape, job->jitter);
     if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
@@ -9773,7 +9808,7 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
     memcpy(job->jitter, m->tape.jitter, sizeof job->jitter);
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
     if (s) {
-        memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+        odvgp__jitter_restore(&m->tape, job->jitter);
         m->tape.events = events;
         return s;
     }
@@ -9789,7 +9824,7 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     odvgp_model *m = job->m;
     odvgp__lbfgs_place(m, m->lbfgs.x);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
-    memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    odvgp__jitter_restore(&m->tape, job->jitter);
     m->state.nat_valid = job->nat_valid;
     m->state.fitted = job->fitted;
 }
