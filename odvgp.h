@@ -4933,15 +4933,15 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  The sum over all values with a prior; its gradient goes from that of the loss. */
-static double odvgp__add_priors(odvgp__params *p)
+/*  The sum of the log priors of all values; its gradient is subtracted from grad, that of the loss, unless that is NULL. */
+static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, slope;
     for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
         if (p->prior[s] == ODVGP_PRIOR_NONE) continue;
         for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
             sum += odvgp__log_prior(p, s, (double)p->value[i], &slope);
-            p->grad[i] -= (odvgp_real)slope;
+            if (grad) grad[i] -= (odvgp_real)slope;
         }
     }
     return sum;
@@ -7931,7 +7931,8 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
-    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) + odvgp__add_priors(&m->par));
+    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) +
+                             odvgp__add_priors(&m->par, grads ? m->par.grad : NULL));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
         (grads && !odvgp__finite(m->par.grad, m->par.count)))
@@ -8245,7 +8246,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
     memcpy(jitter, m->tape.jitter, sizeof jitter);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
     if (s) {
-        memcpy(m->tape.jitter, jitter, sizeof jitter);
+        odvgp__jitter_restore(&m->tape, jitter);
         m->tape.events = events;
         return s;
     }
