@@ -4961,7 +4961,7 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 /*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile     */
 /*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding   */
 /*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.        */
-/*      needs_grad says whether a parameter that is wanted lies below; the rest is not          */
+/*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not      */
 /*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node    */
 /*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row   */
 /*      of the table per operation: name, forward, reverse.                                                               */
@@ -4987,6 +4987,8 @@ enum {                                                                          
 
 /*  What an evaluation is for: nodes that serve none of it are not run. */
 enum { ODVGP__FOR_BOUND = 1, ODVGP__FOR_STATS = 2, ODVGP__FOR_COLLAPSED = 4, ODVGP__FOR_MOMENTS = 8, ODVGP__FOR_L = 16 };
+/*  Nodes that serve these are the terms of a bound, and adjoints begin there. */
+#define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
 typedef enum odvgp__op {
     ODVGP__PARAM,
@@ -5023,6 +5025,7 @@ typedef struct odvgp__node {
     int segment, needs_grad, dynamic, flags;
     int purpose;                    /* which evaluations ask for this node itself */
     int active;                     /* the evaluation in hand does, or for one that reads it */
+    int seeded;                     /* it is a term of the bound, or a term depends on it */
     int jitter;                     /* CHOL, JITTERED: which; -1 for none */
     int slot, slots;                /* of a PARAM: its first slot, and how many it spans */
     int in[ODVGP__MAX_IN];          /* -1: none */
@@ -6378,14 +6381,22 @@ static void odvgp__tape_mark(odvgp__tape *t)
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
         nd->active = (nd->purpose & t->purpose) != 0;
+        nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
         if (nd->op == ODVGP__PARAM || nd->op == ODVGP__INPUT) continue; /* set from outside */
         nd->needs_grad = nd->op == ODVGP__NAT_STATS && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
     for (int i = t->n; i-- > 0;) {
         odvgp__node *nd = &t->node[i];
-        for (int k = 0; k < ODVGP__MAX_IN && nd->active; k++)
-            if (nd->in[k] >= 0) t->node[nd->in[k]].active = 1;
+        for (int k = 0; k < ODVGP__MAX_IN && nd->active; k++) {
+            if (nd->in[k] < 0) continue;
+            t->node[nd->in[k]].active = 1;
+            t->node[nd->in[k]].seeded |= nd->seeded;
+        }
+    }
+    for (int i = 0; i < t->n; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
+        odvgp__node *nd = &t->node[i];
+        if (nd->op != ODVGP__PARAM && nd->op != ODVGP__NAT_STATS) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
     for (int i = t->n; i-- > 0;) { /* the statistics read the adjoints of mean and variance, whatever they depend on */

@@ -155,6 +155,48 @@ TEST(other_rows_have_other_features) {
     }
 }
 
+/*  An operation runs back only where something above it gives it an adjoint: it is a term of the bound, or read by an operation that runs
+    back, too. What a natural step reads is not: neither the factor of C nor D. */
+static int is_term(const odvgp_model *m, int i) {
+    const odvgp__node *nd = &m->tape.node[i];
+    return (nd->purpose & (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)) || nd->op == ODVGP__NAT_STATS;
+}
+static int has_reader_that_ran_back(const odvgp_model *m, int i) {
+    int j, k;
+    for (j = 0; j < m->tape.n; j++)
+        for (k = 0; k < ODVGP__MAX_IN; k++)
+            if (m->tape.node[j].in[k] == i && m->tape.node[j].op != ODVGP__NAT_STATS && runs[j][1]) return 1;
+    return 0;
+}
+TEST(nothing_runs_back_on_zeros) {
+    int mean, cov, gamma, natgrad, i, models = 0;
+    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
+        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+            for (gamma = ODVGP_GAMMA_ADAM; gamma <= ODVGP_GAMMA_EXACT; gamma++)
+                for (natgrad = 0; natgrad < 2; natgrad++) {
+                    odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
+                    odvgp_model *m;
+                    size_t bytes;
+                    cfg.mean_part = (odvgp_mean_part)mean;
+                    cfg.cov_part = (odvgp_cov_part)cov;
+                    cfg.gamma_step = (odvgp_gamma_step)gamma;
+                    cfg.natgrad = natgrad;
+                    if (odvgp_model_size(&cfg, &bytes, NULL) != ODVGP_OK) continue; /* does not exist */
+                    m = make(&cfg);
+                    memset(runs, 0, sizeof runs);
+                    CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
+                    CHECK(runs[m->expect][1] == 1);
+                    for (i = 0; i < m->tape.n; i++)
+                        CHECK_SAY(!runs[i][1] || is_term(m, i) || has_reader_that_ran_back(m, i), "mean %d, cov %d, gamma step %d: %s, node %d, runs back", mean, cov, gamma, odvgp__ops[m->tape.node[i].op].name, i);
+                    if (gamma == ODVGP_GAMMA_EXACT && cov != ODVGP_COV_BLOCKS) CHECK(runs[m->L_v][0] == 1 && runs[m->L_v][1] == 0 && runs[m->W][1] == 0);
+                    if (gamma == ODVGP_GAMMA_DIAGONAL) CHECK(runs[m->gamma_residual][0] == 1 && runs[m->gamma_residual][1] == 0);
+                    CHECK(runs[m->K][1] == 1);
+                    models++;
+                    odvgp_model_free(m);
+                }
+    CHECK(models >= 30);
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(a_frozen_kernel_is_not_differentiated_and_not_factored_again);
@@ -162,5 +204,6 @@ int main(int argc, char **argv) {
     RUN(an_epoch_is_a_permutation);
     RUN(a_full_batch_with_fixed_points_keeps_its_features);
     RUN(other_rows_have_other_features);
+    RUN(nothing_runs_back_on_zeros);
     return test_end();
 }
