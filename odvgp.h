@@ -5909,14 +5909,13 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
     double dpar = 0;
-    for (ptrdiff_t p = 0; p < mean->rows; p++) { /* mean and var have no other consumers that run before: store, then scale */
-        odvgp_real *dm = mean->d + p * mean->ld, *dv = var->d + p * var->ld;
+    odvgp__arena a = t->scratch;
+    odvgp_real *dm = odvgp__take(&a, 1, mean->ld), *dv = odvgp__take(&a, 1, mean->ld);
+    for (ptrdiff_t p = 0; p < mean->rows; p++) {
         t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], dm, dv,
                               &dpar);
-        for (ptrdiff_t j = 0; j < mean->cols; j++) {
-            dm[j] *= nd->d[0];
-            dv[j] *= nd->d[0];
-        }
+        for (ptrdiff_t j = 0; j < mean->cols && mean->needs_grad; j++) mean->d[p * mean->ld + j] += nd->d[0] * dm[j];
+        for (ptrdiff_t j = 0; j < mean->cols && var->needs_grad; j++) var->d[p * var->ld + j] += nd->d[0] * dv[j];
     }
     if (par->needs_grad) par->d[0] += (odvgp_real)(dpar * (double)nd->d[0]);
 }
@@ -6362,6 +6361,11 @@ static void odvgp__tape_scratch(odvgp__arena *a, odvgp__tape *t)
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
         odvgp__kjob job;
+        if (nd->op == ODVGP__EXPECT) { /* derivatives of one output in mean and variance */
+            a->used = start;
+            for (int k = 0; k < 2; k++) odvgp__take(a, 1, odvgp__in(t, nd, 0)->ld);
+            most = ODVGP__MAX(most, a->used);
+        }
         if (nd->op != ODVGP__KERNEL && nd->op != ODVGP__KERNEL_VEC) continue;
         for (int adjoint = 0; adjoint < 2; adjoint++) {
             a->used = start;
@@ -6493,7 +6497,6 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 /*  >>model   the struct, the config, slots                                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-#define ODVGP__MAX_KL      6
 
 /*  One Gaussian block of q: on beta, or SOLVE-GP's on what beta leaves of gamma. Nodes; -1 where the member has none. */
 typedef struct odvgp__block {
@@ -6548,7 +6551,6 @@ struct odvgp_model {
     int hyp, lik, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual, X, Y, K_x, A, A_v,
         k_x, expect;
     odvgp__block block[ODVGP__BLOCKS];
-    int kl[ODVGP__MAX_KL], kls;
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
@@ -6867,23 +6869,29 @@ static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t 
     return odvgp__node_add(&m->tape, a, op, ODVGP__TILE, rows, cols, dynamic, i0, i1, i2, i3);
 }
 
-static void odvgp__kl_term(odvgp_model *m, int node)
+/*  The terms of the KL are the nodes of the head that serve a bound. */
+static int odvgp__is_kl_term(const odvgp__node *nd)
 {
-    m->tape.node[node].purpose = ODVGP__FOR_BOUND;
-    m->kl[m->kls++] = node;
+    return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
 }
 
-/*  Terms of q(v), which [SOLVE] eq. 9 keeps. */
-static void odvgp__kl_kept(odvgp_model *m)
+static int odvgp__kl_term(odvgp_model *m, int node)
 {
-    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) m->tape.node[m->kl[m->kls - 1]].purpose |= ODVGP__FOR_COLLAPSED;
+    m->tape.node[node].purpose = ODVGP__FOR_BOUND;
+    return node;
+}
+
+/*  A term of q(v), which [SOLVE] eq. 9 keeps. */
+static void odvgp__kl_kept(odvgp_model *m, int node)
+{
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) m->tape.node[node].purpose |= ODVGP__FOR_COLLAPSED;
 }
 
 /*  Half of x . y, as a term of the KL. */
-static void odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
+static int odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
 {
     int i = odvgp__head(m, a, ODVGP__DOT, 1, 1, 0, x, y, -1, -1);
-    odvgp__kl_term(m, odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0));
+    return odvgp__kl_term(m, odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0));
 }
 
 /*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
@@ -7089,8 +7097,7 @@ static void odvgp__blocks_mean_head(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__beta_head(m, a);
     int v = m->block[ODVGP__ON_GAMMA].white_mu;
-    odvgp__kl_half_dot(m, a, v, v, 1, 0);
-    odvgp__kl_kept(m);
+    odvgp__kl_kept(m, odvgp__kl_half_dot(m, a, v, v, 1, 0));
 }
 
 static int odvgp__blocks_mean_tile(odvgp_model *m, odvgp__arena *a)
@@ -7122,8 +7129,8 @@ static int odvgp__dense_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__de
 static void odvgp__blocks_cov_head(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__dense_head(m, a);
-    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1));
-    odvgp__kl_kept(m);
+    int kl = odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1);
+    odvgp__kl_kept(m, odvgp__kl_term(m, kl));
 }
 
 static int odvgp__blocks_cov_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, m->A_v); }
@@ -7408,7 +7415,6 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     ptrdiff_t widest = ODVGP__MAX(ODVGP__MAX(c->M, c->tile), c->M_gamma);
     memset(&m->par, 0, sizeof m->par);
     memset(&m->tape, 0, sizeof m->tape);
-    m->kls = 0;
     odvgp__slots_build(m);
     int lbfgs = c->optimizer == ODVGP_LBFGS;
     m->adam_count = 0; /* slots that natural steps move come last, mostly */
@@ -7933,10 +7939,10 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     s = whole ? odvgp__visit_objective(m, rows, grads, data_error, info)
               : odvgp__visit_tiles(m, rows, grads || want.stats, data_error, info);
     if (s) return s;
-    for (int i = 0; i < m->kls; i++) {
-        if (!t->node[m->kl[i]].active) continue;
-        divergence += t->node[m->kl[i]].v[0];
-        t->node[m->kl[i]].d[0] = 1;
+    for (int i = 0; i < t->n; i++) {
+        if (!t->node[i].active || !odvgp__is_kl_term(&t->node[i])) continue;
+        divergence += t->node[i].v[0];
+        t->node[i].d[0] = 1;
     }
     if (grads) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
