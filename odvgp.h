@@ -547,7 +547,8 @@ typedef struct odvgp_config {
     odvgp_mean_function mean_function;
     ptrdiff_t
         keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
-                       where not: time against memory, to the same bits. 0 keeps nothing. Default 16 MiB */
+                       where not; likewise the products of P > 1 roots of covariances with the features: time against
+                       memory, to the same bits. 0 keeps nothing. Default 16 MiB */
     /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
        rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1), and without a lengthscale
        linear(variance, ard), polynomial(variance, offset=1, degree=2), constant(variance), white(variance); the formulas are
@@ -4980,7 +4981,7 @@ enum {                                                                          
        ODVGP__F_TB = 32,        /* PRODUCT: transposed factors */
        ODVGP__F_PLAIN = 64,     /* SOLVE from the right: B L^-1 */
        ODVGP__F_FLOOR = 128,    /* RESIDUAL: at least a hundredth of the mean of k, not 0 */
-       ODVGP__F_KEPT = 256,     /* KERNEL_VEC: aux holds what the adjoint needs */
+       ODVGP__F_KEPT = 256,     /* KERNEL_VEC, TRI_SQUARES: aux holds all that the adjoint needs */
        ODVGP__F_DIAGONAL = 512, /* INNER, INVERSE_VAR: B is a diagonal, given by its squares */
        ODVGP__F_BARE = 1024     /* CHOL: no jitter until it is raised */
 };
@@ -5056,7 +5057,7 @@ typedef struct odvgp__tape {
     odvgp_events events;
     odvgp_info *info;
     ptrdiff_t rows, all_rows; /* of the tile in hand; of the data */
-    size_t keep;              /* bytes that a KERNEL_VEC may keep for its adjoint */
+    size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
     const ptrdiff_t *columns; /* sampled columns of gamma */
     ptrdiff_t ncolumns, all_columns;
     uint64_t clock, columns_stamp;
@@ -5633,13 +5634,21 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: Q_p^T A of the last p.
-       dA += 2 Q_p T diag(d_p), dQ_p += 2 lower(A diag(d_p) T^T) --- */
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: T_p = Q_p^T A of each p
+       (KEPT), or of the last p, and the adjoint computes the others again.
+       dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T) --- */
+
+/*  Where T_p stands. */
+static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
+{
+    return nd->aux + (nd->flags & ODVGP__F_KEPT ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
+}
 
 static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
-    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, nd->aux, nd->ld);
+    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, odvgp__tri_at(t, nd, p),
+               nd->ld);
 }
 
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
@@ -5647,7 +5656,7 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 1);
     for (ptrdiff_t p = 0; p < nd->rows; p++) {
         odvgp__tri_product(t, nd, p);
-        odvgp__column_squares(nd->aux, A->rows, A->cols, nd->ld, nd->v + p * nd->ld);
+        odvgp__column_squares(odvgp__tri_at(t, nd, p), A->rows, A->cols, nd->ld, nd->v + p * nd->ld);
     }
     return ODVGP_OK;
 }
@@ -5657,13 +5666,13 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
     ptrdiff_t M = A->rows;
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
-        odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld;
-        if (p < nd->rows - 1) odvgp__tri_product(t, nd, p);
+        odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
+        if (p < nd->rows - 1 && !(nd->flags & ODVGP__F_KEPT)) odvgp__tri_product(t, nd, p);
         for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j < A->cols; j++) nd->aux[i * nd->ld + j] *= 2 * d[j];
-        if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, nd->aux, nd->ld, 1, A->d, A->ld);
+            for (ptrdiff_t j = 0; j < A->cols; j++) T[i * nd->ld + j] *= 2 * d[j];
+        if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
-        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, nd->aux, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -6273,6 +6282,12 @@ static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m
     return a.bad ? SIZE_MAX : a.used;
 }
 
+/*  Whether P products of [M,n] are within what may be kept. */
+static int odvgp__products_fit(const odvgp__tape *t, ptrdiff_t P, ptrdiff_t M, ptrdiff_t n)
+{
+    return (double)P * (double)M * (double)n * (double)sizeof(odvgp_real) <= (double)t->keep;
+}
+
 static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols,
                            int dynamic, int in0, int in1, int in2, int in3)
 {
@@ -6297,7 +6312,10 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op != ODVGP__PARAM) nd->v = odvgp__take(a, rows, cols);
     if (op != ODVGP__PARAM && op != ODVGP__INPUT && op != ODVGP__NAT_STATS) nd->d = odvgp__take(a, rows, cols);
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
-    if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
+    if (op == ODVGP__TRI_SQUARES) {
+        nd->flags = odvgp__products_fit(t, rows, t->node[in1].rows, cols) ? ODVGP__F_KEPT : 0;
+        nd->aux = odvgp__take(a, t->node[in1].rows * (nd->flags ? rows : 1), cols);
+    }
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
     if (op == ODVGP__COLLAPSED || op == ODVGP__EVIDENCE) {
         ptrdiff_t F = op == ODVGP__EVIDENCE ? t->node[in0].rows : odvgp__moments_sizes(t, &t->node[in0]).F;

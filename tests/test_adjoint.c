@@ -945,7 +945,10 @@ TEST(squares_of_triangles) {
     for (s = 0; s < 4; s++) {
         input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, FACTORS), PADDED(sizes[s].M, sizes[s].n, ANY)};
         start(NULL, 0);
-        CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "");
+        CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "computed twice");
+        start(NULL, 0);
+        b.t.keep = 1 << 20;
+        CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, ODVGP__F_KEPT, 1, 1, "kept");
     }
 }
 TEST(variance_of_the_inverse_parametrisation) {
