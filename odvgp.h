@@ -548,7 +548,8 @@ typedef struct odvgp_config {
     odvgp_mean_function mean_function;
     ptrdiff_t
         keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
-                       where not: time against memory, to the same bits. 0 keeps nothing. Default 16 MiB */
+                       where not; likewise the products of P > 1 roots of covariances with the features: time against
+                       memory, to the same bits. 0 keeps nothing. Default 16 MiB */
     /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
        rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1), and without a lengthscale
        linear(variance, ard), polynomial(variance, offset=1, degree=2), constant(variance), white(variance); the formulas are
@@ -5087,15 +5088,15 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  The sum over all values with a prior; its gradient goes from that of the loss. */
-static double odvgp__add_priors(odvgp__params *p)
+/*  The sum of the log priors of all values; its gradient is subtracted from grad, that of the loss, unless that is NULL. */
+static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, slope;
     for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
         if (p->prior[s] == ODVGP_PRIOR_NONE) continue;
         for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
             sum += odvgp__log_prior(p, s, (double)p->value[i], &slope);
-            p->grad[i] -= (odvgp_real)slope;
+            if (grad) grad[i] -= (odvgp_real)slope;
         }
     }
     return sum;
@@ -5115,8 +5116,9 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 /*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile     */
 /*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding   */
 /*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.        */
-/*      needs_grad says whether a parameter that is wanted lies below; the rest is not          */
-/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. One row   */
+/*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not      */
+/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node    */
+/*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row   */
 /*      of the table per operation: name, forward, reverse.                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_TAPE 64
@@ -5133,7 +5135,7 @@ enum {                                                                          
        ODVGP__F_TB = 32,        /* PRODUCT: transposed factors */
        ODVGP__F_PLAIN = 64,     /* SOLVE from the right: B L^-1 */
        ODVGP__F_FLOOR = 128,    /* RESIDUAL: at least a hundredth of the mean of k, not 0 */
-       ODVGP__F_KEPT = 256,     /* KERNEL_VEC: aux holds what the adjoint needs */
+       ODVGP__F_KEPT = 256,     /* KERNEL_VEC, TRI_SQUARES: aux holds all that the adjoint needs */
        ODVGP__F_DIAGONAL = 512, /* INNER, INVERSE_VAR: B is a diagonal, given by its squares */
        ODVGP__F_BARE = 1024     /* CHOL: no jitter until it is raised */
 };
@@ -5147,6 +5149,8 @@ enum {
     ODVGP__FOR_L = 16,
     ODVGP__FOR_PREDICTOR = 32
 };
+/*  Nodes that serve these are the terms of a bound, and adjoints begin there. */
+#define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
 typedef enum odvgp__op {
     ODVGP__PARAM,
@@ -5183,9 +5187,11 @@ typedef struct odvgp__node {
     int segment, needs_grad, dynamic, flags;
     int purpose;                    /* which evaluations ask for this node itself */
     int active;                     /* the evaluation in hand does, or for one that reads it */
+    int seeded;                     /* it is a term of the bound, or a term depends on it */
     int jitter;                     /* CHOL, JITTERED: which; -1 for none */
     int slot, slots;                /* of a PARAM: its first slot, and how many it spans */
     int in[ODVGP__MAX_IN];          /* -1: none */
+    int next;                       /* the node that is computed in place of this one's value; 0: none */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
     odvgp_real *v, *d, *aux;
@@ -5212,7 +5218,7 @@ typedef struct odvgp__tape {
     odvgp_events events;
     odvgp_info *info;
     ptrdiff_t rows, all_rows; /* of the tile in hand; of the data */
-    size_t keep;              /* bytes that a KERNEL_VEC may keep for its adjoint */
+    size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
     const ptrdiff_t *columns; /* sampled columns of gamma */
     ptrdiff_t ncolumns, all_columns;
     uint64_t clock, columns_stamp;
@@ -5430,6 +5436,15 @@ static void odvgp__jitter_moved(odvgp__tape *t, int k)
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
         if ((nd->op == ODVGP__CHOL || nd->op == ODVGP__JITTERED) && nd->jitter == k) nd->stamp = 0;
+    }
+}
+
+/*  Take the jitters from `from`; nodes that were computed with others are computed again. */
+static void odvgp__jitter_restore(odvgp__tape *t, const odvgp__jitter *from)
+{
+    for (int k = 0; k < ODVGP__JITTERS; k++) {
+        if (t->jitter[k].raised != from[k].raised) odvgp__jitter_moved(t, k);
+        t->jitter[k] = from[k];
     }
 }
 
@@ -5780,13 +5795,21 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: Q_p^T A of the last p.
-       dA += 2 Q_p T diag(d_p), dQ_p += 2 lower(A diag(d_p) T^T) --- */
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: T_p = Q_p^T A of each p
+       (KEPT), or of the last p, and the adjoint computes the others again.
+       dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T) --- */
+
+/*  Where T_p stands. */
+static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
+{
+    return nd->aux + (nd->flags & ODVGP__F_KEPT ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
+}
 
 static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
-    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, nd->aux, nd->ld);
+    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, odvgp__tri_at(t, nd, p),
+               nd->ld);
 }
 
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
@@ -5794,7 +5817,7 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 1);
     for (ptrdiff_t p = 0; p < nd->rows; p++) {
         odvgp__tri_product(t, nd, p);
-        odvgp__column_squares(nd->aux, A->rows, A->cols, nd->ld, nd->v + p * nd->ld);
+        odvgp__column_squares(odvgp__tri_at(t, nd, p), A->rows, A->cols, nd->ld, nd->v + p * nd->ld);
     }
     return ODVGP_OK;
 }
@@ -5804,13 +5827,13 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
     ptrdiff_t M = A->rows;
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
-        odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld;
-        if (p < nd->rows - 1) odvgp__tri_product(t, nd, p);
+        odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
+        if (p < nd->rows - 1 && !(nd->flags & ODVGP__F_KEPT)) odvgp__tri_product(t, nd, p);
         for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j < A->cols; j++) nd->aux[i * nd->ld + j] *= 2 * d[j];
-        if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, nd->aux, nd->ld, 1, A->d, A->ld);
+            for (ptrdiff_t j = 0; j < A->cols; j++) T[i * nd->ld + j] *= 2 * d[j];
+        if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
-        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, nd->aux, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -6056,14 +6079,13 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
     double dpar = 0;
-    for (ptrdiff_t p = 0; p < mean->rows; p++) { /* mean and var have no other consumers that run before: store, then scale */
-        odvgp_real *dm = mean->d + p * mean->ld, *dv = var->d + p * var->ld;
+    odvgp__arena a = t->scratch;
+    odvgp_real *dm = odvgp__take(&a, 1, mean->ld), *dv = odvgp__take(&a, 1, mean->ld);
+    for (ptrdiff_t p = 0; p < mean->rows; p++) {
         t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], dm, dv,
                               &dpar);
-        for (ptrdiff_t j = 0; j < mean->cols; j++) {
-            dm[j] *= nd->d[0];
-            dv[j] *= nd->d[0];
-        }
+        for (ptrdiff_t j = 0; j < mean->cols && mean->needs_grad; j++) mean->d[p * mean->ld + j] += nd->d[0] * dm[j];
+        for (ptrdiff_t j = 0; j < mean->cols && var->needs_grad; j++) var->d[p * var->ld + j] += nd->d[0] * dv[j];
     }
     if (par->needs_grad) par->d[0] += (odvgp_real)(dpar * (double)nd->d[0]);
 }
@@ -6421,6 +6443,12 @@ static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m
     return a.bad ? SIZE_MAX : a.used;
 }
 
+/*  Whether P products of [M,n] are within what may be kept. */
+static int odvgp__products_fit(const odvgp__tape *t, ptrdiff_t P, ptrdiff_t M, ptrdiff_t n)
+{
+    return (double)P * (double)M * (double)n * (double)sizeof(odvgp_real) <= (double)t->keep;
+}
+
 static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols,
                            int dynamic, int in0, int in1, int in2, int in3)
 {
@@ -6448,7 +6476,10 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     if (op != ODVGP__PARAM) nd->v = odvgp__take(a, rows, cols);
     if (op != ODVGP__PARAM && op != ODVGP__INPUT && op != ODVGP__NAT_STATS) nd->d = odvgp__take(a, rows, cols);
     if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
-    if (op == ODVGP__TRI_SQUARES) nd->aux = odvgp__take(a, t->node[in1].rows, cols);
+    if (op == ODVGP__TRI_SQUARES) {
+        nd->flags = odvgp__products_fit(t, rows, t->node[in1].rows, cols) ? ODVGP__F_KEPT : 0;
+        nd->aux = odvgp__take(a, t->node[in1].rows * (nd->flags ? rows : 1), cols);
+    }
     if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
     if (op == ODVGP__COLLAPSED || op == ODVGP__EVIDENCE) {
         ptrdiff_t F = op == ODVGP__EVIDENCE ? t->node[in0].rows : odvgp__moments_sizes(t, &t->node[in0]).F;
@@ -6469,16 +6500,23 @@ static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int se
     return t->n++;
 }
 
-/*  An operation in the memory of B, for operands that nothing else reads. */
+/*  An operation in the memory of B, for operands that nothing else reads. Its other inputs come before the node whose memory
+    that was first: whether that one must be computed again is decided when they are up to date. */
 static int odvgp__node_in_place(odvgp__tape *t, odvgp__op op, int B, int in0, int in1, int in2)
 {
     odvgp__arena none;
     odvgp__node *b = &t->node[B];
+    int base = B;
+    for (int k = B; k-- > 0;)
+        if (t->node[k].next == base) base = k;
+    ODVGP_ASSERT((in0 == B || in0 < base) && (in1 == B || in1 < base) && (in2 == B || in2 < base));
+    (void)base; /* where nothing is asserted */
     odvgp__arena_init(&none, NULL, 0);
     int i = odvgp__node_add(t, &none, op, b->segment, b->rows, b->cols, b->dynamic, in0, in1, in2, -1);
     t->node[i].flags = ODVGP__F_IN_PLACE;
     t->node[i].v = t->node[B].v;
     t->node[i].d = t->node[B].d;
+    t->node[B].next = i;
     return i;
 }
 static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B)
@@ -6505,6 +6543,11 @@ static void odvgp__tape_scratch(odvgp__arena *a, odvgp__tape *t)
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
         odvgp__kjob job;
+        if (nd->op == ODVGP__EXPECT) { /* derivatives of one output in mean and variance */
+            a->used = start;
+            for (int k = 0; k < 2; k++) odvgp__take(a, 1, odvgp__in(t, nd, 0)->ld);
+            most = ODVGP__MAX(most, a->used);
+        }
         if (nd->op != ODVGP__KERNEL && nd->op != ODVGP__KERNEL_VEC) continue;
         for (int adjoint = 0; adjoint < 2; adjoint++) {
             a->used = start;
@@ -6524,14 +6567,22 @@ static void odvgp__tape_mark(odvgp__tape *t)
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
         nd->active = (nd->purpose & t->purpose) != 0;
+        nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
         if (nd->op == ODVGP__PARAM || nd->op == ODVGP__INPUT) continue; /* set from outside */
         nd->needs_grad = nd->op == ODVGP__NAT_STATS && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
     for (int i = t->n; i-- > 0;) {
         odvgp__node *nd = &t->node[i];
-        for (int k = 0; k < ODVGP__MAX_IN && nd->active; k++)
-            if (nd->in[k] >= 0) t->node[nd->in[k]].active = 1;
+        for (int k = 0; k < ODVGP__MAX_IN && nd->active; k++) {
+            if (nd->in[k] < 0) continue;
+            t->node[nd->in[k]].active = 1;
+            t->node[nd->in[k]].seeded |= nd->seeded;
+        }
+    }
+    for (int i = 0; i < t->n; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
+        odvgp__node *nd = &t->node[i];
+        if (nd->op != ODVGP__PARAM && nd->op != ODVGP__NAT_STATS) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
     for (int i = t->n; i-- > 0;) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
@@ -6553,18 +6604,35 @@ static int odvgp__op_lasts(odvgp__op op)
     return op == ODVGP__KERNEL || op == ODVGP__KERNEL_DIAG || op == ODVGP__SOLVE || op == ODVGP__MINUS_PRODUCT;
 }
 
+/*  The stamp of the youngest of a node's inputs. */
+static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
+{
+    int sampled = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED);
+    uint64_t youngest = sampled ? t->columns_stamp : 0;
+    for (int k = 0; k < ODVGP__MAX_IN; k++)
+        if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
+    return youngest;
+}
+
+/*  Whether a node must be computed again: it is older than an input, or it is overwritten by a node that must be, which
+    needs this value for that. */
+static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
+{
+    if (nd->segment != ODVGP__HEAD && !odvgp__op_lasts(nd->op)) return 1;
+    while (nd->stamp > odvgp__youngest_input(t, nd)) {
+        if (!nd->next) return 0;
+        nd = &t->node[nd->next];
+    }
+    return 1;
+}
+
 static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 {
     for (int i = 0; i < t->n; i++) {
         odvgp__node *nd = &t->node[i];
-        uint64_t youngest = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED)
-                                ? t->columns_stamp
-                                : 0;
         if (nd->segment != segment || !nd->active) continue;
         odvgp__resize(t, nd);
-        for (int k = 0; k < ODVGP__MAX_IN; k++)
-            if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
-        if (nd->stamp > youngest && (segment == ODVGP__HEAD || odvgp__op_lasts(nd->op))) continue;
+        if (!odvgp__out_of_date(t, nd)) continue;
         ODVGP__PROBE(i, 0);
         odvgp_status s = odvgp__ops[nd->op].forward(t, nd);
         ODVGP__PROBE(-1, 0);
@@ -6572,7 +6640,7 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
             nd->stamp = 0;
             return s;
         }
-        if (nd->op != ODVGP__PARAM) nd->stamp = ++t->clock;
+        if (nd->op != ODVGP__PARAM && nd->op != ODVGP__INPUT) nd->stamp = ++t->clock; /* theirs are set from outside */
     }
     return ODVGP_OK;
 }
@@ -6611,7 +6679,6 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 /*  >>model   the struct, the config, slots                                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-#define ODVGP__MAX_KL      6
 
 /*  One Gaussian block of q: on beta, or SOLVE-GP's on what beta leaves of gamma. Nodes; -1 where the member has none. */
 typedef struct odvgp__block {
@@ -6666,7 +6733,6 @@ struct odvgp_model {
     int hyp, lik, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual, X, Y, K_x, A, A_v,
         k_x, expect;
     odvgp__block block[ODVGP__BLOCKS];
-    int kl[ODVGP__MAX_KL], kls;
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
@@ -6985,23 +7051,29 @@ static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t 
     return odvgp__node_add(&m->tape, a, op, ODVGP__TILE, rows, cols, dynamic, i0, i1, i2, i3);
 }
 
-static void odvgp__kl_term(odvgp_model *m, int node)
+/*  The terms of the KL are the nodes of the head that serve a bound. */
+static int odvgp__is_kl_term(const odvgp__node *nd)
 {
-    m->tape.node[node].purpose = ODVGP__FOR_BOUND;
-    m->kl[m->kls++] = node;
+    return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
 }
 
-/*  Terms of q(v), which [SOLVE] eq. 9 keeps. */
-static void odvgp__kl_kept(odvgp_model *m)
+static int odvgp__kl_term(odvgp_model *m, int node)
 {
-    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) m->tape.node[m->kl[m->kls - 1]].purpose |= ODVGP__FOR_COLLAPSED;
+    m->tape.node[node].purpose = ODVGP__FOR_BOUND;
+    return node;
+}
+
+/*  A term of q(v), which [SOLVE] eq. 9 keeps. */
+static void odvgp__kl_kept(odvgp_model *m, int node)
+{
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) m->tape.node[node].purpose |= ODVGP__FOR_COLLAPSED;
 }
 
 /*  Half of x . y, as a term of the KL. */
-static void odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
+static int odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
 {
     int i = odvgp__head(m, a, ODVGP__DOT, 1, 1, 0, x, y, -1, -1);
-    odvgp__kl_term(m, odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0));
+    return odvgp__kl_term(m, odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0));
 }
 
 /*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
@@ -7207,8 +7279,7 @@ static void odvgp__blocks_mean_head(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__beta_head(m, a);
     int v = m->block[ODVGP__ON_GAMMA].white_mu;
-    odvgp__kl_half_dot(m, a, v, v, 1, 0);
-    odvgp__kl_kept(m);
+    odvgp__kl_kept(m, odvgp__kl_half_dot(m, a, v, v, 1, 0));
 }
 
 static int odvgp__blocks_mean_tile(odvgp_model *m, odvgp__arena *a)
@@ -7240,8 +7311,8 @@ static int odvgp__dense_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__de
 static void odvgp__blocks_cov_head(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__dense_head(m, a);
-    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1));
-    odvgp__kl_kept(m);
+    int kl = odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1);
+    odvgp__kl_kept(m, odvgp__kl_term(m, kl));
 }
 
 static int odvgp__blocks_cov_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, m->A_v); }
@@ -7541,7 +7612,6 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     ptrdiff_t widest = ODVGP__MAX(ODVGP__MAX(c->M, c->tile), c->M_gamma);
     memset(&m->par, 0, sizeof m->par);
     memset(&m->tape, 0, sizeof m->tape);
-    m->kls = 0;
     odvgp__slots_build(m);
     if (m->par.full) return;
     int lbfgs = c->optimizer == ODVGP_LBFGS;
@@ -8071,16 +8141,17 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     s = whole ? odvgp__visit_objective(m, rows, grads, data_error, info)
               : odvgp__visit_tiles(m, rows, grads || want.stats, data_error, info);
     if (s) return s;
-    for (int i = 0; i < m->kls; i++) {
-        if (!t->node[m->kl[i]].active) continue;
-        divergence += t->node[m->kl[i]].v[0];
-        t->node[m->kl[i]].d[0] = 1;
+    for (int i = 0; i < t->n; i++) {
+        if (!t->node[i].active || !odvgp__is_kl_term(&t->node[i])) continue;
+        divergence += t->node[i].v[0];
+        t->node[i].d[0] = 1;
     }
     if (grads) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
-    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) + odvgp__add_priors(&m->par));
+    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) +
+                             odvgp__add_priors(&m->par, grads ? m->par.grad : NULL));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
         (grads && !odvgp__finite(m->par.grad, m->par.count)))
@@ -8123,7 +8194,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
     odvgp__swap_good(m);
-    memcpy(m->tape.jitter, before->jitter, sizeof before->jitter);
+    odvgp__jitter_restore(&m->tape, before->jitter);
     m->tape.events = before->events;
     m->state.nat_valid = before->nat_valid;
 }
@@ -8393,7 +8464,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
     memcpy(jitter, m->tape.jitter, sizeof jitter);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
     if (s) {
-        memcpy(m->tape.jitter, jitter, sizeof jitter);
+        odvgp__jitter_restore(&m->tape, jitter);
         m->tape.events = events;
         return s;
     }
@@ -9524,7 +9595,7 @@ static void odvgp__renew_scales(odvgp_model *m)
         }
     }
     m->state.scales_age = 0;
-    t->node[m->X].stamp = ++t->clock; /* A is no longer that of the tile */
+    if (residual) A->stamp = 0; /* it is no longer that of the tile */
 }
 
 /*  Slots in units of 1 / y beside gamma's own: O(M)'s alpha, and B_sqrt. */
@@ -9918,7 +9989,7 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
     odvgp_model *m = job->m;
     *loss = HUGE_VAL;
     odvgp__lbfgs_place(m, x);
-    memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    odvgp__jitter_restore(&m->tape, job->jitter);
     if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
@@ -9959,7 +10030,7 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
     memcpy(job->jitter, m->tape.jitter, sizeof job->jitter);
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
     if (s) {
-        memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+        odvgp__jitter_restore(&m->tape, job->jitter);
         m->tape.events = events;
         return s;
     }
@@ -9975,7 +10046,7 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     odvgp_model *m = job->m;
     odvgp__lbfgs_place(m, m->lbfgs.x);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
-    memcpy(m->tape.jitter, job->jitter, sizeof job->jitter);
+    odvgp__jitter_restore(&m->tape, job->jitter);
     m->state.nat_valid = job->nat_valid;
     m->state.fitted = job->fitted;
 }

@@ -766,6 +766,46 @@ TEST(priors_have_right_gradients) {
         }
 }
 
+/*  Adam moves hyperparameters by the gradient of the bound, priors counted once, also where a natural step of gamma evaluates the bound
+    between the gradient and Adam's step. With one moment and a huge eps the step is the gradient times lr / eps. */
+TEST(priors_count_once_in_a_step) {
+    static const char *const names[] = {"kernel.0.lengthscale", "kernel.0.variance", "kernel.1.variance", "noise_variance"};
+    int hybrid, gamma, sampled, k;
+    for (hybrid = 0; hybrid < 2; hybrid++)
+        for (gamma = ODVGP_GAMMA_ADAM; gamma <= ODVGP_GAMMA_EXACT; gamma++)
+            for (sampled = 0; sampled < 2; sampled++) {
+                odvgp_config c = config(20, 2, 1, 4, 6);
+                made a;
+                odvgp_real *grad, e;
+                ptrdiff_t columns[6];
+                double before[4];
+                c.optimizer = ODVGP_ADAM;
+                c.natgrad = 1;
+                c.mean_part = hybrid ? ODVGP_MEAN_HYBRID : ODVGP_MEAN_ORTH;
+                c.gamma_step = (odvgp_gamma_step)gamma;
+                c.gamma_batch = sampled ? 3 : 6;
+                c.positive = ODVGP_EXP;
+                c.adam_beta1 = c.adam_beta2 = 0;
+                c.adam_eps = (odvgp_real)1e6;
+                c.lr = odvgp_constant(1);
+                a = make(&c, 52);
+                grad = NEW(odvgp_real, odvgp_param_count(a.m));
+                CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_LOGNORMAL, -2, (odvgp_real)0.02), ODVGP_OK);
+                for (k = 0; k < c.gamma_batch; k++) columns[k] = odvgp__permute(c.seed, ODVGP__STREAM_COLUMNS, 0, 6, k);
+                if (!sampled) CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
+                else CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, columns, c.gamma_batch, &e, NULL, grad, NULL), ODVGP_OK);
+                for (k = 0; k < 4; k++) before[k] = number(a.m, names[k]);
+                step(&a);
+                for (k = 0; k < 4; k++) {
+                    double g = before[k] * (double)grad[odvgp_slot_find(a.m, names[k])->offset], moved = log(number(a.m, names[k]) / before[k]);
+                    CHECK_SAY(fabs(g) > 100 && fabs(moved + g / (fabs(g) + 1e6)) <= 1e-12 * fabs(g) + 64 * EPS, "%s, gamma step %d, %s columns: log %s moves by %.8g, its gradient is %.8g", hybrid ? "hybrid" : "orth",
+                              gamma, sampled ? "sampled" : "all", names[k], moved, g);
+                }
+                free(grad);
+                drop(&a);
+            }
+}
+
 TEST(priors_are_refused_where_they_make_no_sense) {
     odvgp_config c = config(20, 2, 1, 4, 0);
     made a;
@@ -980,6 +1020,7 @@ int main(int argc, char **argv) {
     RUN(bounds_move_values_and_refuse_others);
     RUN(priors_add_to_the_bound);
     RUN(priors_have_right_gradients);
+    RUN(priors_count_once_in_a_step);
     RUN(priors_are_refused_where_they_make_no_sense);
     RUN(schedules_rise_and_decay);
     RUN(schedules_are_checked);

@@ -2352,6 +2352,44 @@ TEST(a_start_that_fails_moves_nothing) {
             drop(&a);
         }
 }
+/*  The factor of Kb needs a raised jitter, that of C more than is allowed: the call fails, and the jitter is what it was, in every value. */
+TEST(a_start_that_fails_takes_the_jitter_back) {
+    odvgp_config c = config(20, 2, 1, 8, 12);
+    made a, b;
+    odvgp_real z[16], g[24], apart[24], one, two;
+    int i;
+    c.kernel = "rbf";
+    c.param = ODVGP_PRIMAL;
+    c.mean_part = ODVGP_MEAN_BLOCKS;
+    c.cov_part = ODVGP_COV_INVERSE;
+    c.natgrad = 0;
+    test_seed = 363;
+    a = make(&c);
+    for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
+    for (i = 0; i < 24; i++) g[i] = apart[i] = (odvgp_real)test_between(-4, 4);
+    z[2] = z[0], z[3] = z[1];
+    for (i = 0; i < 20; i++) g[i] = g[20 + i % 2]; /* eleven are one */
+    a.m->tape.jitter_absolute = a.m->tape.jitter_relative = 0;
+    a.m->tape.jitter_limit = 160 * (odvgp_real)EPS; /* 16 eps a row: enough for 8, not for 12 */
+    CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
+    REFUSED(odvgp_init_q(a.m, &info), ODVGP_E_NOT_PD);
+    CHECK(odvgp_model_events(a.m).jitter_raised == 0 && a.m->tape.jitter[0].raised == 0);
+    CHECK_STATUS(odvgp_set(a.m, "Z_gamma", apart, 24, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &one, NULL, NULL, NULL), ODVGP_OK);
+    test_seed = 363; /* the same without that call */
+    b = make(&c);
+    b.m->tape.jitter_absolute = b.m->tape.jitter_relative = 0;
+    b.m->tape.jitter_limit = a.m->tape.jitter_limit;
+    CHECK_STATUS(odvgp_set(b.m, "Z_beta", z, 16, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_set(b.m, "Z_gamma", apart, 24, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_elbo(b.m, b.X, b.Y, 20, &two, NULL, NULL, NULL), ODVGP_OK);
+    CHECK_SAY(one == two && a.m->tape.jitter[0].raised == b.m->tape.jitter[0].raised && b.m->tape.jitter[0].raised > 0, "bounds %.17g and %.17g, raised by %.3g and %.3g", (double)one,
+              (double)two, (double)a.m->tape.jitter[0].raised, (double)b.m->tape.jitter[0].raised);
+    CHECK_INT(odvgp_model_events(a.m).jitter_raised, odvgp_model_events(b.m).jitter_raised);
+    drop(&a);
+    drop(&b);
+}
 /*  A second start is a first one: nothing of what Adam had gathered before stays, and a q without numbers is no hindrance. */
 TEST(a_second_start_is_like_the_first) {
     int natgrad, coords;
@@ -2542,6 +2580,7 @@ int main(int argc, char **argv) {
     RUN(broken_parameters_wait_for_good_rows);
     RUN(natural_steps_move_all_outputs_or_none);
     RUN(a_start_that_fails_moves_nothing);
+    RUN(a_start_that_fails_takes_the_jitter_back);
     RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);

@@ -1,4 +1,6 @@
 /*  What the tape saves: nothing frozen is differentiated, nothing unchanged is made again, and minibatches are drawn as promised. */
+static void count_operation(int node, int reverse);
+#define ODVGP__PROBE(node, reverse) count_operation(node, reverse)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -15,6 +17,18 @@ static odvgp_model *make(odvgp_config *cfg) {
     for (i = 0; i < ROWS; i++) Y[i] = (odvgp_real)sin((double)X[2 * i]);
     CHECK(odvgp_model_create(&m, cfg, X, Y, NULL, NULL) == ODVGP_OK);
     return m;
+}
+
+/*  How often each node ran, forward and back. */
+static int runs[ODVGP__MAX_TAPE][2];
+static void count_operation(int node, int reverse) {
+    if (node >= 0) runs[node][reverse]++;
+}
+static int runs_of(const odvgp_model *m, odvgp__op op, int reverse) {
+    int i, sum = 0;
+    for (i = 0; i < m->tape.n; i++)
+        if (m->tape.node[i].op == op) sum += runs[i][reverse];
+    return sum;
 }
 
 TEST(a_frozen_kernel_is_not_differentiated_and_not_factored_again) {
@@ -94,11 +108,136 @@ TEST(permutations_are_equally_likely) {
         }
 }
 
+/*  With a fixed kernel, fixed inducing points and full batch, K(Z,X), k(x,x) and A are computed once, whatever else moves; they are
+    computed again where the rows are others, or the points move. The gradient scales of ORTH borrow the memory of A after the first step. */
+TEST(a_full_batch_with_fixed_points_keeps_its_features) {
+    static const struct { odvgp_mean_part mean; odvgp_cov_part cov; odvgp_gamma_step gamma; odvgp_optimizer optimizer; odvgp_objective objective; } list[] = {
+        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_GAMMA_DIAGONAL, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_GAMMA_EXACT, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_ORTH, ODVGP_COV_INVERSE, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_GAMMA_ADAM, ODVGP_LBFGS, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_COLLAPSED}};
+    int k, i, evaluations;
+    for (k = 0; k < (int)(sizeof list / sizeof *list); k++) {
+        odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
+        odvgp_model *m;
+        odvgp_report report;
+        odvgp_real other, same, again, now;
+        cfg.mean_part = list[k].mean;
+        cfg.cov_part = list[k].cov;
+        cfg.gamma_step = list[k].gamma;
+        cfg.optimizer = list[k].optimizer;
+        cfg.objective = list[k].objective;
+        cfg.natgrad = list[k].optimizer == ODVGP_ADAM && list[k].cov != ODVGP_COV_INVERSE && list[k].mean != ODVGP_MEAN_FREE;
+        m = make(&cfg);
+        if (!m) return;
+        CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
+        CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
+        for (i = 0; i < 2; i++) CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
+        CHECK(odvgp_elbo(m, X, Y, ROWS, &same, NULL, NULL, NULL) == ODVGP_OK);
+        memset(runs, 0, sizeof runs);
+        for (i = evaluations = 0; i < 20; i++) {
+            CHECK(odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK);
+            evaluations += (int)report.evaluations;
+        }
+        CHECK_SAY(evaluations >= 20 && runs_of(m, ODVGP__KERNEL, 0) == 0 && runs_of(m, ODVGP__KERNEL_DIAG, 0) == 0 && runs[m->A][0] == 0 && (m->A_v < 0 || runs[m->A_v][0] == 0),
+                  "%d: in %d evaluations: %d kernel matrices, %d diagonals, %d times A", k, evaluations, runs_of(m, ODVGP__KERNEL, 0), runs_of(m, ODVGP__KERNEL_DIAG, 0), runs[m->A][0]);
+        /* other rows, and back: the features are theirs */
+        CHECK(odvgp_elbo(m, X, Y, ROWS, &now, NULL, NULL, NULL) == ODVGP_OK);
+        if (list[k].objective == ODVGP_OBJECTIVE_ELBO) {
+            memset(runs, 0, sizeof runs);
+            CHECK(odvgp_elbo(m, X + INPUTS, Y + 1, ROWS - 1, &other, NULL, NULL, NULL) == ODVGP_OK);
+            CHECK(runs[m->K_x][0] == 1 && runs[m->k_x][0] == 1 && (m->Kb >= 0 || runs[m->A][0] == 1) && other != now);
+            CHECK(odvgp_elbo(m, X, Y, ROWS, &again, NULL, NULL, NULL) == ODVGP_OK);
+            CHECK(again == now && runs[m->K_x][0] == 2);
+        }
+        CHECK(odvgp_set_trainable(m, "Z_*", 1) == ODVGP_OK);
+        CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK); /* moves them */
+        memset(runs, 0, sizeof runs);
+        for (i = evaluations = 0; i < 5; i++) {
+            CHECK(odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK);
+            evaluations += (int)report.evaluations;
+        }
+        CHECK(runs[m->K_x][0] >= 5 && runs[m->K_x][0] <= evaluations);
+        odvgp_model_free(m);
+    }
+}
+
+/*  Minibatches are other rows each time; so are the tiles of a batch that is wider than one. */
+TEST(other_rows_have_other_features) {
+    int tiles;
+    for (tiles = 1; tiles <= 3; tiles++) {
+        odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
+        odvgp_model *m;
+        int i;
+        cfg.batch = tiles == 1 ? ROWS / 3 : ROWS;
+        cfg.tile = ROWS / 3;
+        if (tiles == 2) cfg.tile = ROWS / 2;
+        m = make(&cfg);
+        CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
+        CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
+        CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
+        memset(runs, 0, sizeof runs);
+        for (i = 0; i < 20; i++) CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
+        CHECK(runs[m->K_x][0] == 20 * tiles && runs[m->k_x][0] == 20 * tiles && runs[m->A][0] == 20 * tiles);
+        odvgp_model_free(m);
+    }
+}
+
+/*  An operation runs back only where something above it gives it an adjoint: it is a term of the bound, or read by an operation that runs
+    back, too. What a natural step reads is not: neither the factor of C nor D. */
+static int is_term(const odvgp_model *m, int i) {
+    const odvgp__node *nd = &m->tape.node[i];
+    return (nd->purpose & (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)) || nd->op == ODVGP__NAT_STATS;
+}
+static int has_reader_that_ran_back(const odvgp_model *m, int i) {
+    int j, k;
+    for (j = 0; j < m->tape.n; j++)
+        for (k = 0; k < ODVGP__MAX_IN; k++)
+            if (m->tape.node[j].in[k] == i && m->tape.node[j].op != ODVGP__NAT_STATS && runs[j][1]) return 1;
+    return 0;
+}
+TEST(nothing_runs_back_on_zeros) {
+    int mean, cov, gamma, natgrad, i, models = 0;
+    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
+        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+            for (gamma = ODVGP_GAMMA_ADAM; gamma <= ODVGP_GAMMA_EXACT; gamma++)
+                for (natgrad = 0; natgrad < 2; natgrad++) {
+                    odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
+                    odvgp_model *m;
+                    size_t bytes;
+                    cfg.mean_part = (odvgp_mean_part)mean;
+                    cfg.cov_part = (odvgp_cov_part)cov;
+                    cfg.gamma_step = (odvgp_gamma_step)gamma;
+                    cfg.natgrad = natgrad;
+                    if (odvgp_model_size(&cfg, &bytes, NULL) != ODVGP_OK) continue; /* does not exist */
+                    m = make(&cfg);
+                    memset(runs, 0, sizeof runs);
+                    CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
+                    CHECK(runs[m->expect][1] == 1);
+                    for (i = 0; i < m->tape.n; i++)
+                        CHECK_SAY(!runs[i][1] || is_term(m, i) || has_reader_that_ran_back(m, i), "mean %d, cov %d, gamma step %d: %s, node %d, runs back", mean, cov, gamma, odvgp__ops[m->tape.node[i].op].name, i);
+                    if (gamma == ODVGP_GAMMA_EXACT && cov != ODVGP_COV_BLOCKS) CHECK(runs[m->L_v][0] == 1 && runs[m->L_v][1] == 0 && runs[m->W][1] == 0);
+                    if (gamma == ODVGP_GAMMA_DIAGONAL) CHECK(runs[m->gamma_residual][0] == 1 && runs[m->gamma_residual][1] == 0);
+                    CHECK(runs[m->K][1] == 1);
+                    models++;
+                    odvgp_model_free(m);
+                }
+    CHECK(models >= 30);
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(a_frozen_kernel_is_not_differentiated_and_not_factored_again);
     RUN(naturally_moved_slots_have_no_adjoints);
     RUN(an_epoch_is_a_permutation);
     RUN(permutations_are_equally_likely);
+    RUN(a_full_batch_with_fixed_points_keeps_its_features);
+    RUN(other_rows_have_other_features);
+    RUN(nothing_runs_back_on_zeros);
     return test_end();
 }
