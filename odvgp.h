@@ -10212,12 +10212,14 @@ static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, const o
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
-    do {
+    /* Twenty factors of ten lead from rounding to the kernel itself. No jitter helps a kernel that is 0 or not finite. */
+    for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
         odvgp__kernel_run(&job, w->rest);
         for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
         if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
         jitter = ODVGP__MAX(10 * jitter, least);
-    } while (jitter <= prior);
+        if (!(jitter <= prior)) return 0;
+    }
     return 0;
 }
 
