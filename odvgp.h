@@ -10002,8 +10002,8 @@ static double odvgp__nearest_lower(const odvgp_model *m, const odvgp_real *X, pt
 static ptrdiff_t odvgp__kmeans_draw(const odvgp_model *m, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
     double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
-    ptrdiff_t last = k % rows; /* if all rows are centres already: repeat them in turn */
-    for (ptrdiff_t i = 0; i < rows && sum > 0; i++) {
+    ptrdiff_t last = 0;
+    for (ptrdiff_t i = 0; i < rows; i++) {
         if (!(w->distance[i] > 0)) continue;
         last = i;
         if ((left -= (double)w->distance[i]) <= 0) break;
@@ -10087,18 +10087,34 @@ static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptr
     }
 }
 
+/*  Centres that coincide count once: distinct ones move to the front. Returns their number. */
+static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, odvgp__init_work *w)
+{
+    ptrdiff_t count = 0;
+    odvgp__set_rows(w, Z, 0, D);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const odvgp_real **place = odvgp__row_place(w, Z + k * D, D);
+        if (*place) continue;
+        if (k > count) odvgp__copy(Z + count * D, Z + k * D, D);
+        *place = Z + count++ * D;
+    }
+    return count;
+}
+
+/*  Where the sample has fewer distinct rows than there are centres, all of them are seeds, and no mean is needed. */
 static ptrdiff_t odvgp__kmeans(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, next = 0;
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, M = m->cfg.M, next = 0;
     odvgp__draw_sample(m, rows, w);
-    for (ptrdiff_t k = 0; k < m->cfg.M; k++) {
+    for (ptrdiff_t k = 0; k < M; k++) {
         odvgp__copy(Z + k * D, X + w->row[next] * D, D);
         double sum = odvgp__nearest_lower(m, X, rows, Z, k, w);
+        if (!(sum > 0) && k + 1 < M) return k + 1;
         next = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
     }
     for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(m, X, rows, Z, w);
     if (rows < m->cfg.N) odvgp__kmeans_batches(m, X, rows, Z, w);
-    return m->cfg.M;
+    return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
