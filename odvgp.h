@@ -758,9 +758,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     eqs. 28, 29); q_diag of O(M), which has none, by its natural step on the sums of the pass until it stays. After training a
     bound without q, this is what makes predictions possible; for EXACT the inducing inputs become the rows of X.
     The optimum of gamma's a is not unique where gamma points add nothing; one of the best is taken.
+    With ODVGP_OBJECTIVE_ELBO frozen slots keep their values, and the others get the optimum given these; a bound without q has
+    no q to freeze.
         X [N,D], Y [N,P]    work  odvgp_fit_q_size(model) bytes, of any alignment
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, or another
-    likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, HYBRID with
+    q_mu frozen and a_gamma not, or another likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
                                    odvgp_info *info);
@@ -8846,7 +8848,9 @@ static void odvgp__fit_layout(const odvgp_model *m, odvgp__arena *a, odvgp__fit 
     memset(f, 0, sizeof *f);
     f->M = c->M;
     if (odvgp__uses_v(c)) f->gamma = ODVGP__WHITE_GAMMA;
-    else if (c->M_gamma) f->gamma = c->mean_part == ODVGP_MEAN_FREE ? ODVGP__FREE_GAMMA : ODVGP__RESIDUAL_GAMMA;
+    if (c->M_gamma && c->mean_part == ODVGP_MEAN_FREE) f->gamma = ODVGP__FREE_GAMMA;
+    if (c->M_gamma && (c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID))
+        f->gamma = ODVGP__RESIDUAL_GAMMA;
     f->Mg = f->gamma ? c->M_gamma : 0;
     f->F = f->M + f->Mg;
     f->from = f->gamma == ODVGP__FREE_GAMMA ? f->M : 0;
@@ -8944,7 +8948,7 @@ static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_r
     ptrdiff_t P = m->cfg.P;
     odvgp__zero(f->S, f->F * f->F);
     odvgp__zero(f->h, P * f->F);
-    f->kk = 0;
+    f->kk = f->rr = 0;
     for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
         odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
@@ -8966,15 +8970,48 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
     return prior + f->S[i * f->F + j] / s;
 }
 
+/*  Whether a slot of q keeps its values because it is frozen. A bound without q has no q to freeze. */
+static int odvgp__fit_held(const odvgp_model *m, int slot)
+{
+    return slot >= 0 && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+}
+
+/*  The slots of the mean's weights on gamma's features and on beta's; -1: none. */
+static int odvgp__fit_gamma_slot(const odvgp_model *m)
+{
+    return m->a_slot >= 0 ? m->tape.node[m->a_slot].slot : m->block[ODVGP__ON_GAMMA].slot_mu;
+}
+static int odvgp__fit_beta_slot(const odvgp_model *m) { return m->block[ODVGP__ON_BETA].slot_mu; }
+
+/*  Weights of frozen slots into w, and the range of the others. */
+static void odvgp__fit_hold(const odvgp_model *m, odvgp__fit *f)
+{
+    const odvgp__node *node = m->tape.node;
+    int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(m)), gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(m));
+    odvgp__zero(f->w, m->cfg.P * f->F);
+    if (m->cfg.mean_part == ODVGP_MEAN_FREE) { /* one slot has all weights */
+        if (beta || gamma) f->to = f->from;
+        return;
+    }
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        if (beta) odvgp__copy(f->w + p * f->F, node[m->block[ODVGP__ON_BETA].white_mu].v + p * f->M, f->M);
+        if (gamma && f->to == f->F)
+            odvgp__copy(f->w + p * f->F + f->M,
+                        node[m->a >= 0 ? m->a : m->block[ODVGP__ON_GAMMA].white_mu].v + p * f->Mg, f->Mg);
+    }
+    if (gamma) f->to = ODVGP__MIN(f->to, f->M);
+    if (beta) f->from = ODVGP__MIN(f->M, f->to);
+}
+
 /*  rest = h / s - (Lambda + S / s) w over the features of the mean. */
 static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
 {
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
         const odvgp_real *w = f->w + p * f->F;
         odvgp_real *rest = f->rest + p * f->F;
-        for (ptrdiff_t i = f->from; i < f->to; i++) rest[i] = f->h[p * f->F + i] / s;
-        for (ptrdiff_t i = f->from; i < f->to; i++)
-            for (ptrdiff_t j = f->from; j <= i; j++) {
+        for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
+        for (ptrdiff_t i = 0; i < f->F; i++)
+            for (ptrdiff_t j = 0; j <= i; j++) {
                 odvgp_real g = odvgp__fit_normal(f, s, i, j);
                 rest[i] -= g * w[j];
                 if (j < i) rest[j] -= g * w[i];
@@ -8985,6 +9022,7 @@ static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
 /*  w, with rows and columns scaled to a unit diagonal; what is added where that is singular is made up for by refining. */
 static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
+    odvgp__fit_hold(m, f);
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t n = f->to - f->from, P = m->cfg.P;
     odvgp_real added = 0;
@@ -9003,7 +9041,6 @@ static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s,
         if (tries == 19) return odvgp__fail(info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
         added = ODVGP__MAX(4 * added, ODVGP__EPS);
     }
-    odvgp__zero(f->w, P * f->F);
     for (int pass = 0; pass < 4; pass++) {
         odvgp__fit_rest(m, f, s);
         for (ptrdiff_t p = 0; p < P; p++) {
@@ -9139,7 +9176,7 @@ static void odvgp__fit_take(odvgp_model *m)
                          m->a_slot < 0 ? -1 : m->tape.node[m->a_slot].slot,
                          m->q_diag < 0 ? -1 : m->tape.node[m->q_diag].slot};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
-        if (slots[k] < 0) continue;
+        if (slots[k] < 0 || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
         const odvgp_real *from = odvgp__fit_slot(m, slots[k]);
         for (ptrdiff_t i = 0; i < slot->count; i++) {
@@ -9203,6 +9240,9 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(m, X, Y, info);
     if (m->cfg.cov_part == ODVGP_COV_DIAGONAL && !odvgp__natural_diagonal(&m->cfg))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
+    if (m->cfg.mean_part == ODVGP_MEAN_HYBRID && odvgp__fit_held(m, odvgp__fit_beta_slot(m)) &&
+        !odvgp__fit_held(m, odvgp__fit_gamma_slot(m)))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
     if ((s = odvgp__fit_begin(m, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
     odvgp_real noise = m->tape.node[m->lik].v[0];
     if ((s = odvgp__fit_mean(m, &f, noise, info)) != ODVGP_OK) return s;
@@ -9210,6 +9250,11 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     odvgp__fit_put_gamma(m, &f);
     odvgp__fit_put_mean(m, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(m, &f, ODVGP__ON_GAMMA);
+    if (m->cfg.cov_part == ODVGP_COV_BLOCKS && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
+        f.gamma = ODVGP__WHITE_GAMMA;
+        odvgp__fit_prior(m, &f);
+        s = odvgp__fit_sums(m, &f, X, Y, info);
+    }
     for (int b = 0; b < ODVGP__BLOCKS && !s; b++) s = odvgp__fit_put_root(m, &f, noise, b, info);
     if (!s && m->cfg.cov_part == ODVGP_COV_INVERSE) s = odvgp__fit_put_inverse(m, &f, noise, info);
     if (!s && m->cfg.cov_part == ODVGP_COV_DIAGONAL) s = odvgp__fit_put_diagonal(m, &f, noise, info);

@@ -1160,6 +1160,43 @@ TEST(frozen_slots_keep_their_bits_in_every_pair) {
         }
     }
 }
+/*  odvgp_fit_q leaves a frozen slot of q as it is, and the others end where the bound has no slope given that one. */
+TEST(the_optimum_of_q_leaves_frozen_slots) {
+    static const char *const names[] = {"", "q_mu", "q_sqrt", "a_gamma", "a", "v_mu", "v_sqrt", "B_sqrt", "q_diag"};
+    enum { NAMES = (int)(sizeof names / sizeof *names) };
+    int mean, cov, s, r;
+    EACH_PAIR(mean, cov) for (s = 0; s < NAMES; s++) {
+        odvgp_config c = config(mean, cov, 30, 2, 4, 5);
+        int diagonal = cov == ODVGP_COV_DIAGONAL && mean != TIED, tied_to_mean = mean == HYBRID && !strcmp(names[s], "q_mu");
+        size_t bytes;
+        void *work;
+        made a;
+        odvgp_real *before, *after;
+        odvgp_status status;
+        test_seed = 347;
+        a = make(mean, cov, &c, "rbf");
+        if (s && !slot(&a, names[s])) {
+            drop(&a);
+            continue;
+        }
+        if (s) CHECK_STATUS(odvgp_set_trainable(a.m, names[s], 0), ODVGP_OK);
+        bytes = odvgp_fit_q_size(a.m);
+        work = test_alloc(bytes);
+        before = all_values(a.m);
+        status = odvgp_fit_q(a.m, a.X, a.Y, work, bytes, NULL);
+        after = all_values(a.m);
+        CHECK_SAY(status == (diagonal || tied_to_mean ? ODVGP_E_UNSUPPORTED : ODVGP_OK), "%s + %s, %s frozen: %s", mean_name[mean], cov_name[cov], names[s], odvgp_status_text(status));
+        for (r = 0; r < odvgp_slot_count(a.m); r++) {
+            const odvgp_slot *t = odvgp_slot_at(a.m, r);
+            int moved = memcmp(before + t->offset, after + t->offset, (size_t)t->count * sizeof *before) != 0, q = 0, k;
+            for (k = 1; k < NAMES; k++) q |= k != s && !strcmp(t->name, names[k]);
+            CHECK_SAY(moved == (q && !status), "%s + %s, %s frozen: %s %s", mean_name[mean], cov_name[cov], names[s], t->name, moved ? "moves" : "stays");
+            if (moved && q) CHECK_SAY(slope_of(&a, t->name) <= BY_PRECISION(1e-7, 5e-2), "%s + %s, %s frozen: %s ends at a slope of %.3g", mean_name[mean], cov_name[cov], names[s], t->name, slope_of(&a, t->name));
+        }
+        free(work), free(before), free(after);
+        drop(&a);
+    }
+}
 TEST(a_natural_step_that_does_not_exist_is_refused) {
     int mean, cov;
     EACH_PAIR(mean, cov) {
@@ -1206,6 +1243,7 @@ int main(int argc, char **argv) {
     RUN(every_pair_trains);
     RUN(units_of_the_targets_do_not_matter);
     RUN(frozen_slots_keep_their_bits_in_every_pair);
+    RUN(the_optimum_of_q_leaves_frozen_slots);
     RUN(a_natural_step_that_does_not_exist_is_refused);
     return test_end();
 }
