@@ -9668,6 +9668,8 @@ static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double 
             lo = *at;
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
+        /* Between lo and hi the value can fall by the slope times the width. Less than a rounding error is not worth a look. */
+        if (hi.a < HUGE_VAL && -lo.slope * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f)) break;
         if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a)) break;
     }
     if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
