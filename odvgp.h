@@ -291,7 +291,8 @@ typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE }
         PROJECTED_MU   the same in (mu, g), as the thesis' text and results have it: m moves as in the dense step
     The last two stop short of the optimum, the first of them far from it; kept to compare.
     Each can overshoot: steps of 0.1 and less are for training, larger ones for q alone. A component of g falls to no less than a
-    tenth in one step, and not below a rounding error of 1 / k(x,x). */
+    tenth in one step, and not below a rounding error of 1 / k(x,x). With all rows in each step, odvgp_step looks at the bound
+    again (one more forward run) and halves the step while the bound falls; a step that loses more than a nat a row is undone. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_EXACT,
     ODVGP_DIAG_AFFINE,
@@ -7959,9 +7960,11 @@ static void odvgp__go_back(odvgp_model *m)
     m->state.good_valid = 0; /* until they have been evaluated again */
 }
 
-/*  A bound that has fallen past all sense, by ten times its size. */
+/*  A bound that has fallen past all sense, by ten times its size. O(M)'s q depends on the kernel so much that Adam's steps of
+    the kernel can do harm at any size: with all rows in each step, a nat a row is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
+    if (odvgp__natural_diagonal(&m->cfg) && m->cfg.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
     return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
 }
 
@@ -9458,13 +9461,46 @@ static int odvgp__theta_ok(const odvgp_model *m)
     return odvgp__finite(m->par.theta, m->par.count);
 }
 
+/*  A slot at its last good values. */
+static void odvgp__slot_back(odvgp_model *m, int s)
+{
+    const odvgp_slot *slot = &m->par.slot[s];
+    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
+    odvgp__touch(m, s);
+}
+
+#define ODVGP__DIAGONAL_LOOKS 4
+
+/*  O(M)'s natural step with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
+    parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a step uses up its
+    statistics. Returns the number of evaluations. */
+static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+{
+    double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
+    odvgp_real expected, kl;
+    int data_error, evaluations = 0;
+    if (odvgp__nat_step(m, tau)) return 0;
+    for (int looks = 1; rows->n >= m->cfg.N; looks++) {
+        evaluations++;
+        if (odvgp__nat_gamma_look(m, rows) >= least) break;
+        m->tape.events.step_shortened++;
+        odvgp__slot_back(m, m->block[ODVGP__ON_BETA].slot_mu);
+        odvgp__slot_back(m, m->tape.node[m->q_diag].slot);
+        evaluations++;
+        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__DIAGONAL_LOOKS) break;
+        if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
+    }
+    return evaluations;
+}
+
 /*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If
     no length will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some
     has no optimum. */
-static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp_real tau, double bound)
+static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
 {
     int looks = 0, sampled = m->tape.ncolumns < m->tape.all_columns;
-    if (!odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT) || odvgp__natural_diagonal(&m->cfg)) {
+    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__step_diagonal(m, rows, want, tau, bound);
+    if (!odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT)) {
         odvgp__nat_step(m, tau);
         return 0;
     }
@@ -9490,13 +9526,13 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
     tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
-    if (want.stats) looks = odvgp__step_natural(m, rows, tau, (double)expected - (double)kl);
+    if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl);
     if (want.grad) odvgp__adam_step(m, lr);
     if (split) {
         want.grad = !want.grad;
         want.stats = !want.stats;
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            if (want.stats) looks = odvgp__step_natural(m, rows, tau, (double)e2 - (double)k2);
+            if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2);
             else odvgp__adam_step(m, lr);
         }
     }
