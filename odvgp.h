@@ -770,7 +770,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 
 /*  How far from log p(y) a training can be: Titsias' upper bound (Variational Inference for Gaussian and Determinantal Point
     Processes, 2014), with the inducing inputs Z_beta; Titsias' lower bound beside it (NULL: not wanted). Work and cost as for
-    odvgp_fit_q. Gaussian likelihood only. */
+    odvgp_fit_q. Gaussian likelihood only.
+    Returns  as odvgp_fit_q; E_NAN also where rounding leaves no digit of a bound, for the noise is small beside the targets */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
                                          odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
 
@@ -9287,7 +9288,9 @@ static odvgp_status odvgp__fit_bound(odvgp_model *m, odvgp__fit *f, odvgp_real s
         for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
     }
     *quadratic = (f->rr - hJh / t) / t;
-    return ODVGP_OK;
+    /* r^T r and what is taken from it have the digits of a real: refuse errors above a hundredth of the result or of a nat a row. */
+    double error = 16 * (double)ODVGP__EPS * f->rr / t, rows = (double)m->cfg.N * (double)m->cfg.P;
+    return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
@@ -9308,7 +9311,9 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     left = ODVGP__MAX(left, 0);
     if ((status = odvgp__fit_bound(m, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
         (status = odvgp__fit_bound(m, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
-        return odvgp__fail(info, status, "I + A A^T / noise", -1, 0, NULL);
+        return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
+                           status == ODVGP_E_NAN ? "the noise is too small beside the targets: all digits cancel" : NULL);
+    above = ODVGP__MIN(above, below + P * left / (double)s); /* where both are equal but for rounding */
     *upper = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
     if (lower)
         *lower = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below + P * left / (double)s));

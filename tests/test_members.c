@@ -776,6 +776,41 @@ TEST(natural_steps_of_o_m_do_not_lose) {
     test_note("%g steps shortened", shortened);
     drop(&a);
 }
+/*  The upper bound is above the lower one, or refused where rounding leaves nothing of the two; both keep their old contents then. */
+TEST(an_upper_bound_is_above_or_refused) {
+    enum { N = 200 };
+    static const char *const expressions[] = {"rbf(5, variance=1)", "rbf"};
+    int k, power, refused = 0, given = 0, i;
+    ptrdiff_t M;
+    for (k = 0; k < 2; k++)
+        for (M = 5; M <= 45; M *= 3)
+            for (power = 0; power <= 10; power++) {
+                odvgp_config c = odvgp_config_defaults(N, 1, 1, M, 0);
+                odvgp_real X[N], Y[N], upper = -7, lower = -8;
+                odvgp_model *m;
+                size_t bytes;
+                void *work;
+                odvgp_status s;
+                test_seed = 349;
+                for (i = 0; i < N; i++) {
+                    X[i] = (odvgp_real)test_between(-2, 2);
+                    Y[i] = (odvgp_real)(pow(10, power) * (1 + 0.1 * (double)X[i]));
+                }
+                c.noise_variance = (odvgp_real)1e-4;
+                c.kernel = expressions[k];
+                c.isa = test_isa();
+                if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) continue;
+                bytes = odvgp_fit_q_size(m);
+                work = test_alloc(bytes);
+                s = odvgp_upper_bound(m, X, Y, work, bytes, &upper, &lower, NULL);
+                CHECK_SAY(s ? (s == ODVGP_E_NAN || s == ODVGP_E_NOT_PD) && upper == -7 && lower == -8 : upper >= lower, "%s, %ld points, targets of 1e%d: %s, %.9g above %.9g", expressions[k], (long)M, power, odvgp_status_text(s), (double)upper, (double)lower);
+                refused += s != ODVGP_OK, given += s == ODVGP_OK;
+                free(work);
+                odvgp_model_free(m);
+            }
+    CHECK(given > 0 && refused > 0);
+    test_note("%d given, %d refused", given, refused);
+}
 /*  50 points on a smooth curve: the best g is 0 for some of them, on some draws. They end where 1 / k(x,x) is a rounding error, by fitting and
     by 3,000 affine steps that are too long, and everything goes on from there. */
 TEST(components_of_o_m_that_vanish_stop_nothing) {
@@ -1269,6 +1304,7 @@ int main(int argc, char **argv) {
     RUN(steps_of_the_blocks_reach_the_joint_optimum);
     RUN(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not);
     RUN(natural_steps_of_o_m_do_not_lose);
+    RUN(an_upper_bound_is_above_or_refused);
     RUN(components_of_o_m_that_vanish_stop_nothing);
     RUN(a_diagonal_of_any_size_gives_finite_numbers);
     RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);
