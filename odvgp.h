@@ -292,7 +292,8 @@ typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE }
         PROJECTED_MU   the same in (mu, g), as the thesis' text and results have it: m moves as in the dense step
     The last two stop short of the optimum, the first of them far from it; kept to compare.
     Each can overshoot: steps of 0.1 and less are for training, larger ones for q alone. A component of g falls to no less than a
-    tenth in one step, and not below a rounding error of 1 / k(x,x). */
+    tenth in one step, and not below a rounding error of 1 / k(x,x). With all rows in each step, odvgp_step looks at the bound
+    again (one more forward run) and halves the step while the bound falls; a step that loses more than a nat a row is undone. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_EXACT,
     ODVGP_DIAG_AFFINE,
@@ -760,16 +761,19 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     eqs. 28, 29); q_diag of O(M), which has none, by its natural step on the sums of the pass until it stays. After training a
     bound without q, this is what makes predictions possible; for EXACT the inducing inputs become the rows of X.
     The optimum of gamma's a is not unique where gamma points add nothing; one of the best is taken.
+    With ODVGP_OBJECTIVE_ELBO frozen slots keep their values, and the others get the optimum given these; a bound without q has
+    no q to freeze.
         X [N,D], Y [N,P]    work  odvgp_fit_q_size(model) bytes, of any alignment
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, or another
-    likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, HYBRID with
+    q_mu frozen and a_gamma not, or another likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
                                    odvgp_info *info);
 
 /*  How far from log p(y) a training can be: Titsias' upper bound (Variational Inference for Gaussian and Determinantal Point
     Processes, 2014), with the inducing inputs Z_beta; Titsias' lower bound beside it (NULL: not wanted). Work and cost as for
-    odvgp_fit_q. Gaussian likelihood only. */
+    odvgp_fit_q. Gaussian likelihood only.
+    Returns  as odvgp_fit_q; E_NAN also where rounding leaves no digit of a bound, for the noise is small beside the targets */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
                                          odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
 
@@ -8212,9 +8216,11 @@ static void odvgp__go_back(odvgp_model *m)
     m->state.good_valid = 0; /* until they have been evaluated again */
 }
 
-/*  A bound that has fallen past all sense, by ten times its size. */
+/*  A bound that has fallen past all sense, by ten times its size. O(M)'s q depends on the kernel so much that Adam's steps of
+    the kernel can do harm at any size: with all rows in each step, a nat a row is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
+    if (odvgp__natural_diagonal(&m->cfg) && m->cfg.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
     return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
 }
 
@@ -9103,7 +9109,9 @@ static void odvgp__fit_layout(const odvgp_model *m, odvgp__arena *a, odvgp__fit 
     memset(f, 0, sizeof *f);
     f->M = c->M;
     if (odvgp__uses_v(c)) f->gamma = ODVGP__WHITE_GAMMA;
-    else if (c->M_gamma) f->gamma = c->mean_part == ODVGP_MEAN_FREE ? ODVGP__FREE_GAMMA : ODVGP__RESIDUAL_GAMMA;
+    if (c->M_gamma && c->mean_part == ODVGP_MEAN_FREE) f->gamma = ODVGP__FREE_GAMMA;
+    if (c->M_gamma && (c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID))
+        f->gamma = ODVGP__RESIDUAL_GAMMA;
     f->Mg = f->gamma ? c->M_gamma : 0;
     f->F = f->M + f->Mg;
     f->from = f->gamma == ODVGP__FREE_GAMMA ? f->M : 0;
@@ -9201,7 +9209,7 @@ static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_r
     ptrdiff_t P = m->cfg.P;
     odvgp__zero(f->S, f->F * f->F);
     odvgp__zero(f->h, P * f->F);
-    f->kk = 0;
+    f->kk = f->rr = 0;
     for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
         odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
@@ -9223,15 +9231,48 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
     return prior + f->S[i * f->F + j] / s;
 }
 
+/*  Whether a slot of q keeps its values because it is frozen. A bound without q has no q to freeze. */
+static int odvgp__fit_held(const odvgp_model *m, int slot)
+{
+    return slot >= 0 && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+}
+
+/*  The slots of the mean's weights on gamma's features and on beta's; -1: none. */
+static int odvgp__fit_gamma_slot(const odvgp_model *m)
+{
+    return m->a_slot >= 0 ? m->tape.node[m->a_slot].slot : m->block[ODVGP__ON_GAMMA].slot_mu;
+}
+static int odvgp__fit_beta_slot(const odvgp_model *m) { return m->block[ODVGP__ON_BETA].slot_mu; }
+
+/*  Weights of frozen slots into w, and the range of the others. */
+static void odvgp__fit_hold(const odvgp_model *m, odvgp__fit *f)
+{
+    const odvgp__node *node = m->tape.node;
+    int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(m)), gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(m));
+    odvgp__zero(f->w, m->cfg.P * f->F);
+    if (m->cfg.mean_part == ODVGP_MEAN_FREE) { /* one slot has all weights */
+        if (beta || gamma) f->to = f->from;
+        return;
+    }
+    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        if (beta) odvgp__copy(f->w + p * f->F, node[m->block[ODVGP__ON_BETA].white_mu].v + p * f->M, f->M);
+        if (gamma && f->to == f->F)
+            odvgp__copy(f->w + p * f->F + f->M,
+                        node[m->a >= 0 ? m->a : m->block[ODVGP__ON_GAMMA].white_mu].v + p * f->Mg, f->Mg);
+    }
+    if (gamma) f->to = ODVGP__MIN(f->to, f->M);
+    if (beta) f->from = ODVGP__MIN(f->M, f->to);
+}
+
 /*  rest = h / s - (Lambda + S / s) w over the features of the mean. */
 static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
 {
     for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
         const odvgp_real *w = f->w + p * f->F;
         odvgp_real *rest = f->rest + p * f->F;
-        for (ptrdiff_t i = f->from; i < f->to; i++) rest[i] = f->h[p * f->F + i] / s;
-        for (ptrdiff_t i = f->from; i < f->to; i++)
-            for (ptrdiff_t j = f->from; j <= i; j++) {
+        for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
+        for (ptrdiff_t i = 0; i < f->F; i++)
+            for (ptrdiff_t j = 0; j <= i; j++) {
                 odvgp_real g = odvgp__fit_normal(f, s, i, j);
                 rest[i] -= g * w[j];
                 if (j < i) rest[j] -= g * w[i];
@@ -9242,6 +9283,7 @@ static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
 /*  w, with rows and columns scaled to a unit diagonal; what is added where that is singular is made up for by refining. */
 static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
+    odvgp__fit_hold(m, f);
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t n = f->to - f->from, P = m->cfg.P;
     odvgp_real added = 0;
@@ -9260,7 +9302,6 @@ static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s,
         if (tries == 19) return odvgp__fail(info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
         added = ODVGP__MAX(4 * added, ODVGP__EPS);
     }
-    odvgp__zero(f->w, P * f->F);
     for (int pass = 0; pass < 4; pass++) {
         odvgp__fit_rest(m, f, s);
         for (ptrdiff_t p = 0; p < P; p++) {
@@ -9396,7 +9437,7 @@ static void odvgp__fit_take(odvgp_model *m)
                          m->a_slot < 0 ? -1 : m->tape.node[m->a_slot].slot,
                          m->q_diag < 0 ? -1 : m->tape.node[m->q_diag].slot};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
-        if (slots[k] < 0) continue;
+        if (slots[k] < 0 || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
         const odvgp_real *from = odvgp__fit_slot(m, slots[k]);
         for (ptrdiff_t i = 0; i < slot->count; i++) {
@@ -9460,6 +9501,9 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(m, X, Y, info);
     if (m->cfg.cov_part == ODVGP_COV_DIAGONAL && !odvgp__natural_diagonal(&m->cfg))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
+    if (m->cfg.mean_part == ODVGP_MEAN_HYBRID && odvgp__fit_held(m, odvgp__fit_beta_slot(m)) &&
+        !odvgp__fit_held(m, odvgp__fit_gamma_slot(m)))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
     if ((s = odvgp__fit_begin(m, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
     odvgp_real noise = m->tape.node[m->lik].v[0];
     if ((s = odvgp__fit_mean(m, &f, noise, info)) != ODVGP_OK) return s;
@@ -9467,6 +9511,11 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     odvgp__fit_put_gamma(m, &f);
     odvgp__fit_put_mean(m, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(m, &f, ODVGP__ON_GAMMA);
+    if (m->cfg.cov_part == ODVGP_COV_BLOCKS && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
+        f.gamma = ODVGP__WHITE_GAMMA;
+        odvgp__fit_prior(m, &f);
+        s = odvgp__fit_sums(m, &f, X, Y, info);
+    }
     for (int b = 0; b < ODVGP__BLOCKS && !s; b++) s = odvgp__fit_put_root(m, &f, noise, b, info);
     if (!s && m->cfg.cov_part == ODVGP_COV_INVERSE) s = odvgp__fit_put_inverse(m, &f, noise, info);
     if (!s && m->cfg.cov_part == ODVGP_COV_DIAGONAL) s = odvgp__fit_put_diagonal(m, &f, noise, info);
@@ -9496,7 +9545,9 @@ static odvgp_status odvgp__fit_bound(odvgp_model *m, odvgp__fit *f, odvgp_real s
         for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
     }
     *quadratic = (f->rr - hJh / t) / t;
-    return ODVGP_OK;
+    /* r^T r and what is taken from it have the digits of a real: refuse errors above a hundredth of the result or of a nat a row. */
+    double error = 16 * (double)ODVGP__EPS * f->rr / t, rows = (double)m->cfg.N * (double)m->cfg.P;
+    return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
@@ -9517,7 +9568,9 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     left = ODVGP__MAX(left, 0);
     if ((status = odvgp__fit_bound(m, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
         (status = odvgp__fit_bound(m, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
-        return odvgp__fail(info, status, "I + A A^T / noise", -1, 0, NULL);
+        return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
+                           status == ODVGP_E_NAN ? "the noise is too small beside the targets: all digits cancel" : NULL);
+    above = ODVGP__MIN(above, below + P * left / (double)s); /* where both are equal but for rounding */
     *upper = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
     if (lower)
         *lower = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below + P * left / (double)s));
@@ -9670,13 +9723,46 @@ static int odvgp__theta_ok(const odvgp_model *m)
     return odvgp__finite(m->par.theta, m->par.count);
 }
 
+/*  A slot at its last good values. */
+static void odvgp__slot_back(odvgp_model *m, int s)
+{
+    const odvgp_slot *slot = &m->par.slot[s];
+    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
+    odvgp__touch(m, s);
+}
+
+#define ODVGP__DIAGONAL_LOOKS 4
+
+/*  O(M)'s natural step with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
+    parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a step uses up its
+    statistics. Returns the number of evaluations. */
+static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+{
+    double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
+    odvgp_real expected, kl;
+    int data_error, evaluations = 0;
+    if (odvgp__nat_step(m, tau)) return 0;
+    for (int looks = 1; rows->n >= m->cfg.N; looks++) {
+        evaluations++;
+        if (odvgp__nat_gamma_look(m, rows) >= least) break;
+        m->tape.events.step_shortened++;
+        odvgp__slot_back(m, m->block[ODVGP__ON_BETA].slot_mu);
+        odvgp__slot_back(m, m->tape.node[m->q_diag].slot);
+        evaluations++;
+        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__DIAGONAL_LOOKS) break;
+        if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
+    }
+    return evaluations;
+}
+
 /*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If
     no length will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some
     has no optimum. */
-static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp_real tau, double bound)
+static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
 {
     int looks = 0, sampled = m->tape.ncolumns < m->tape.all_columns;
-    if (!odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT) || odvgp__natural_diagonal(&m->cfg)) {
+    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__step_diagonal(m, rows, want, tau, bound);
+    if (!odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT)) {
         odvgp__nat_step(m, tau);
         return 0;
     }
@@ -9702,13 +9788,13 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
     tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
-    if (want.stats) looks = odvgp__step_natural(m, rows, tau, (double)expected - (double)kl);
+    if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl);
     if (want.grad) odvgp__adam_step(m, lr);
     if (split) {
         want.grad = !want.grad;
         want.stats = !want.stats;
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            if (want.stats) looks = odvgp__step_natural(m, rows, tau, (double)e2 - (double)k2);
+            if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2);
             else odvgp__adam_step(m, lr);
         }
     }
@@ -9880,6 +9966,8 @@ static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double 
             lo = *at;
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
+        /* Between lo and hi the value can fall by the slope times the width. Less than a rounding error is not worth a look. */
+        if (hi.a < HUGE_VAL && -lo.slope * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f)) break;
         if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a)) break;
     }
     if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
@@ -10259,8 +10347,8 @@ static double odvgp__nearest_lower(const odvgp_model *m, const odvgp_real *X, pt
 static ptrdiff_t odvgp__kmeans_draw(const odvgp_model *m, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
     double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
-    ptrdiff_t last = k % rows; /* if all rows are centres already: repeat them in turn */
-    for (ptrdiff_t i = 0; i < rows && sum > 0; i++) {
+    ptrdiff_t last = 0;
+    for (ptrdiff_t i = 0; i < rows; i++) {
         if (!(w->distance[i] > 0)) continue;
         last = i;
         if ((left -= (double)w->distance[i]) <= 0) break;
@@ -10344,18 +10432,34 @@ static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptr
     }
 }
 
+/*  Centres that coincide count once: distinct ones move to the front. Returns their number. */
+static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, odvgp__init_work *w)
+{
+    ptrdiff_t count = 0;
+    odvgp__set_rows(w, Z, 0, D);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const odvgp_real **place = odvgp__row_place(w, Z + k * D, D);
+        if (*place) continue;
+        if (k > count) odvgp__copy(Z + count * D, Z + k * D, D);
+        *place = Z + count++ * D;
+    }
+    return count;
+}
+
+/*  Where the sample has fewer distinct rows than there are centres, all of them are seeds, and no mean is needed. */
 static ptrdiff_t odvgp__kmeans(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, next = 0;
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, M = m->cfg.M, next = 0;
     odvgp__draw_sample(m, rows, w);
-    for (ptrdiff_t k = 0; k < m->cfg.M; k++) {
+    for (ptrdiff_t k = 0; k < M; k++) {
         odvgp__copy(Z + k * D, X + w->row[next] * D, D);
         double sum = odvgp__nearest_lower(m, X, rows, Z, k, w);
+        if (!(sum > 0) && k + 1 < M) return k + 1;
         next = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
     }
     for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(m, X, rows, Z, w);
     if (rows < m->cfg.N) odvgp__kmeans_batches(m, X, rows, Z, w);
-    return m->cfg.M;
+    return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
@@ -10469,12 +10573,14 @@ static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, const o
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
-    do {
+    /* Twenty factors of ten lead from rounding to the kernel itself. No jitter helps a kernel that is 0 or not finite. */
+    for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
         odvgp__kernel_run(&job, w->rest);
         for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
         if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
         jitter = ODVGP__MAX(10 * jitter, least);
-    } while (jitter <= prior);
+        if (!(jitter <= prior)) return 0;
+    }
     return 0;
 }
 

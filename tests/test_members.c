@@ -740,6 +740,77 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
     CHECK(bound[ODVGP_DIAG_PROJECTED] < bound[0] - 1e-3 && bound[ODVGP_DIAG_PROJECTED_MU] < bound[0] - 1e-6);
     test_note("the projected step stops %.2g nats below, that of mu %.2g", bound[0] - bound[2], bound[0] - bound[3]);
 }
+/*  With all rows, no natural step of O(M) lowers the bound where nothing else moves, however the kernel came to where it is; and where
+    Adam moves the kernel, too, what is lost in a step is regained. One target is far off, and points are many. */
+TEST(natural_steps_of_o_m_do_not_lose) {
+    enum { N = 120, M = 40 };
+    int i, k;
+    odvgp_config c = config(TIED, ODVGP_COV_DIAGONAL, N, 1, M, 0);
+    odvgp_report r;
+    made a;
+    double before, now, shortened = 0;
+    c.jitter = 0;
+    c.jitter_rel = BY_PRECISION((odvgp_real)1e-6, (odvgp_real)1e-4);
+    test_seed = 348;
+    a = make(TIED, ODVGP_COV_DIAGONAL, &c, "matern52");
+    for (i = 0; i < N; i++) {
+        a.X[2 * i] = (odvgp_real)test_between(-2, 2), a.X[2 * i + 1] = 0;
+        a.Y[i] = (odvgp_real)(sin(3 * (double)a.X[2 * i]) + 0.1 * test_normal() + (i == N / 2 ? 5 : 0));
+    }
+    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+    for (k = 0; k < 12; k++) {
+        CHECK_STATUS(odvgp_set_trainable(a.m, "*", 1), ODVGP_OK);
+        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 25, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+        CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
+        before = elbo_of(&a, NULL, NULL);
+        for (i = 0; i < 3; i++) {
+            CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
+            now = elbo_of(&a, NULL, NULL);
+            CHECK_SAY(now >= before - sqrt(EPS) * (fabs(before) + N), "after %d steps: %.9g after %.9g", (int)r.step, now, before);
+            CHECK(r.evaluations >= 2);
+            before = now;
+        }
+        shortened = (double)r.events.step_shortened;
+    }
+    test_note("%g steps shortened", shortened);
+    drop(&a);
+}
+/*  The upper bound is above the lower one, or refused where rounding leaves nothing of the two; both keep their old contents then. */
+TEST(an_upper_bound_is_above_or_refused) {
+    enum { N = 200 };
+    static const char *const expressions[] = {"rbf(5, variance=1)", "rbf"};
+    int k, power, refused = 0, given = 0, i;
+    ptrdiff_t M;
+    for (k = 0; k < 2; k++)
+        for (M = 5; M <= 45; M *= 3)
+            for (power = 0; power <= 10; power++) {
+                odvgp_config c = odvgp_config_defaults(N, 1, 1, M, 0);
+                odvgp_real X[N], Y[N], upper = -7, lower = -8;
+                odvgp_model *m;
+                size_t bytes;
+                void *work;
+                odvgp_status s;
+                test_seed = 349;
+                for (i = 0; i < N; i++) {
+                    X[i] = (odvgp_real)test_between(-2, 2);
+                    Y[i] = (odvgp_real)(pow(10, power) * (1 + 0.1 * (double)X[i]));
+                }
+                c.noise_variance = (odvgp_real)1e-4;
+                c.kernel = expressions[k];
+                c.isa = test_isa();
+                if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) continue;
+                bytes = odvgp_fit_q_size(m);
+                work = test_alloc(bytes);
+                s = odvgp_upper_bound(m, X, Y, work, bytes, &upper, &lower, NULL);
+                CHECK_SAY(s ? (s == ODVGP_E_NAN || s == ODVGP_E_NOT_PD) && upper == -7 && lower == -8 : upper >= lower, "%s, %ld points, targets of 1e%d: %s, %.9g above %.9g", expressions[k], (long)M, power, odvgp_status_text(s), (double)upper, (double)lower);
+                refused += s != ODVGP_OK, given += s == ODVGP_OK;
+                free(work);
+                odvgp_model_free(m);
+            }
+    CHECK(given > 0 && refused > 0);
+    test_note("%d given, %d refused", given, refused);
+}
 /*  50 points on a smooth curve: the best g is 0 for some of them, on some draws. They end where 1 / k(x,x) is a rounding error, by fitting and
     by 3,000 affine steps that are too long, and everything goes on from there. */
 TEST(components_of_o_m_that_vanish_stop_nothing) {
@@ -1292,6 +1363,43 @@ TEST(frozen_slots_keep_their_bits_in_every_pair) {
         }
     }
 }
+/*  odvgp_fit_q leaves a frozen slot of q as it is, and the others end where the bound has no slope given that one. */
+TEST(the_optimum_of_q_leaves_frozen_slots) {
+    static const char *const names[] = {"", "q_mu", "q_sqrt", "a_gamma", "a", "v_mu", "v_sqrt", "B_sqrt", "q_diag"};
+    enum { NAMES = (int)(sizeof names / sizeof *names) };
+    int mean, cov, s, r;
+    EACH_PAIR(mean, cov) for (s = 0; s < NAMES; s++) {
+        odvgp_config c = config(mean, cov, 30, 2, 4, 5);
+        int diagonal = cov == ODVGP_COV_DIAGONAL && mean != TIED, tied_to_mean = mean == HYBRID && !strcmp(names[s], "q_mu");
+        size_t bytes;
+        void *work;
+        made a;
+        odvgp_real *before, *after;
+        odvgp_status status;
+        test_seed = 347;
+        a = make(mean, cov, &c, "rbf");
+        if (s && !slot(&a, names[s])) {
+            drop(&a);
+            continue;
+        }
+        if (s) CHECK_STATUS(odvgp_set_trainable(a.m, names[s], 0), ODVGP_OK);
+        bytes = odvgp_fit_q_size(a.m);
+        work = test_alloc(bytes);
+        before = all_values(a.m);
+        status = odvgp_fit_q(a.m, a.X, a.Y, work, bytes, NULL);
+        after = all_values(a.m);
+        CHECK_SAY(status == (diagonal || tied_to_mean ? ODVGP_E_UNSUPPORTED : ODVGP_OK), "%s + %s, %s frozen: %s", mean_name[mean], cov_name[cov], names[s], odvgp_status_text(status));
+        for (r = 0; r < odvgp_slot_count(a.m); r++) {
+            const odvgp_slot *t = odvgp_slot_at(a.m, r);
+            int moved = memcmp(before + t->offset, after + t->offset, (size_t)t->count * sizeof *before) != 0, q = 0, k;
+            for (k = 1; k < NAMES; k++) q |= k != s && !strcmp(t->name, names[k]);
+            CHECK_SAY(moved == (q && !status), "%s + %s, %s frozen: %s %s", mean_name[mean], cov_name[cov], names[s], t->name, moved ? "moves" : "stays");
+            if (moved && q) CHECK_SAY(slope_of(&a, t->name) <= BY_PRECISION(1e-7, 5e-2), "%s + %s, %s frozen: %s ends at a slope of %.3g", mean_name[mean], cov_name[cov], names[s], t->name, slope_of(&a, t->name));
+        }
+        free(work), free(before), free(after);
+        drop(&a);
+    }
+}
 TEST(a_natural_step_that_does_not_exist_is_refused) {
     int mean, cov;
     EACH_PAIR(mean, cov) {
@@ -1327,6 +1435,8 @@ int main(int argc, char **argv) {
     RUN(a_unit_step_of_solve_gp_gives_the_optimal_covariances);
     RUN(steps_of_the_blocks_reach_the_joint_optimum);
     RUN(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not);
+    RUN(natural_steps_of_o_m_do_not_lose);
+    RUN(an_upper_bound_is_above_or_refused);
     RUN(components_of_o_m_that_vanish_stop_nothing);
     RUN(a_diagonal_of_any_size_gives_finite_numbers);
     RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);
@@ -1339,6 +1449,7 @@ int main(int argc, char **argv) {
     RUN(every_pair_trains);
     RUN(units_of_the_targets_do_not_matter);
     RUN(frozen_slots_keep_their_bits_in_every_pair);
+    RUN(the_optimum_of_q_leaves_frozen_slots);
     RUN(a_natural_step_that_does_not_exist_is_refused);
     return test_end();
 }

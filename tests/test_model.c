@@ -1394,6 +1394,59 @@ TEST(greedy_ends_where_all_is_explained) {
     free(z);
     drop(&a);
 }
+/*  Nearly all rows are equal, so that the sample of k-means has fewer distinct rows than there are points while the data have more;
+    or rows stand on a coarse grid, where means of unlike clusters can coincide. */
+TEST(centres_differ_while_there_are_rows_that_do) {
+    enum { N = 9000, M = 60, DISTINCT = 90 };
+    odvgp_real *X = NEW(odvgp_real, N), *Y = NEW(odvgp_real, N), z[M];
+    int kind, seed, i;
+    for (kind = 0; kind < 2; kind++)
+        for (seed = 0; seed < 6; seed++) {
+            ptrdiff_t n = kind ? 150 : N;
+            odvgp_config c = odvgp_config_defaults(n, 1, 1, M, 0);
+            odvgp_model *m;
+            test_seed = 270 + (uint64_t)seed;
+            c.seed = (uint64_t)seed;
+            c.isa = test_isa();
+            for (i = 0; i < n; i++) {
+                X[i] = kind ? (odvgp_real)test_below(64) : i % (N / DISTINCT) ? 0 : (odvgp_real)test_between(1, 2);
+                Y[i] = (odvgp_real)test_normal();
+            }
+            if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) continue;
+            CHECK_STATUS(odvgp_get(m, "Z_beta", z, M), ODVGP_OK);
+            if (new_rows(X, n, NULL, 0, 1) < M) CHECK_INT(new_rows(z, M, NULL, 0, 1), new_rows(X, n, NULL, 0, 1));
+            else CHECK_INT(new_rows(z, M, NULL, 0, 1), M);
+            odvgp_model_free(m);
+        }
+    free(X), free(Y);
+}
+/*  A kernel that is 0 at all points, or infinite, explains nothing: the start returns, with rows of the data that differ. */
+TEST(a_start_returns_whatever_the_kernel_is) {
+    enum { N = 40, M = 6, MG = 9 };
+    static const char *const expressions[] = {"linear(dims=0)", "rbf(dims=1) * matern32(dims=1)"};
+    int k, beta;
+    for (k = 0; k < 2; k++)
+        for (beta = ODVGP_INIT_KMEANS; beta <= ODVGP_INIT_FARTHEST; beta++) {
+            odvgp_config c = odvgp_config_defaults(N, 2, 1, M, MG);
+            odvgp_real X[2 * N], Y[N], z[2 * MG];
+            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+            odvgp_model *m;
+            int i;
+            test_seed = 269;
+            for (i = 0; i < N; i++) {
+                X[2 * i] = 0, X[2 * i + 1] = (odvgp_real)test_between(-2, 2);
+                Y[i] = (odvgp_real)((k ? BY_PRECISION(1e100, 1e15) : 1) * sin(2 * (double)X[2 * i + 1]));
+            }
+            c.kernel = expressions[k];
+            c.init_beta = (odvgp_init_beta)beta;
+            c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+            c.isa = test_isa();
+            if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", expressions[k], info.text)) continue;
+            CHECK_STATUS(odvgp_get(m, "Z_gamma", z, 2 * MG), ODVGP_OK);
+            CHECK_INT(new_rows(z, MG, NULL, 0, 2), MG);
+            odvgp_model_free(m);
+        }
+}
 /*  Every member has points to choose, by whatever name. */
 TEST(every_member_can_be_started_by_the_kernel) {
     static const struct { odvgp_mean_part mean; odvgp_cov_part cov; const char *gamma; } pair[] = {
@@ -1774,6 +1827,8 @@ int main(int argc, char **argv) {
     RUN(points_are_chosen_as_the_methods_say);
     RUN(greedy_ends_where_all_is_explained);
     RUN(every_member_can_be_started_by_the_kernel);
+    RUN(a_start_returns_whatever_the_kernel_is);
+    RUN(centres_differ_while_there_are_rows_that_do);
     RUN(starts_have_the_same_bits_for_any_number_of_tasks);
     RUN(gaps_and_steps_make_hyperparameters);
     RUN(columns_are_standardised);

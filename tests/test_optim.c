@@ -405,6 +405,36 @@ TEST(lbfgs_never_loses) {
         }
 }
 
+/*  The step that finds nothing lower any more looks until what can be gained is a rounding error, and not until no look is left. */
+TEST(the_last_step_is_not_the_dearest) {
+    static const struct {
+        odvgp_mean_part mean;
+        odvgp_cov_part cov;
+        odvgp_objective objective;
+        int gamma;
+    } members[] = {{ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0},    {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 6},
+                   {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0}, {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_TIGHT, 0}};
+    ptrdiff_t most = 0;
+    int k, i, positive;
+    for (k = 0; k < 4; k++)
+        for (positive = 0; positive < 2; positive++) {
+            odvgp_config c = config(60, 2, 1, members[k].objective == ODVGP_OBJECTIVE_EXACT ? 60 : 8, members[k].gamma);
+            odvgp_report r;
+            made a;
+            c.kernel = "matern52(ard)";
+            c.mean_part = members[k].mean, c.cov_part = members[k].cov, c.objective = members[k].objective;
+            c.positive = (odvgp_positive)positive;
+            a = make(&c, 44 + (uint64_t)k);
+            for (i = 0; i < 1000; i++) {
+                r = step(&a);
+                if (r.converged) break;
+            }
+            CHECK_SAY(r.converged && r.evaluations < ODVGP__SEARCH_PROBES, "member %d, positive %d: converged %d after %d steps, the last of %ld evaluations", k, positive, r.converged, i, (long)r.evaluations);
+            if (r.evaluations > most) most = r.evaluations;
+            drop(&a);
+        }
+    test_note("at most %ld evaluations", (long)most);
+}
 TEST(lbfgs_goes_on_from_a_file) {
     int at, i, orth;
     for (orth = 0; orth < 2; orth++)
@@ -1010,6 +1040,7 @@ int main(int argc, char **argv) {
     RUN(a_search_can_be_taken_up_by_another);
     RUN(lbfgs_finds_the_optimum_of_a_natural_step);
     RUN(lbfgs_never_loses);
+    RUN(the_last_step_is_not_the_dearest);
     RUN(lbfgs_goes_on_from_a_file);
     RUN(lbfgs_starts_afresh_after_changes);
     RUN(lbfgs_lives_with_jitter);
