@@ -4961,13 +4961,17 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
     a_gamma and a, and mean and root of two Gaussian blocks. No model has all of them. */
 #define ODVGP__MAX_SLOTS (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES + 1 + 1 + 2 + 3 + 2 + 4)
 
+/*  The longest name that is put together, with any number of kernels. */
+#define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
+
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
     ptrdiff_t count, positive;
     odvgp_positive kind;
     int slots, full; /* full: a slot more was asked for than the table holds */
     odvgp_slot slot[ODVGP__MAX_SLOTS];
-    char name[ODVGP__MAX_SLOTS][24];
+    char name[ODVGP__MAX_SLOTS][ODVGP__SLOT_NAME];
+    int bad; /* a name did not fit */
     odvgp_real low[ODVGP__MAX_SLOTS], high[ODVGP__MAX_SLOTS]; /* bounds of values; high is HUGE_VAL where there is none */
     int prior[ODVGP__MAX_SLOTS];                              /* odvgp_prior ... */
     odvgp_real prior_a[ODVGP__MAX_SLOTS], prior_b[ODVGP__MAX_SLOTS]; /* ... and its numbers */
@@ -5034,6 +5038,7 @@ static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims,
     t.size = sizeof p->name[0];
     t.used = 0;
     odvgp__put(&t, name);
+    p->bad |= t.used >= t.size;
     slot->name = p->name[p->slots++];
     slot->dims = dims;
     slot->shape[0] = a;
@@ -6959,7 +6964,7 @@ static void odvgp__kernel_slots(odvgp_model *m)
         uint32_t count[ODVGP__LEAF_VALUES] = {leaf->nls, leaf->nvar, extra != NULL};
         for (int k = 0; k < ODVGP__LEAF_VALUES; k++) {
             if (!count[k]) continue;
-            char name[24];
+            char name[ODVGP__SLOT_NAME];
             odvgp__text t;
             t.at = name;
             t.size = sizeof name;
@@ -6968,6 +6973,7 @@ static void odvgp__kernel_slots(odvgp_model *m)
             odvgp__put_int(&t, (ptrdiff_t)i);
             odvgp__put(&t, ".");
             odvgp__put(&t, ends[k]);
+            m->par.bad |= t.used >= t.size;
             odvgp__slot_add(&m->par, name, 1, (ptrdiff_t)count[k], 1, 1)->positive = 1;
         }
     }
@@ -7695,6 +7701,7 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
     odvgp__model_layout(m, &a);
     if (m->par.full || m->tape.full)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "needs more slots or operations than its tables hold");
+    if (m->par.bad) return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
     if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
     *bytes = a.used + 64;
     return ODVGP_OK;
@@ -7737,6 +7744,12 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 {
     int s = odvgp__slot_of(&m->par, i);
     odvgp__set_theta(m, s, i, odvgp__from_positive(&m->par, s, odvgp__inside(&m->par, s, (odvgp_real)value)));
+}
+
+/*  The likelihood's parameter, wherever its slot stands. */
+static void odvgp__set_noise(odvgp_model *m, double value)
+{
+    odvgp__set_positive(m, m->par.slot[m->tape.node[m->lik].slot].offset, value);
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -7821,7 +7834,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
         for (uint32_t h = leaf->ls; h < end; h++)
             odvgp__set_positive(m, (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
     }
-    odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
+    odvgp__set_noise(m, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
     odvgp__q_identity(m, odvgp__prior_variance(m));
     odvgp__touch_all(m);
     *model = m;
@@ -10822,7 +10835,7 @@ static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_r
     w->target_variance = odvgp__usable(odvgp__target_variance(m, Y));
     if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(m, X, Y, w);
     for (uint32_t i = 0; i < m->kernel.nleaf; i++) odvgp__init_leaf(m, X, i, w);
-    if (!(m->cfg.noise_variance > 0)) odvgp__set_positive(m, (ptrdiff_t)m->kernel.nhyp, 0.1 * w->target_variance);
+    if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * w->target_variance);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)

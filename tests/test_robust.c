@@ -1973,6 +1973,20 @@ TEST(inputs_far_from_the_origin) {
     CHECK(works("inputs of size 1e6", N, 2, 1, 8, 10, S, Y, 300, NULL, NULL) < 0.95); /* steps are too short for these units, but it learns */
 }
 
+/* ---- names of slots ---- */
+
+/*  A name arrives whole, or is refused: two that are cut at the same place would be one. */
+TEST(names_of_slots_are_not_cut) {
+    static const char *const longest = "kernel.2147483647.lengthscale", *const longer = "kernel.21474836470.lengthscale";
+    odvgp__params p;
+    memset(&p, 0, sizeof p);
+    odvgp__slot_add(&p, "kernel.0.lengthscale", 1, 1, 1, 1);
+    odvgp__slot_add(&p, longest, 1, 2, 1, 1);
+    CHECK(!strcmp(p.slot[1].name, longest) && odvgp__slot_index(&p, longest) == 1 && !p.bad);
+    odvgp__slot_add(&p, longer, 1, 3, 1, 1);
+    CHECK(p.bad);
+}
+
 /* ---- events ---- */
 
 /*  Repeated inducing points and no jitter: Kb is singular. The jitter is raised, and the event says where and why. */
@@ -2571,6 +2585,7 @@ int main(int argc, char **argv) {
 #endif
     RUN(awkward_data_work);
     RUN(inputs_far_from_the_origin);
+    RUN(names_of_slots_are_not_cut);
     RUN(repeated_inducing_points_raise_the_jitter);
     RUN(a_raised_jitter_goes_on_after_a_file);
     RUN(causes_are_told);
