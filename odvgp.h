@@ -141,6 +141,9 @@ CONTENTS                                                        (search for the 
     [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018,
               arXiv:1809.08820
     [NATGRAD] Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+    The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
+    -Ofast, -ffinite-math-only or /fp:fast. clang does not tell -funsafe-math-optimizations and
+    -fassociative-math: do not give them.
     [SOLVE]   Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes, AISTATS 2020, arXiv:1910.10596
     [OM]      Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations to Gaussian Processes, MPhil
               thesis, 2021; on Panos, Dellaportas, Titsias 2018, arXiv:1807.02537
@@ -1001,6 +1004,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 #ifndef ODVGP_NO_STDIO
 #include <stdio.h>
+/*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as written. */
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and -ffinite-math-only, or put -fno-fast-math behind them"
+#endif
+#ifdef _M_FP_FAST
+#error "odvgp needs IEEE arithmetic: compile this file with /fp:precise instead of /fp:fast"
+#endif
 #endif
 #ifndef ODVGP_ASSERT
 #include <assert.h>
