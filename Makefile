@@ -156,9 +156,10 @@ test-all: ## everything that can be checked here: tests at every size, sanitizer
 	@for t in standards symbols examples sanitize tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
 	    echo "== $$t"; $(MAKE) $$t || exit 1; done
 
-standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code
+standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code; the order of sections
 	@GCC="$(GCC)" GXX="$(GXX)" CLANG="$(CLANG)" CLANGXX="$(CLANGXX)" WARN="$(WARN) -Werror" sh tests/standards.sh $(B)/standards
 	@CLANG="$(CLANG)" sh tests/pool_code.sh $(B)/standards
+	@sh tests/sections.sh
 
 symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
 	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols

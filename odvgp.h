@@ -39,7 +39,7 @@ CONTENTS                                                        (search for the 
     >>manual        models, sizes, memory, errors, jitter, threads, precision, what odvgp does not do, sources
     >>revisions     what changed, newest first
     >>api           public declarations
-      >>api_easy        create, fit, predict, free: five calls and malloc
+      >>api_easy        create, fit, predict, free, with malloc
       >>api_staged      the caller's blocks, single steps, slots, gradients, frozen predictors, files
       >>api_low         dense linear algebra and kernel matrices
     >>impl          the code, each section using only what stands above it
@@ -122,13 +122,18 @@ CONTENTS                                                        (search for the 
   Units. The library takes X and Y as they are and scales nothing: standardise your columns, and give the scales to odvgp_freeze
     if predictions shall undo them (odvgp_column_scales, odvgp_standardise), as the command-line tool does. Hyperparameters that
     the kernel expression does not give are taken from the data by odvgp_init_data (median distance, variance of the targets).
-  Memory. odvgp_model_size says how many bytes training needs; it does not grow with N. odvgp_predictor_size says the same for
-    serving. Stack use is below 64 KiB in every call, below 24 KiB in odvgp_predict.
+  Memory. odvgp_model_size says how many bytes training needs; from the rows on that
+    initialisation samples (max(50 M, 4 M_gamma, 4096)) it does not grow with N, except with the
+    objectives TIGHT and EXACT (O(N^2)). odvgp_predictor_size says the same for serving. Stack use
+    is below 64 KiB in every call, below 24 KiB in odvgp_predict.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
     outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
-  Jitter. Kb gets jitter + jitter_rel * mean diagonal on its diagonal, and nothing else gets any. When a Cholesky fails, the
-    value is raised tenfold, counted and reported with matrix, pivot and likely cause; past jitter_max the step is undone. It
-    decays again after 100 clean steps of Adam; with L-BFGS it stays.
+  Jitter. Two matrices get jitter + jitter_rel * (mean of the kernel's diagonal) on their
+    diagonal: Kb, and C = K(Zg,Zg) - W^T W, which SOLVE-GP's second block and gamma's EXACT
+    natural steps factor; for those steps C gets none at first. No other matrix gets any. When a
+    Cholesky of one of the two fails, its value is raised tenfold, counted and reported with
+    matrix, pivot and likely cause; past jitter_max the step is undone. It decays again after 100
+    clean steps of Adam; with L-BFGS it stays.
   Instruction sets. The best that the machine has is found when a model is made; config.isa and odvgp_blas_init can force
     another. Results differ between them in the last bits. No compiler flags are needed. On 32-bit ARM, NEON serves float
     only, and takes subnormal numbers for 0. On 32-bit x86 without SSE2 give gcc -std=c99 or -fexcess-precision=standard:
@@ -136,6 +141,9 @@ CONTENTS                                                        (search for the 
   Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
     A model is used by one thread at a time; a predictor is read-only, so any number share it, each with its own scratch.
   Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
+    The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
+    -Ofast, -ffinite-math-only or /fp:fast. clang does not tell -funsafe-math-optimizations and
+    -fassociative-math: do not give them.
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or fetch anything.
   Sources.
     [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018,
@@ -220,8 +228,8 @@ typedef struct odvgp_events {
     uint64_t step_shortened; /* a natural step was halved to stay positive definite, or gamma's so as not to lower the bound */
     uint64_t variance_clamped; /* k - |A|^2 came out negative by rounding and was set to 0 */
     uint64_t step_undone;      /* an update led to NaN or past the largest jitter and was taken back */
-    double jitter;             /* jitter on the diagonal at the last evaluation, in absolute units */
-    const char *matrix;        /* of the last jitter event, NULL if there was none: "Kb" */
+    double jitter;             /* on the diagonal of Kb at the last evaluation, in absolute units */
+    const char *matrix; /* of the last jitter event: "Kb", or "C" (see Jitter); NULL: there was none */
     ptrdiff_t pivot;           /* its pivot */
     double pivot_value;        /* and what stood there */
     const char *cause;         /* likely cause in words */
@@ -568,8 +576,8 @@ typedef struct odvgp_config {
     odvgp_init_hyper init_hyper;
     /* numerics */
     odvgp_real jitter;     /* absolute, >= 0. Default 0 */
-    odvgp_real jitter_rel; /* times the mean of Kb's diagonal, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
-    odvgp_real jitter_max; /* largest jitter, times the mean of Kb's diagonal. Default 1e-2 */
+    odvgp_real jitter_rel; /* times the mean of the kernel's diagonal at the points, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
+    odvgp_real jitter_max; /* largest jitter, times the same mean. Default 1e-2 */
     /* training */
     odvgp_optimizer optimizer; /* default ADAM */
     ptrdiff_t lbfgs_memory;    /* pairs of differences that L-BFGS remembers, 1..1000. Default 10 */
@@ -609,8 +617,11 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-    const char *name;   /* "kernel.0.lengthscale" "kernel.0.variance" "noise_variance" "mean.c" "mean.A" "mean.b" "Z_beta"
-                           "Z_gamma" "a_gamma" "q_mu" "a_beta" "q_sqrt" */
+    const char *name;   /* of term 0 of the kernel (and so on): "kernel.0.lengthscale"
+                           "kernel.0.variance" "kernel.0.alpha" "kernel.0.period" "kernel.0.offset";
+                           "noise_variance" "mean.c" "mean.A" "mean.b" "Z_beta" "q_mu" "a_beta"
+                           "q_sqrt"; ORTH, HYBRID: "Z_gamma" "a_gamma"; BLOCKS: "Z_gamma" "v_mu"
+                           "v_sqrt"; FREE: "Z_alpha" "a"; INVERSE: "B_sqrt"; DIAGONAL: "q_diag" */
     int dims;           /* 1, 2 or 3 */
     ptrdiff_t shape[3]; /* unused ones are 1 */
     ptrdiff_t offset;   /* into the parameter vector */
@@ -628,7 +639,7 @@ typedef struct odvgp_scales {
 } odvgp_scales;
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_easy   five calls; memory from malloc                                                                           */
+/*  >>api_easy   create, fit, predict, free; memory from malloc                                                           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults named above.
@@ -672,7 +683,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 /*  >>api_staged   the caller's memory, one step at a time                                                                */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
-/*  Bytes a model of this config needs, parameters, optimiser state, tape and scratch together; nothing grows with N.
+/*  Bytes a model of this config needs, parameters, optimiser state, tape and scratch together; see
+    Memory in the manual for how they depend on N.
     The size has slack for a block of any alignment.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info);
@@ -1001,6 +1013,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>config   reals, small helpers, messages, size arithmetic                                                            */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+/*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as written. */
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and -ffinite-math-only, or put -fno-fast-math behind them"
+#endif
+#ifdef _M_FP_FAST
+#error "odvgp needs IEEE arithmetic: compile this file with /fp:precise instead of /fp:fast"
+#endif
 #include <float.h>
 #include <limits.h>
 #include <math.h>

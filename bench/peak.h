@@ -57,7 +57,7 @@ static const peak_row peaks[] = {
 #endif
     {ODVGP_ISA_C, "c: plain C", peak_c, 1},
 };
-enum { PEAKS = (int)(sizeof peaks / sizeof *peaks), PEAK_TURNS = 2000000 };
+enum { PEAKS = (int)(sizeof peaks / sizeof *peaks), PEAK_TURNS = 500000, PEAK_TRIES = 8 };
 
 static void peak_task(void *arg, int i)
 {
@@ -67,45 +67,52 @@ static void peak_task(void *arg, int i)
     (void)sink;
 }
 
-/*  GFLOP/s of all threads together, at work at the same time; the best of some tries. More tries where it stays below `enough`:
-    another program may be holding a core for a while. */
-static double peak_measure(const peak_row *row, int threads, double enough)
+/*  GFLOP/s of all threads together, at work at the same time; the best of some tries of about a
+    millisecond, one after the other. More tries where it stays below `enough`: another program may be
+    holding a core for a while. */
+static double peak_of(const peak_row *row, const odvgp_threads *hook, int threads, int tries, double enough)
 {
     double best = 0;
-    crew c = crew_start(threads);
     peak_row copy = *row;
-    for (int r = 0; r < 20 || (r < 100 && best < enough); r++) {
+    for (int r = 0; r < tries || (r < 5 * tries && best < enough); r++) {
         double from = now();
-        odvgp__run(&c.hook, threads, peak_task, &copy);
+        odvgp__run(hook, threads, peak_task, &copy);
         best = fmax(best, 1e-9 * 24.0 * PEAK_TURNS * row->lanes * threads / (now() - from));
     }
-    crew_stop(&c);
     return best;
 }
 
-static double peak_of[PEAKS][2]; /* [.][threads - 1], measured once */
-
-/*  Plain C may use whatever the compiler's target has without being asked, which is the 128 bit row on x86-64 and aarch64. */
-static double peak_for(odvgp_isa id, int threads)
+/*  The same for an instruction set, now. Plain C may use whatever the compiler's target has without
+    being asked, which is the 128 bit row on x86-64 and aarch64. */
+static double peak_now(odvgp_isa id, const odvgp_threads *hook, int threads)
 {
     double peak = 0;
     for (int i = 0; i < PEAKS; i++) {
         int basic = id == ODVGP_ISA_C && (peaks[i].id == ODVGP_ISA_SSE2 || peaks[i].id == ODVGP_ISA_NEON);
-        if (peaks[i].id == id || basic) peak = fmax(peak, peak_of[i][threads - 1]);
+        if (peaks[i].id == id || basic) peak = fmax(peak, peak_of(&peaks[i], hook, threads, PEAK_TRIES, 0));
     }
     return peak;
 }
 
+static double peak_measure(const peak_row *row, int threads, double enough)
+{
+    crew c = crew_start(threads);
+    double best = peak_of(row, &c.hook, threads, 10 * PEAK_TRIES, enough);
+    crew_stop(&c);
+    return best;
+}
+
 static void bench_peak(void)
 {
+    int scarce = 0;
     printf("\nMeasured peak, GFLOP/s\n    %-34s %9s %9s\n", "", "1 thread", "2 threads");
     for (int i = 0; i < PEAKS; i++) {
         if (!odvgp__cpu_has(peaks[i].id)) continue;
-        peak_of[i][0] = peak_measure(&peaks[i], 1, 0);
-        peak_of[i][1] = peak_measure(&peaks[i], 2, 1.9 * peak_of[i][0]);
-        printf("    %-34s %9.1f %9.1f\n", peaks[i].name, peak_of[i][0], peak_of[i][1]);
+        double one = peak_measure(&peaks[i], 1, 0), two = peak_measure(&peaks[i], 2, 1.9 * one);
+        scarce |= peaks[i].id == option.isa_used && two < 1.5 * one;
+        printf("    %-34s %9.1f %9.1f\n", peaks[i].name, one, two);
     }
-    if (peak_for(option.isa_used, 2) < 1.5 * peak_for(option.isa_used, 1))
+    if (scarce)
         printf("    Two threads did not do much more than one: fewer than two cores are free, and the figures for two say "
                "little.\n");
     fflush(stdout);

@@ -14,6 +14,17 @@ check() { # name, command...
     fi
 }
 
+# A compilation that must end with an error of ours, which names the remedy.
+refused() { # name, what the error says, command...
+    name=$1 says=$2
+    shift 2
+    if ! "$@" >"$dir/log" 2>&1 && grep -q "error:.*$says" "$dir/log"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAIL  $name: not refused with \"$says\": $*"
+        head -n 20 "$dir/log"
+    fi
+}
+
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
 printf '#include "odvgp.h"\n#include "odvgp.h"\nint main(void) { return odvgp_status_text(ODVGP_OK) == 0; }\n' >"$dir/use.c"
 printf '#define ODVGP_FLOAT\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/again.c"
@@ -57,6 +68,20 @@ languages() { # compiler, C++ compiler
             check "$1 $option $real" "$1" -std=c99 $WARN -I. $real $option -fsyntax-only "$dir/impl.c"
             check "$2 $option $real" "$2" -std=c++11 $WARN -I. $real $option -fsyntax-only -x c++ "$dir/impl.c"
         done
+    done
+    # The implementation refuses arithmetic that is not IEEE's; the declarations do not mind.
+    for flag in -ffast-math -Ofast -ffinite-math-only; do
+        for real in "" -DODVGP_FLOAT; do
+            refused "$1 $flag $real" "-fno-fast-math" "$1" -std=c99 -I. $real $flag -fsyntax-only "$dir/impl.c"
+            refused "$2 $flag $real" "-fno-fast-math" "$2" -std=c++11 -I. $real $flag -fsyntax-only -x c++ "$dir/impl.c"
+        done
+        check "$1 $flag: a user" "$1" -std=c99 $WARN -I. $flag -fsyntax-only "$dir/use.c"
+        check "$1 $flag -fno-fast-math" "$1" -std=c99 -I. $flag -fno-fast-math -fsyntax-only "$dir/impl.c"
+    done
+    refused "$1 __ASSOCIATIVE_MATH__, as gcc says" "-fno-fast-math" "$1" -std=c99 -I. -D__ASSOCIATIVE_MATH__=1 -fsyntax-only "$dir/impl.c"
+    refused "$1 _M_FP_FAST, as MSVC says" "/fp:precise" "$1" -std=c99 -I. -D_M_FP_FAST=1 -fsyntax-only "$dir/impl.c"
+    for flag in -O3 "-O3 -fno-math-errno -fno-trapping-math" "-O2 -ffp-contract=fast"; do
+        check "$1 $flag" "$1" -std=c99 $WARN -I. $flag -fsyntax-only "$dir/impl.c"
     done
     check "$1: implementation repeated, both precisions in one unit" "$1" -std=c99 $WARN -I. -fsyntax-only "$dir/again.c"
     set -- "$1" "$2" -I. -O1

@@ -682,6 +682,118 @@ TEST(values_set_are_values_used) { /* a model after any sequence of calls gives 
         drop(&b);
     }
 }
+/*  Names of slots, each once; a kernel's term counts as 0. */
+enum { MOST_NAMES = 64 };
+typedef struct names {
+    char name[MOST_NAMES][32];
+    int count;
+} names;
+static int has_name(const names *n, const char *name) {
+    int i;
+    for (i = 0; i < n->count; i++)
+        if (!strcmp(n->name[i], name)) return 1;
+    return 0;
+}
+static void add_name(names *n, const char *from, size_t length) {
+    char name[32];
+    size_t digits;
+    if (!CHECK(length < sizeof name && n->count < MOST_NAMES)) return;
+    memcpy(name, from, length);
+    name[length] = 0;
+    if (!strncmp(name, "kernel.", 7) && (digits = strspn(name + 7, "0123456789")) > 0) {
+        memmove(name + 8, name + 7 + digits, strlen(name + 7 + digits) + 1);
+        name[7] = '0';
+    }
+    if (!has_name(n, name)) strcpy(n->name[n->count++], name);
+}
+
+/*  The words in quotes of the header's comment that begins with `from`. */
+static names read_names(const char *from) {
+    static char text[1 << 20];
+    names n;
+    char *at, *end, *close;
+    FILE *f = fopen("odvgp.h", "rb");
+    n.count = 0;
+    if (!CHECK_SAY(f != NULL, "the test must run in the folder of odvgp.h")) return n;
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    at = strstr(text, from);
+    end = at ? strstr(at, "*/") : NULL;
+    if (!CHECK_SAY(end != NULL, "no comment begins with %s", from)) return n;
+    for (*end = 0; (at = strchr(at, '"')) != NULL && (close = strchr(at + 1, '"')) != NULL; at = close + 1)
+        add_name(&n, at + 1, (size_t)(close - at - 1));
+    return n;
+}
+
+/*  Every kernel, and every member in each of its coordinates and mean functions. */
+static names all_slot_names(void) {
+    names n;
+    odvgp_config c = config(9, 1, 1, 2, 0);
+    int kernel, mean, cov, param, function, gamma, i;
+    n.count = 0;
+    for (kernel = 0; kernel < ODVGP__LEAF_TYPES; kernel++)
+        for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
+            for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+                    for (function = ODVGP_MEANFN_ZERO; function <= ODVGP_MEANFN_LINEAR; function++)
+                        for (gamma = 0; gamma < 4; gamma += 3) {
+                            size_t bytes;
+                            void *block;
+                            odvgp_model *m;
+                            c.kernel = odvgp__leaf_kinds[kernel].name;
+                            c.mean_part = (odvgp_mean_part)mean;
+                            c.cov_part = (odvgp_cov_part)cov;
+                            c.param = (odvgp_param)param;
+                            c.mean_function = (odvgp_mean_function)function;
+                            c.M_gamma = gamma;
+                            c.natgrad = 0;
+                            if (odvgp_model_size(&c, &bytes, NULL)) continue;
+                            block = test_alloc(bytes);
+                            CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+                            for (i = 0; i < odvgp_slot_count(m); i++)
+                                add_name(&n, odvgp_slot_at(m, i)->name, strlen(odvgp_slot_at(m, i)->name));
+                            free(block);
+                        }
+    return n;
+}
+
+TEST(the_header_lists_all_slots_and_matrices) {
+    names said = read_names("const char *name;   /*"), made = all_slot_names();
+    names matrices = read_names("const char *matrix;");
+    int i;
+    for (i = 0; i < made.count; i++) CHECK_SAY(has_name(&said, made.name[i]), "the list does not have %s", made.name[i]);
+    for (i = 0; i < said.count; i++) CHECK_SAY(has_name(&made, said.name[i]), "no model has %s", said.name[i]);
+    for (i = 0; i < ODVGP__JITTERS; i++)
+        CHECK_SAY(has_name(&matrices, odvgp__jitter_matrices[i]), "%s gets jitter", odvgp__jitter_matrices[i]);
+    CHECK_INT(matrices.count, ODVGP__JITTERS);
+    test_note("%d names", made.count);
+}
+
+TEST(memory_grows_with_N_only_where_the_manual_says) {
+    static const struct { odvgp_objective objective; odvgp_mean_part mean; odvgp_cov_part cov; int grows; } row[] = {
+        {ODVGP_OBJECTIVE_ELBO, ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 0},
+        {ODVGP_OBJECTIVE_COLLAPSED, ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 0},
+        {ODVGP_OBJECTIVE_COLLAPSED, ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, 0},
+        {ODVGP_OBJECTIVE_PARTLY, ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, 0},
+        {ODVGP_OBJECTIVE_TIGHT, ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 1},
+        {ODVGP_OBJECTIVE_EXACT, ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, 1}};
+    size_t i, bytes[2], k;
+    for (i = 0; i < sizeof row / sizeof *row; i++) {
+        for (k = 0; k < 2; k++) {
+            ptrdiff_t N = k ? 10000 : 5000; /* more than the rows that initialisation looks at */
+            odvgp_config c = odvgp_config_defaults(N, 1, 1, row[i].objective == ODVGP_OBJECTIVE_EXACT ? N : 4, 0);
+            c.M_gamma = row[i].mean == ODVGP_MEAN_ORTH || row[i].mean == ODVGP_MEAN_BLOCKS ? 5 : 0;
+            c.mean_part = row[i].mean;
+            c.cov_part = row[i].cov;
+            c.objective = row[i].objective;
+            c.batch = row[i].objective == ODVGP_OBJECTIVE_ELBO ? 100 : N;
+            CHECK_STATUS(odvgp_model_size(&c, &bytes[k], NULL), ODVGP_OK);
+        }
+        CHECK_SAY((bytes[0] < bytes[1]) == row[i].grows, "objective %d: %lu bytes, %lu for twice the rows", (int)row[i].objective,
+                  (unsigned long)bytes[0], (unsigned long)bytes[1]);
+    }
+}
+
 TEST(slots_tell_the_truth) {
     odvgp_config c = config(9, 3, 2, 4, 5);
     made a;
@@ -1808,6 +1920,8 @@ int main(int argc, char **argv) {
     RUN(a_unit_natural_step_lands_on_the_optimum);
     RUN(all_rows_as_inducing_points_give_the_exact_gp);
     RUN(values_set_are_values_used);
+    RUN(the_header_lists_all_slots_and_matrices);
+    RUN(memory_grows_with_N_only_where_the_manual_says);
     RUN(slots_tell_the_truth);
     RUN(training_raises_the_bound);
     RUN(frozen_slots_keep_their_bits);
