@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -99,6 +99,19 @@ $(B)/soak: tests/soak.c
 soak: $(B)/soak ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt
+
+# libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and other instruction sets read no files.
+# FUZZ=model runs one target only; HOURS=1 instead of SECONDS is for long runs.
+SECONDS ?= 20
+FUZZ    ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+$(B)/fuzz/fuzz_%: CC := $(CLANG)
+$(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+# Comparisons among numbers take more time to watch than all else, and the model files' seeds hold the few that matter.
+$(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
+	$(call compile,)
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1; needs clang
+	@sh tests/fuzz.sh $(B)/fuzz $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) $(FUZZ)
 
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
