@@ -317,7 +317,7 @@ typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_pa
 
 /*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of the kernel's variance, for it is 0
     where a gamma point stands on a beta point.
-        PLAIN        in a itself
+        PLAIN        in a itself, in units of one over the targets' (see odvgp_init_data)
         SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
                      that lr counts prior standard deviations at the point itself. FREE's coefficients and B_sqrt, whose
                      units are 1 / y as well, step by lr / sqrt(k)                                 (default)
@@ -568,7 +568,12 @@ typedef struct odvgp_config {
        Default "matern52(ard)". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
-    odvgp_positive positive; /* how Adam sees positive numbers: SOFTPLUS log(1 + e^t) (default); EXP e^t, steps are relative */
+    /* What keeps noise_variance from 0, where targets have no noise: a lower bound from odvgp_init_data on, in units of the
+       targets' variance (of 1 where that is 0). odvgp_set_bounds takes its place. 0: max(1e-10, 16 M eps); below 0: none */
+    odvgp_real noise_floor;
+    /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the data (default). SOFTPLUS,
+       log(1 + e^t), as papers have it: for numbers of about 1, since steps of larger ones are absolute and do next to nothing */
+    odvgp_positive positive;
     odvgp_q_init q_init;     /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
     /* where odvgp_init_data puts inducing points, and how it finds hyperparameters; all are 0 by default */
     odvgp_init_beta init_beta;
@@ -610,7 +615,8 @@ typedef struct odvgp_report {
     odvgp_real expected_loglik;  /* its first term, with log densities of priors */
     odvgp_real kl;               /* its second term (estimated, where gamma columns are sampled) */
     odvgp_real lr, natgrad_step; /* the step sizes used; lr is L-BFGS's step length, 0 if it found none */
-    int converged;               /* L-BFGS: gradient and decrease are small, or no step lowers the loss any more */
+    int converged; /* L-BFGS: gradient and decrease are small, or what a step can gain is */
+    int stuck;     /* L-BFGS: no step lowers the loss, although the gradient promises more than rounding errors */
     ptrdiff_t evaluations;       /* of the bound, in this step */
     odvgp_events events;
 } odvgp_report;
@@ -659,7 +665,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
         X [N,D], Y [N,P]   all data; N from the config
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
-    With ODVGP_LBFGS it ends when a step reports convergence.
+    With ODVGP_LBFGS it ends when a step reports convergence, or that it is stuck.
     Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
                                  int (*watch)(void *user, const odvgp_report *report), void *user);
@@ -702,6 +708,8 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 /*  Start from the data: hyperparameters that were not given as config.init_hyper says, Z_beta as init_beta, Z_gamma as
     init_gamma, noise a tenth of the targets' variance, q at its start. With all three at their defaults k-means++ and Lloyd's
     iterations (mini-batches of rows when N is large), random rows, median distances.
+    Standard deviations of the columns of X and of Y become the units in which Adam and L-BFGS measure steps of inducing
+    inputs, mean functions and whatever else has a unit: training is the same for data in other units. 1 before that.
     A model that was trained starts anew, with empty moments of Adam and whole step sizes. The count of steps goes on, and with
     it schedules and the order of rows. On an error the model is as it was.
         X [N,D], Y [N,P]   N from the config
@@ -4993,6 +5001,7 @@ typedef struct odvgp__params {
     char name[ODVGP__MAX_SLOTS][ODVGP__SLOT_NAME];
     int bad; /* a name did not fit */
     odvgp_real low[ODVGP__MAX_SLOTS], high[ODVGP__MAX_SLOTS]; /* bounds of values; high is HUGE_VAL where there is none */
+    odvgp_real floor[ODVGP__MAX_SLOTS];                       /* the lower bound where the caller has set no bounds */
     int prior[ODVGP__MAX_SLOTS];                              /* odvgp_prior ... */
     odvgp_real prior_a[ODVGP__MAX_SLOTS], prior_b[ODVGP__MAX_SLOTS]; /* ... and its numbers */
     uint64_t stamp[ODVGP__MAX_SLOTS];                                /* of the last change, from the tape's clock */
@@ -5005,10 +5014,15 @@ static double odvgp__tail(double t)
     return e / (1 + e);
 }
 
+static odvgp_real odvgp__low(const odvgp__params *p, int s)
+{
+    return p->low[s] > 0 || p->high[s] < (odvgp_real)HUGE_VAL ? p->low[s] : p->floor[s];
+}
+
 /*  The value of theta = t in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
-    double t = (double)theta, low = (double)p->low[s], high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->high[s], far = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * far : high - (high - low) * far);
     if (p->kind == ODVGP_EXP) return (odvgp_real)(low + exp(t));
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
@@ -5017,7 +5031,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
 /*  theta for a value within the bounds. A value that rounding has put on one of them stands for the theta where that begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
-    double low = (double)p->low[s], high = (double)p->high[s], v = (double)value - low, eps = (double)ODVGP__EPS;
+    double low = (double)odvgp__low(p, s), high = (double)p->high[s], v = (double)value - low, eps = (double)ODVGP__EPS;
     if (high < HUGE_VAL) {
         double size = eps * (high - low), down = ODVGP__MAX(v, size), up = ODVGP__MAX(high - (double)value, size);
         return (odvgp_real)(log(down) - log(up));
@@ -5031,7 +5045,7 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     distance to a bound has fewer digits than theta. */
 static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
-    double t = (double)theta, low = (double)p->low[s], high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->high[s], far = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)((high - low) * far * (1 - far));
     if (p->kind == ODVGP_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
     return (odvgp_real)(low > 0 ? t < 0 ? far : 1 - far : -expm1(-(double)value));
@@ -5040,7 +5054,7 @@ static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_rea
 /*  A value, moved inside the bounds where it is not. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
-    odvgp_real low = p->low[s], high = p->high[s], margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
+    odvgp_real low = odvgp__low(p, s), high = p->high[s], margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
     if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
     return value < high ? value : high - margin;
 }
@@ -6747,7 +6761,7 @@ typedef struct odvgp__lbfgs {
     double *alpha;               /* [memory] work */
     double length;               /* of the step, in directions; 0: there was none */
     ptrdiff_t evaluations;       /* in the last iteration */
-    int converged;
+    int converged, stuck;
 } odvgp__lbfgs;
 
 struct odvgp_model {
@@ -6768,6 +6782,7 @@ struct odvgp_model {
     odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
     odvgp_real *nat_R, *nat_t; /* work of natural steps [M,M], [2,M], M the largest block's */
     odvgp_real *scales;        /* D of gamma [M_gamma] */
+    odvgp_real *unit;          /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
     odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
     ptrdiff_t *columns;        /* [M_gamma] */
     odvgp_allocator allocator; /* of odvgp_model_create */
@@ -6804,6 +6819,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.keep = 16 << 20;
     c.mean_part = M_gamma > 0 ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
     c.gamma_coords = ODVGP_GAMMA_SCALED;
+    c.positive = ODVGP_EXP;
     c.kernel = "matern52(ard)";
     c.jitter_rel =
         ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
@@ -6959,6 +6975,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
                 {"lbfgs_memory", c->lbfgs_memory >= 1 && c->lbfgs_memory <= 1000},
                 {"natgrad", c->natgrad == 0 || c->natgrad == 1},
                 {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
+                {"noise_floor", odvgp__finite(&c->noise_floor, 1)},
                 {"jitter", c->jitter >= 0 && odvgp__finite(&c->jitter, 1)},
                 {"jitter_rel", c->jitter_rel >= 0 && c->jitter_rel <= 1},
                 {"jitter_max", c->jitter_max >= 0 && c->jitter_max <= 1},
@@ -7657,6 +7674,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->lbfgs_memory : 0);
     odvgp__natural_layout(m, a);
     m->scales = odvgp__take(a, 1, c->M_gamma);
+    m->unit = odvgp__take(a, 1, c->D + 1);
     m->kept = odvgp__take(a, m->par.positive, 1);
     m->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M_gamma, sizeof(ptrdiff_t));
     odvgp__build_tape(m, a);
@@ -7708,6 +7726,8 @@ static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *conf
         m->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
     if (m->cfg.mean_part == ODVGP_MEAN_BETA && m->cfg.cov_part != ODVGP_COV_BLOCKS) m->cfg.M_gamma = 0;
     if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
+    if (m->cfg.noise_floor == 0)
+        m->cfg.noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)config->M * ODVGP__EPS);
     if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
     return ODVGP_OK;
@@ -7763,7 +7783,8 @@ static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real thet
 static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 {
     int s = odvgp__slot_of(&m->par, i);
-    odvgp__set_theta(m, s, i, odvgp__from_positive(&m->par, s, odvgp__inside(&m->par, s, (odvgp_real)value)));
+    m->par.value[i] = odvgp__inside(&m->par, s, (odvgp_real)value);
+    m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
 /*  The likelihood's parameter, wherever its slot stands. */
@@ -7830,6 +7851,7 @@ static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, vo
     odvgp__model_layout(m, &a);
     m->magic = ODVGP__MODEL_MAGIC;
     m->state.step_scale = 1;
+    for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->unit[i] = 1;
     for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) {
         m->columns[i] = i;
         m->scales[i] = 1;
@@ -9615,7 +9637,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 /*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)       */
 /*          (TensorFlow's eps),                                                                                           */
 /*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected         */
-/*      moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D.                              */
+/*      moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over the unit that  */
+/*      a number has by its slot, from the units of the data, but for gamma's coefficients and others that SCALED names.  */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
@@ -9623,14 +9646,57 @@ typedef struct odvgp__adam {
     uint64_t t; /* steps, this one included */
 } odvgp__adam;
 
-static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g, const odvgp_real *scales,
-                               ptrdiff_t nscales, odvgp_real *m1, odvgp_real *m2)
+/*  D of the numbers of a slot: times, or that times at[i / repeat % n], or divided by it. */
+typedef struct odvgp__scale {
+    odvgp_real times;
+    const odvgp_real *at; /* NULL: times for all */
+    ptrdiff_t n, repeat;
+    int divide;
+} odvgp__scale;
+
+static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
+{
+    if (!s->at) return s->times;
+    odvgp_real u = s->at[i / s->repeat % s->n];
+    return s->divide ? s->times / u : s->times * u;
+}
+
+/*  The power of the targets' unit that the numbers of a slot have. */
+static int odvgp__target_power(const odvgp_model *m, int slot)
+{
+    if (m->par.slot[slot].positive) return 0;
+    if (!strncmp(m->par.name[slot], "mean.", 5)) return 1;
+    if (m->a_slot >= 0 && slot == m->tape.node[m->a_slot].slot) return m->a != m->a_slot ? 1 : -1; /* D a, or a */
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        if (slot == m->block[b].slot_mu)
+            return m->cfg.mean_part == ODVGP_MEAN_FREE || m->cfg.param == ODVGP_A_BETA ? -1 : m->cfg.param == ODVGP_PRIMAL;
+        if (slot == m->block[b].slot_root) return m->cfg.cov_part == ODVGP_COV_INVERSE ? -1 : m->cfg.param != ODVGP_WHITENED;
+    }
+    return 0;
+}
+
+/*  One over the unit of each number of a slot. */
+static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
+{
+    odvgp__scale scale = {1, NULL, m->cfg.D, 1, 0};
+    int power = odvgp__target_power(m, slot);
+    odvgp_real unit = m->unit[m->cfg.D];
+    if (power) scale.times = power > 0 ? 1 / unit : unit;
+    if (m->par.name[slot][0] != 'Z' && strcmp(m->par.name[slot], "mean.A")) return scale;
+    scale.at = m->unit;
+    scale.divide = m->par.name[slot][0] == 'Z';
+    if (!scale.divide) scale.repeat = m->cfg.P;
+    return scale;
+}
+
+static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g, const odvgp__scale *scale,
+                               odvgp_real *m1, odvgp_real *m2)
 {
     double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
     odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1), eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
     odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
     for (ptrdiff_t i = 0; i < n; i++) {
-        odvgp_real d = scales ? scales[i % nscales] : 1;
+        odvgp_real d = scale ? odvgp__scale_at(scale, i) : 1;
         m1[i] = b1 * m1[i] + (1 - b1) * g[i];
         m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
         odvgp_real size = ODVGP__SQRT(m2[i]) + eps * d;
@@ -9715,12 +9781,10 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
                 m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
-        int one = odvgp__has_units(m, s), by_scales = scaled && m->tape.node[m->a_slot].slot == s;
-        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o,
-                           by_scales ? m->scales
-                           : one     ? &unit
-                                     : NULL,
-                           one ? 1 : m->cfg.M_gamma, m->m1 + o, m->m2 + o);
+        odvgp__scale scale = odvgp__unit_scale(m, s), of_gamma = {1, m->scales, m->cfg.M_gamma, 1, 0};
+        if (odvgp__has_units(m, s)) scale.times = unit;
+        if (scaled && m->tape.node[m->a_slot].slot == s) scale = of_gamma;
+        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o, m->m2 + o);
         for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++) odvgp__set_theta(m, s, i, m->par.theta[i]);
         odvgp__touch(m, s);
     }
@@ -9868,6 +9932,7 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 typedef struct odvgp__problem {
     void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
     void *user;
+    double scale; /* what differences of values are compared with: a value itself may have any number added */
 } odvgp__problem;
 
 static double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
@@ -10029,21 +10094,32 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
     w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
+/*  How an iteration ends where no step is lower, or where the value stays: converged if the first direction promised a gain that
+    is small, too. */
+static void odvgp__lbfgs_end(odvgp__lbfgs *w, double gain, double size)
+{
+    w->converged = gain <= pow((double)ODVGP__EPS, 2.0 / 3) * size;
+    w->stuck = !w->converged;
+}
+
 /*  One iteration from x, where loss and g are known. Returns 1 when x has moved, with loss and g of the new place; 0 when no
-    step was found: x, loss and g are as they were. It has converged when decrease and gradient are small, or when the value
-    stays and the gradient does not fall any more, or when there is no step. */
+    step was found: x, loss and g are as they were. It has converged when decrease and gradient are small. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
     odvgp__probe at;
-    double before = w->loss, size = ODVGP__MAX(1, fabs(before));
+    double before = w->loss, size = p->scale, gain = -1;
     w->evaluations = 0;
     w->length = 0;
-    w->converged = 1;
+    w->converged = w->stuck = 0;
     for (;;) {
         double slope = odvgp__lbfgs_direction(w);
         double length = odvgp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
+        if (gain < 0) gain = -slope;
         if (slope < 0 && odvgp__lbfgs_search(w, p, first, slope, &at)) break;
-        if (!w->pairs) return 0;
+        if (!w->pairs) {
+            odvgp__lbfgs_end(w, gain, size);
+            return 0;
+        }
         odvgp__lbfgs_drop(w);
     }
     odvgp__lbfgs_remember(w);
@@ -10052,8 +10128,8 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
     odvgp__copy(w->g, w->g_trial, w->n);
     w->loss = at.f;
     w->length = at.a;
-    w->converged = (before - at.f <= pow((double)ODVGP__EPS, 2.0 / 3) * size && now <= sqrt((double)ODVGP__EPS) * size) ||
-                   (at.f == before && now > 0.5 * was);
+    if (at.f == before && now > 0.5 * was) odvgp__lbfgs_end(w, gain, size);
+    else w->converged = before - at.f <= pow((double)ODVGP__EPS, 2.0 / 3) * size && now <= sqrt((double)ODVGP__EPS) * size;
     return 1;
 }
 
@@ -10067,28 +10143,42 @@ typedef struct odvgp__lbfgs_job {
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
-/*  theta <- x; values are made anew where it differs. */
+/*  theta <- x / D; values are made anew where it differs. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
     for (int s = 0; s < m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
+        odvgp__scale scale = odvgp__unit_scale(m, s);
         if (!slot->trainable) continue;
-        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
-            if (m->par.theta[i] == x[i]) continue;
-            odvgp__set_theta(m, s, i, x[i]);
+        for (ptrdiff_t i = 0; i < slot->count; i++) {
+            odvgp_real theta = x[slot->offset + i] / odvgp__scale_at(&scale, i);
+            if (m->par.theta[slot->offset + i] != theta) odvgp__set_theta(m, s, slot->offset + i, theta);
         }
         odvgp__touch(m, s);
     }
 }
 
-/*  The gradient with respect to theta, 0 for slots that stay. */
+/*  x = D theta */
+static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
+{
+    for (int s = 0; s < m->par.slots; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        odvgp__scale scale = odvgp__unit_scale(m, s);
+        for (ptrdiff_t i = 0; i < slot->count; i++)
+            x[slot->offset + i] = m->par.theta[slot->offset + i] * odvgp__scale_at(&scale, i);
+    }
+}
+
+/*  The gradient with respect to x, 0 for slots that stay. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
     for (int s = 0; s < m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
-        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+        odvgp__scale scale = odvgp__unit_scale(m, s);
+        for (ptrdiff_t k = 0; k < slot->count; k++) {
+            ptrdiff_t i = slot->offset + k;
             odvgp_real slope = slot->positive ? odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]) : 1;
-            g[i] = slot->trainable ? m->par.grad[i] * slope : 0;
+            g[i] = slot->trainable ? m->par.grad[i] * slope / odvgp__scale_at(&scale, k) : 0;
         }
     }
 }
@@ -10140,7 +10230,7 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
     uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->cfg.P, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.D, 1));
-    odvgp__copy(w->x, m->par.theta, w->n);
+    odvgp__lbfgs_take(m, w->x);
     job->expected = (odvgp_real)state->lbfgs_expected;
     job->kl = (odvgp_real)state->lbfgs_kl;
     w->loss = state->lbfgs_kl - state->lbfgs_expected;
@@ -10166,6 +10256,7 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
 {
     odvgp_model *m = job->m;
     odvgp__lbfgs_place(m, m->lbfgs.x);
+    odvgp__copy(m->par.theta, m->good, m->par.count);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
     odvgp__jitter_restore(&m->tape, job->jitter);
     m->state.nat_valid = job->nat_valid;
@@ -10177,7 +10268,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
     odvgp__lbfgs_job job;
-    odvgp__problem problem = {odvgp__lbfgs_loss, &job};
+    odvgp__problem problem = {odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.P};
     ptrdiff_t evaluations;
     if (rows->n != m->cfg.N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n, "L-BFGS needs full batch: all N rows at once");
@@ -10190,6 +10281,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     memcpy(job.jitter, m->tape.jitter, sizeof job.jitter);
     job.nat_valid = state->nat_valid;
     job.fitted = state->fitted;
+    odvgp__copy(m->good, m->par.theta, m->par.count);
     odvgp__copy(m->kept, m->par.value, m->par.positive);
     for (int k = 0; k < ODVGP__JITTERS; k++) state->lbfgs_jitter[k] = job.jitter[k].raised;
     if (odvgp__lbfgs_iterate(w, &problem)) {
@@ -10213,6 +10305,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     report->kl = kl;
     report->lr = (odvgp_real)w->length;
     report->converged = w->converged;
+    report->stuck = w->stuck;
     report->evaluations = evaluations + w->evaluations;
     report->events = m->tape.events;
     return ODVGP_OK;
@@ -10255,7 +10348,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
         odvgp_status s = odvgp_step(m, X, Y, &report, NULL);
         if (s) return s;
         if (watch && watch(user, &report)) return ODVGP_E_STOPPED;
-        if (report.converged) break;
+        if (report.converged || report.stuck) break;
     }
     return ODVGP_OK;
 }
@@ -10858,6 +10951,20 @@ static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_r
     if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * w->target_variance);
 }
 
+static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale);
+
+/*  The units of the data, and the noise's floor. */
+static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
+{
+    odvgp_real mean;
+    ptrdiff_t D = m->cfg.D, noise = (ptrdiff_t)m->kernel.nhyp;
+    int s = odvgp__slot_of(&m->par, noise);
+    for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->unit[d]);
+    m->unit[D] = (odvgp_real)sqrt(target_variance);
+    m->par.floor[s] = m->cfg.noise_floor > 0 ? (odvgp_real)((double)m->cfg.noise_floor * target_variance) : 0;
+    odvgp__set_positive(m, noise, (double)m->par.value[noise]);
+}
+
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
     odvgp__init_work w;
@@ -10874,10 +10981,17 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid;
     odvgp__copy(m->par.grad, m->par.theta, m->par.count); /* the gradient's memory is free here */
     odvgp__copy(m->kept, m->par.value, m->par.positive);
+    int noise = odvgp__slot_of(&m->par, (ptrdiff_t)m->kernel.nhyp);
+    odvgp_real floor_before = m->par.floor[noise];
+    m->par.floor[noise] = 0; /* that of other data */
     odvgp__init_hyper(m, X, Y, &w); /* first, for points may be chosen by the kernel */
     odvgp__init_points(m, X, &w);
     odvgp__touch_all(m);
-    if ((s = odvgp_init_q(m, info)) == ODVGP_OK) return ODVGP_OK;
+    if ((s = odvgp_init_q(m, info)) == ODVGP_OK) {
+        odvgp__init_units(m, X, w.target_variance);
+        return ODVGP_OK;
+    }
+    m->par.floor[noise] = floor_before;
     odvgp__copy(m->par.theta, m->par.grad, m->par.count);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
     odvgp__touch_all(m);
@@ -10941,7 +11055,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 /*      disagree.                                                                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION                                                                                                    \
-    4 /* 3: without alpha, period, offset; 2: ORTH and COUPLED alone; 1: without the last jitter event */
+    5 /* 4: without units of the data; 3: without alpha, period, offset; 2: ORTH and COUPLED alone; 1: without the last jitter event */
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -11045,7 +11159,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
     ptrdiff_t *sizes[] = {&c->N,     &c->D,    &c->P,           &c->M,    &c->M_gamma,
                           &c->batch, &c->tile, &c->gamma_batch, &c->keep, &c->lbfgs_memory};
     odvgp_real *reals[] = {&c->noise_variance, &c->jitter,   &c->jitter_rel,    &c->jitter_max, &c->adam_beta1,
-                           &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps};
+                           &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps,  &c->noise_floor};
     int kind[] = {(int)c->mean_part,     (int)c->cov_part,  (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
                   (int)c->mean_function, (int)c->positive,  (int)c->q_init,     (int)c->update,       c->natgrad,
                   c->adam_eps_inside,    (int)c->gamma_kl,  (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step,
@@ -11146,12 +11260,13 @@ static void odvgp__file_model_head(odvgp__file *f, odvgp_model *m)
 static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 {
     for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
-        odvgp_real *reals[] = {&p->low[s], &p->high[s], &p->prior_a[s], &p->prior_b[s]};
+        odvgp_real *reals[] = {&p->low[s], &p->high[s], &p->floor[s], &p->prior_a[s], &p->prior_b[s]};
         odvgp__file_int(f, &p->prior[s]);
         for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
         if (f->mode != ODVGP__FILE_READ || f->bad) continue;
         int none = p->prior[s] == ODVGP_PRIOR_NONE || strcmp(p->slot[s].name, "q_diag") != 0;
-        if (!none || !odvgp__bounds_ok(p->low[s], p->high[s]) || !odvgp__prior_ok(p->prior[s], p->prior_a[s], p->prior_b[s]))
+        if (!none || !odvgp__bounds_ok(p->low[s], p->high[s]) || !odvgp__bounds_ok(p->floor[s], (odvgp_real)HUGE_VAL) ||
+            !odvgp__prior_ok(p->prior[s], p->prior_a[s], p->prior_b[s]))
             f->bad = 1;
     }
 }
@@ -11209,9 +11324,12 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
         odvgp_real *x;
         ptrdiff_t n;
     } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
-                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->scales, m->cfg.M_gamma}};
+                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->scales, m->cfg.M_gamma},
+                  {m->unit, m->cfg.D + 1}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
         odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
+    for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.D; i++)
+        if (!(m->unit[i] > 0 && m->unit[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         ptrdiff_t natural = m->cfg.P * m->block[b].natural;
         odvgp__file_reals(f, m->block[b].P, natural * m->block[b].M, (int)sizeof(odvgp_real));

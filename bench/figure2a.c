@@ -107,6 +107,7 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 static odvgp_config config_of(const member *who, const dataset *d, const char *kernel)
 {
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
+    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
     cfg.mean_part = who->mean, cfg.cov_part = who->cov;
     if (who->mean == ODVGP_MEAN_BETA) cfg.M_gamma = 0;
     if (who->mean == ODVGP_MEAN_FREE) cfg.M_gamma = BETA + GAMMA; /* alpha: both */
@@ -180,6 +181,7 @@ static void prepare(const dataset *d)
         return;
     }
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
+    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
     snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)", 0.1 * sqrt(d->D), sqrt(d->D));
     cfg.kernel = kernel;
     cfg.noise_variance = 0.1;

@@ -61,6 +61,7 @@ static odvgp_model *start_of(const way *w, const dataset *d, int start, void **b
     odvgp_info info;
     ptrdiff_t M = w->objective == ODVGP_OBJECTIVE_EXACT ? d->N : w->M;
     odvgp_config cfg = odvgp_config_defaults(d->N, 1, 1, M, w->Mg);
+    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
     cfg.mean_part = w->mean, cfg.cov_part = w->cov, cfg.objective = w->objective;
     cfg.kernel = "rbf(1, variance=1)";
     cfg.noise_variance = 0.1;

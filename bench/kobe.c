@@ -50,6 +50,7 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
 {
     const method *how = &methods[m];
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, s->M, 0);
+    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
     cfg.cov_part = how->cov, cfg.param = how->param, cfg.diag_step = how->diag;
     if (how->cov == ODVGP_COV_DIAGONAL) cfg.mean_part = ODVGP_MEAN_FREE;
     cfg.kernel = kernel_of(s, m);

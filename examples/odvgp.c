@@ -209,7 +209,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)")                                  \
     X(WHITEN, "whiten", "on|off", NULL, FIT, "off is --param primal")                                                          \
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, "how Adam moves gamma's weights")     \
-    X(POSITIVE, "positive", "softplus|exp", "softplus", FIT | KEPT, "how Adam sees positive numbers")                          \
+    X(POSITIVE, "positive", "softplus|exp", "exp", FIT | KEPT, "how optimisers see positive numbers")                          \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "where q(u) starts")                                            \
     X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, "the settings of a paper, for what is not given (below)")\
     X(ITERS, "iters", "N|Nepochs", NULL, FIT, "steps in all, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
@@ -313,6 +313,7 @@ static const struct {
     {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
     {RECIPE_ODVGP, OPT_LR, "0.001"},
     {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
+    {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
     {RECIPE_ODVGP, OPT_ITERS, "20000"},
     {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
     {RECIPE_SOLVE, OPT_BETA, "1024"},
@@ -323,6 +324,7 @@ static const struct {
     {RECIPE_SOLVE, OPT_BATCH, "1024"},
     {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
     {RECIPE_SOLVE, OPT_LR, "0.01"},
+    {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
     {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
     {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
     {RECIPE_KOBE, OPT_NOISE, "0.1"},
@@ -335,6 +337,7 @@ static const struct {
     {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
     {RECIPE_KOBE, OPT_JITTER, "1e-10"},
     {RECIPE_KOBE, OPT_JITTER_REL, "0"},
+    {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
     {RECIPE_KOBE, OPT_ITERS, "20000"},
 };
 
@@ -2351,8 +2354,8 @@ static void check_same_data(const model_file *f, const dataset *d)
 /* ----------------------------------------------------------------------------------------------------------------------- */
 /*  Training                                                                                                               */
 /* ----------------------------------------------------------------------------------------------------------------------- */
-typedef enum stop_reason { RUNNING, ALL_STEPS, TIME_OVER, INTERRUPTED, NO_PROGRESS, STEP_FAILED, CONVERGED } stop_reason;
-static const char *const stop_words[] = {"", "iters", "minutes", "signal", "patience", "error", "converged"};
+typedef enum stop_reason { RUNNING, ALL_STEPS, TIME_OVER, INTERRUPTED, NO_PROGRESS, STEP_FAILED, CONVERGED, STUCK } stop_reason;
+static const char *const stop_words[] = {"", "iters", "minutes", "signal", "patience", "error", "converged", "stuck"};
 
 /*  One row of the trace. */
 typedef struct evaluation {
@@ -2660,7 +2663,7 @@ static stop_reason train_step(training *t)
     t->elbo_count++;
     double done = (double)(t->step - t->first_step);
     t->elbo_mean += (report.elbo - t->elbo_mean) / fmin(done, 50);
-    return report.converged ? CONVERGED : RUNNING;
+    return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
 }
 
 static stop_reason train_loop(training *t)
@@ -2882,7 +2885,7 @@ static void print_stop(const training *t, stop_reason reason)
 {
     static const char *const sentence[] = {
         "",         "", "the time is over", "stopped by a signal", "no better for --patience evaluations", "a step failed",
-        "converged"};
+        "converged", "stuck: no step lowers the loss"};
     clear_bar(t);
     if (reason == STEP_FAILED) fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
     if (!t->quiet && *sentence[reason])

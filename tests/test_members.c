@@ -797,6 +797,7 @@ TEST(an_upper_bound_is_above_or_refused) {
                     Y[i] = (odvgp_real)(pow(10, power) * (1 + 0.1 * (double)X[i]));
                 }
                 c.noise_variance = (odvgp_real)1e-4;
+                c.noise_floor = -1;
                 c.kernel = expressions[k];
                 c.isa = test_isa();
                 if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) continue;
@@ -1305,6 +1306,85 @@ TEST(units_of_the_targets_do_not_matter) {
                   (double)elbo[0], (double)elbo[1], off, moved);
     }
 }
+/*  The same data in other units: the same training, but for the bound's N log S for each output. Every pair with each optimiser, and the
+    bounds without q. */
+typedef struct trace {
+    double elbo[40], last, noise;
+    ptrdiff_t evaluations;
+    int ended;
+} trace;
+static int train_in_units(const odvgp_config *c, double x_unit, double y_unit, int steps, trace *t) {
+    enum { N = 40 };
+    odvgp_real X[2 * N], Y[N], v;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+    odvgp_report r;
+    odvgp_model *m;
+    int i;
+    test_seed = 351;
+    for (i = 0; i < N; i++) {
+        double u = test_between(-2, 2), w = test_between(-2, 2);
+        X[2 * i] = (odvgp_real)(x_unit * u), X[2 * i + 1] = (odvgp_real)(x_unit * w);
+        Y[i] = (odvgp_real)(y_unit * (sin(2 * u) + 0.3 * w + 0.1 * test_normal()));
+    }
+    memset(t, 0, sizeof *t);
+    if (!CHECK_SAY(odvgp_model_create(&m, c, X, Y, NULL, &info) == ODVGP_OK, "%s", info.text)) return 0;
+    for (i = 0; i < steps; i++) {
+        if (!CHECK_SAY(odvgp_step(m, X, Y, &r, &info) == ODVGP_OK, "step %d: %s", i, info.text)) return 0;
+        t->elbo[i] = (double)r.elbo + N * log(y_unit);
+        t->evaluations += r.evaluations;
+        t->ended += r.converged + r.stuck;
+    }
+    t->last = t->elbo[steps - 1];
+    CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
+    t->noise = (double)v / (y_unit * y_unit);
+    odvgp_model_free(m);
+    return 1;
+}
+static void check_units(const odvgp_config *c, int steps, const char *what) {
+    static const double units[] = {1e-6, 1e6};
+    trace one, other;
+    int i, k, which;
+    if (!train_in_units(c, 1, 1, steps, &one)) return;
+    CHECK_SAY(one.last > one.elbo[0] + 5 && !one.ended, "%s: from %g to %g, ended %d", what, one.elbo[0], one.last, one.ended);
+    for (k = 0; k < 2; k++)
+        for (which = 1; which < 4; which++) { /* inputs, targets, both */
+            double off = 0;
+            if (!train_in_units(c, which & 1 ? units[k] : 1, which & 2 ? units[k] : 1, steps, &other)) return;
+            for (i = 0; i < steps; i++) off = test_worse(off, fabs(other.elbo[i] - one.elbo[i]));
+            CHECK_SAY(off <= 1e-6 * (one.last - one.elbo[0]) && fabs(other.noise - one.noise) <= 1e-6 * one.noise && other.evaluations == one.evaluations,
+                      "%s, units %g of %d: off by %.3g of a rise of %.3g, noise %.9g and %.9g, evaluations %ld and %ld", what, units[k], which, off, one.last - one.elbo[0], other.noise, one.noise,
+                      (long)other.evaluations, (long)one.evaluations);
+        }
+}
+TEST(units_of_the_data_do_not_matter) {
+    int mean, cov, way, k;
+    char what[80];
+    if (sizeof(odvgp_real) == 4) SKIP("a trace of twenty steps has fewer digits than that");
+    EACH_PAIR(mean, cov) for (way = 0; way < 3; way++) { /* Adam, natural steps, L-BFGS */
+        odvgp_config c = config(mean, cov, 40, 1, 5, 8);
+        if (way == 1 && !is_natural(mean, cov)) continue;
+        c.jitter = 0, c.jitter_rel = (odvgp_real)1e-6;
+        c.natgrad = way == 1;
+        c.optimizer = way == 2 ? ODVGP_LBFGS : ODVGP_ADAM;
+        c.mean_function = (odvgp_mean_function)((mean + cov + way) % 3);
+        c.kernel = "matern52(ard) + rbf";
+        snprintf(what, sizeof what, "%s + %s by %s", mean_name[mean], cov_name[cov], way == 2 ? "L-BFGS" : way ? "natural steps" : "Adam");
+        check_units(&c, way == 2 ? 12 : 40, what);
+    }
+    for (k = 0; k < 10; k++) {
+        static const struct { int mean; odvgp_cov_part cov; odvgp_objective objective; } bounds[] = {
+            {BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED}, {BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_PARTLY},
+            {BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_TIGHT}, {TIED, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT}};
+        odvgp_objective objective = bounds[k / 2].objective;
+        odvgp_config c = config(bounds[k / 2].mean, bounds[k / 2].cov, 40, 1, objective == ODVGP_OBJECTIVE_EXACT ? 40 : 5, 8);
+        c.jitter = 0, c.jitter_rel = (odvgp_real)1e-6;
+        c.natgrad = 0;
+        c.objective = objective;
+        c.optimizer = k % 2 ? ODVGP_LBFGS : ODVGP_ADAM;
+        snprintf(what, sizeof what, "objective %d by %s", (int)objective, k % 2 ? "L-BFGS" : "Adam");
+        check_units(&c, k % 2 ? 8 : 40, what);
+    }
+}
 TEST(no_natural_step_allocates) {
     natural list[NATURALS];
     int n = naturals(list), k, i, before;
@@ -1424,7 +1504,9 @@ TEST(a_natural_step_that_does_not_exist_is_refused) {
 
 int main(int argc, char **argv) {
     test_begin(argc, argv);
-    RUN(no_natural_step_allocates);
+    RUN(no_natural_step_allocates); /* before those that let the library allocate */
+    RUN(an_upper_bound_is_above_or_refused);
+    RUN(units_of_the_data_do_not_matter);
     RUN(every_pair_is_its_own_gaussian);
     RUN(what_does_not_exist_is_refused_and_nothing_else);
     RUN(every_pair_has_the_gradient_of_its_bound);
@@ -1436,7 +1518,6 @@ int main(int argc, char **argv) {
     RUN(steps_of_the_blocks_reach_the_joint_optimum);
     RUN(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not);
     RUN(natural_steps_of_o_m_do_not_lose);
-    RUN(an_upper_bound_is_above_or_refused);
     RUN(components_of_o_m_that_vanish_stop_nothing);
     RUN(a_diagonal_of_any_size_gives_finite_numbers);
     RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);

@@ -80,7 +80,7 @@ static run start(function *f, ptrdiff_t memory, double at) {
     odvgp__arena_init(&a, r.block, bytes);
     odvgp__lbfgs_layout(&r.w, &a, f->n, memory);
     CHECK(!a.bad);
-    r.problem.loss = loss, r.problem.user = f;
+    r.problem.loss = loss, r.problem.user = f, r.problem.scale = 1;
     for (i = 0; i < f->n; i++) r.w.x[i] = (odvgp_real)(at * (1 + 0.1 * (double)(i % 3)));
     loss(f, r.w.x, &r.w.loss, r.w.g);
     f->calls = 0;
@@ -99,11 +99,11 @@ static int descend(run *r, int most) {
         CHECK_INT(f->calls - calls, r->w.evaluations);
         CHECK_SAY(r->w.evaluations <= 2 * (ODVGP__SEARCH_PROBES + 1), "%ld evaluations", (long)r->w.evaluations);
         CHECK_SAY(r->w.loss <= before, "the loss rises from %.17g to %.17g", before, r->w.loss);
-        CHECK((moved != 0) == (r->w.length > 0) && (moved || (r->w.converged && r->w.loss == before)));
+        CHECK((moved != 0) == (r->w.length > 0) && (moved || (r->w.converged + r->w.stuck == 1 && r->w.loss == before)));
         loss(f, r->w.x, &value, g);
         f->calls--;
         CHECK(value == r->w.loss && !memcmp(g, r->w.g, (size_t)f->n * sizeof *g));
-        if (r->w.converged) break;
+        if (r->w.converged || r->w.stuck) break;
     }
     free(g);
     return i;
@@ -165,7 +165,7 @@ TEST(searches_end_where_there_is_nothing_to_find) {
     function flat = {FLAT, 3, 0, 0, 0}, kink = {KINK, 3, 0, 0, 0}, bad = {LOG_BARRIER, 2, 0, 0, 0};
     run r = start(&flat, 3, 1);
     CHECK_INT(odvgp__lbfgs_iterate(&r.w, &r.problem), 0);
-    CHECK(r.w.converged && r.w.evaluations == 0 && r.w.x[0] == 1);
+    CHECK(r.w.converged && !r.w.stuck && r.w.evaluations == 0 && r.w.x[0] == 1);
     free(r.block);
     r = start(&kink, 3, 0.7);
     descend(&r, 200);
@@ -175,7 +175,7 @@ TEST(searches_end_where_there_is_nothing_to_find) {
     r.w.g[0] = r.w.g[1] = -1; /* a gradient that lies */
     r.w.loss = -5;
     CHECK_INT(odvgp__lbfgs_iterate(&r.w, &r.problem), 0);
-    CHECK(r.w.converged && r.w.loss == -5 && r.w.x[0] == 2 && r.w.pairs == 0);
+    CHECK(r.w.stuck && !r.w.converged && r.w.loss == -5 && r.w.x[0] == 2 && r.w.pairs == 0);
     CHECK(r.w.evaluations <= ODVGP__SEARCH_PROBES + 1);
     free(r.block);
 }
@@ -427,9 +427,9 @@ TEST(the_last_step_is_not_the_dearest) {
             a = make(&c, 44 + (uint64_t)k);
             for (i = 0; i < 1000; i++) {
                 r = step(&a);
-                if (r.converged) break;
+                if (r.converged || r.stuck) break;
             }
-            CHECK_SAY(r.converged && r.evaluations < ODVGP__SEARCH_PROBES, "member %d, positive %d: converged %d after %d steps, the last of %ld evaluations", k, positive, r.converged, i, (long)r.evaluations);
+            CHECK_SAY(r.converged + r.stuck == 1 && r.evaluations < ODVGP__SEARCH_PROBES, "member %d, positive %d: converged %d after %d steps, the last of %ld evaluations", k, positive, r.converged, i, (long)r.evaluations);
             if (r.evaluations > most) most = r.evaluations;
             drop(&a);
         }
@@ -583,6 +583,85 @@ TEST(fit_ends_when_lbfgs_has_converged) {
     e = bound(&a);
     CHECK(e >= now && e - now < BY_PRECISION(1e-6, 1e-1)); /* that was all */
     drop(&a);
+}
+
+/*  Targets without noise: the noise falls to its floor and no further, training ends, and what it leaves can predict. */
+TEST(noise_has_a_floor) {
+    enum { N = 30 };
+    static const struct { odvgp_mean_part mean; odvgp_cov_part cov; odvgp_objective objective; ptrdiff_t M; } bounds[] = {
+        {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, N},
+        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 12},
+        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, N}};
+    int k, way, i;
+    for (k = 0; k < 3; k++)
+        for (way = 0; way < 4; way++) { /* smooth targets with the default, another floor, the caller's bounds; targets of 0 */
+            odvgp_config c = odvgp_config_defaults(N, 1, 1, bounds[k].M, 0);
+            odvgp_real X[N], Y[N], mean[N], var[N], v;
+            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+            double variance = 0, average = 0, floor, given = way == 1 ? 1e-3 : (double)c.M * 16 * EPS > 1e-10 ? (double)c.M * 16 * EPS : 1e-10;
+            odvgp_report r;
+            odvgp_model *m;
+            size_t bytes;
+            void *work;
+            for (i = 0; i < N; i++) {
+                X[i] = (odvgp_real)(0.2 * i);
+                Y[i] = (odvgp_real)(way == 3 ? 0 : 100 * sin(0.5 * (double)X[i]));
+                average += (double)Y[i] / N;
+            }
+            for (i = 0; i < N; i++) variance += ((double)Y[i] - average) * ((double)Y[i] - average) / N;
+            c.mean_part = bounds[k].mean, c.cov_part = bounds[k].cov, c.objective = bounds[k].objective;
+            c.natgrad = 0, c.optimizer = ODVGP_LBFGS;
+            c.kernel = "rbf";
+            c.isa = test_isa();
+            if (way == 1) c.noise_floor = (odvgp_real)1e-3;
+            if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s", info.text)) continue;
+            if (way == 2) CHECK_STATUS(odvgp_set_bounds(m, "noise_variance", 2, (odvgp_real)HUGE_VAL), ODVGP_OK);
+            floor = way == 2 ? 2 : given * (way == 3 ? 1 : variance);
+            for (i = 0; i < 600; i++) {
+                if (!CHECK_SAY(odvgp_step(m, X, Y, &r, &info) == ODVGP_OK, "bound %d, way %d, step %d: %s", k, way, i, info.text)) break;
+                if (r.converged || r.stuck) break;
+            }
+            v = (odvgp_real)number(m, "noise_variance");
+            CHECK_SAY((double)v >= floor * (1 - 1e-5), "bound %d, way %d: %.9g below %.9g", k, way, (double)v, floor);
+            CHECK_SAY(way != 1 || (double)v < 1.5 * floor, "bound %d: %.9g far above %.9g", k, (double)v, floor);
+            bytes = odvgp_fit_q_size(m);
+            work = test_alloc(bytes);
+            CHECK_SAY(odvgp_fit_q(m, X, Y, work, bytes, &info) == ODVGP_OK, "bound %d, way %d: %s", k, way, info.text);
+            CHECK_SAY(odvgp_predict_once(m, X, N, mean, var, &info) == ODVGP_OK, "bound %d, way %d: %s", k, way, info.text);
+            for (i = 0; i < N; i++) CHECK(mean[i] - mean[i] == 0 && var[i] - var[i] == 0);
+            free(work);
+            odvgp_model_free(m);
+        }
+}
+/*  The floor and the units of the data are part of the file, and training goes on as it would have. */
+TEST(units_and_floor_go_through_a_file) {
+    int lbfgs, i;
+    for (lbfgs = 0; lbfgs < 2; lbfgs++) {
+        odvgp_config c = config(40, 2, 1, 5, 6);
+        odvgp_real *X, *Y;
+        made a, b;
+        c.mean_function = ODVGP_MEANFN_LINEAR;
+        c.optimizer = lbfgs ? ODVGP_LBFGS : ODVGP_ADAM;
+        a = make(&c, 51);
+        X = NEW(odvgp_real, 80), Y = NEW(odvgp_real, 40);
+        for (i = 0; i < 80; i++) X[i] = a.X[i] * (i % 2 ? 1000 : 1);
+        for (i = 0; i < 40; i++) Y[i] = a.Y[i] * 300;
+        free(a.X), free(a.Y);
+        a.X = X, a.Y = Y;
+        CHECK_STATUS(odvgp_init_data(a.m, X, Y, NULL), ODVGP_OK);
+        CHECK(a.m->unit[0] != 1 && a.m->unit[1] > 300 && a.m->unit[2] > 100);
+        for (i = 0; i < 3; i++) step(&a);
+        b = again(&a);
+        CHECK_BITS(a.m->unit, b.m->unit, 3 * sizeof(odvgp_real));
+        CHECK_BITS(a.m->par.floor, b.m->par.floor, sizeof a.m->par.floor);
+        for (i = 0; i < 6; i++) {
+            step(&a);
+            step(&b);
+            same_parameters(a.m, b.m);
+        }
+        drop(&a);
+        free(b.block);
+    }
 }
 
 /* ---- bounds ---- */
@@ -1046,6 +1125,8 @@ int main(int argc, char **argv) {
     RUN(lbfgs_lives_with_jitter);
     RUN(lbfgs_refuses_what_it_cannot_do);
     RUN(fit_ends_when_lbfgs_has_converged);
+    RUN(noise_has_a_floor);
+    RUN(units_and_floor_go_through_a_file);
     RUN(bounded_values_and_slopes);
     RUN(bounds_hold_whatever_moves);
     RUN(bounds_move_values_and_refuse_others);

@@ -162,6 +162,8 @@ TEST(bad_configs_are_refused) {
         {"isa", AT(isa), INT, 77, ODVGP_E_UNSUPPORTED},
         {"noise_variance < 0", AT(noise_variance), REAL, -1, ODVGP_OK},
         {"noise_variance NaN", AT(noise_variance), REAL, NAN, ODVGP_OK},
+        {"noise_floor NaN", AT(noise_floor), REAL, NAN, ODVGP_OK},
+        {"noise_floor infinite", AT(noise_floor), REAL, HUGE_VAL, ODVGP_OK},
         {"noise_variance infinite", AT(noise_variance), REAL, HUGE_VAL, ODVGP_OK},
         {"jitter < 0", AT(jitter), REAL, -1e-9, ODVGP_OK},
         {"jitter NaN", AT(jitter), REAL, NAN, ODVGP_OK},
