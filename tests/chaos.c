@@ -306,11 +306,15 @@ static int same_values(const odvgp_model *m, const odvgp_real *before) {
     free(v);
     return same;
 }
+/*  Finite, and above 0 where the slot is positive. */
 static int finite_values(const odvgp_model *m) {
     odvgp_real *v = values_of(m);
-    int finite = odvgp__finite(v, odvgp_param_count(m));
+    int good = odvgp__finite(v, odvgp_param_count(m)), i;
+    ptrdiff_t k;
+    for (i = 0; i < odvgp_slot_count(m); i++)
+        for (k = 0; k < odvgp_slot_at(m, i)->count && odvgp_slot_at(m, i)->positive; k++) good &= v[odvgp_slot_at(m, i)->offset + k] > 0;
     free(v);
-    return finite;
+    return good;
 }
 
 /*  What may go wrong with numbers; everything else is refused before. */
@@ -318,7 +322,7 @@ static int numeric(odvgp_status s) { return s == ODVGP_E_NAN || s == ODVGP_E_NOT
 
 /*  A call on a legal model: OK, or a numeric error with its sentence that changed no parameter of m. */
 static int judge(drawn *d, const char *call, odvgp_status s, const odvgp_info *info, const odvgp_model *m, const odvgp_real *before) {
-    if (!s) return MUST(finite_values(m), "%s returns OK and parameters are not finite", call);
+    if (!s) return MUST(finite_values(m), "%s returns OK and parameters are not finite, or not above 0", call);
     return MUST(numeric(s), "%s returns \"%s\": %s", call, odvgp_status_text(s), info->text) &
            MUST(info->status == s && info->text[0], "%s returns \"%s\" and says \"%s\": %s", call, odvgp_status_text(s), odvgp_status_text(info->status), info->text) &
            MUST(same_values(m, before), "%s returns \"%s\" and changed parameters: %s", call, odvgp_status_text(s), info->text);
@@ -356,7 +360,7 @@ static void draw_extras(drawn *d, odvgp_model *m) {
     if (chance(0.2)) odvgp_set_prior(m, names[test_below(10)], (odvgp_prior)test_below(4), (odvgp_real)test_between(-0.1, 2), (odvgp_real)test_between(-0.1, 2));
     if (chance(0.2)) odvgp_set_trainable(m, names[test_below(10)], (int)test_below(3) - 1);
     if (chance(0.1)) odvgp_set_trainable(m, "kernel.*", 0), odvgp_set_trainable(m, "Z_*", 0);
-    MUST(finite_values(m), "parameters are not finite after odvgp_set_bounds");
+    MUST(finite_values(m), "parameters are not finite, or not above 0, after odvgp_set_bounds");
     free(before);
 }
 
@@ -438,7 +442,7 @@ static void look_at_upper_bound(drawn *d, odvgp_model *m) {
     if (s == ODVGP_E_UNSUPPORTED) MUST(same_values(m, before), "odvgp_upper_bound refuses and changed parameters");
     else judge(d, "odvgp_upper_bound", s, &info, m, before);
     if (s) MUST(upper == 1 && lower == 1, "odvgp_upper_bound fails and wrote its outputs");
-    else MUST(odvgp__finite(&upper, 1) && odvgp__finite(&lower, 1) && upper >= lower, "odvgp_upper_bound gives %.9g above and %.9g below", (double)upper, (double)lower);
+    else MUST(odvgp__finite(&upper, 1) && odvgp__finite(&lower, 1) && (double)(lower - upper) <= 64 * EPS * (fabs((double)lower) + (double)d->cfg.N), "odvgp_upper_bound gives %.9g above and %.9g below", (double)upper, (double)lower);
     free(scratch), free(before);
 }
 
@@ -573,7 +577,7 @@ static void save_and_load(drawn *d, odvgp_model *m) {
     odvgp_info info;
     odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, &info);
     judge(d, "odvgp_save", s, &info, m, before);
-    MUST((s == ODVGP_OK) == frozen, "odvgp_freeze %s and odvgp_save says \"%s\"", frozen ? "can" : "cannot", odvgp_status_text(s));
+    MUST((s == ODVGP_OK) == frozen, "odvgp_freeze %s and odvgp_save says \"%s\"", frozen ? "can" : "cannot", s ? info.text : odvgp_status_text(s));
     if (!d->failed && !s) compare_loaded(d, m, file, bytes, rows);
     free(file), free(before);
 }
