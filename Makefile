@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize valgrind tidy standards symbols bench bench-float cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -56,7 +56,7 @@ demo: $(B)/demo ## learn a real data set in four ways, half a minute, with pictu
 
 # Twenty programs with the whole header each: most of the time is the compiler's, so programs that run for a moment only are not
 # optimised, and only the one with long reference loops is fully. `make test CFLAGS=-O2` tests what users compile.
-QUICK := alias files oracle tape terms optim vmath threads
+QUICK := alias files leaves oracle tape terms optim vmath
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -O1
 $(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
 $(B)/test_linalg $(B)/f32/test_linalg: CFLAGS := -O2
@@ -64,6 +64,11 @@ $(B)/test_%: tests/test_%.c
 	$(call compile,)
 $(B)/f32/test_%: tests/test_%.c
 	$(call compile,-DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+
+# Two builds of the library in one program.
+LEAVES := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_leaves)
+$(LEAVES): LIBS := tests/leaves_two.c $(LIBS)
+$(LEAVES): tests/leaves_two.c
 
 # At -O0: with sanitizers gcc takes ten times as long to optimise the header as the tests take to run.
 SANITIZE := -O0 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all
@@ -130,6 +135,19 @@ CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
 chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
 	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/run.sh $(foreach p,$^,"$(p) 0 2000"))
 
+# libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and other instruction sets read no files.
+# FUZZ=model runs one target only; HOURS=1 instead of SECONDS is for long runs.
+SECONDS ?= 20
+FUZZ    ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+$(B)/fuzz/fuzz_%: CC := $(CLANG)
+$(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+# Comparisons among numbers take more time to watch than all else, and the model files' seeds hold the few that matter.
+$(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
+	$(call compile,)
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1; needs clang
+	@sh tests/fuzz.sh $(B)/fuzz $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) $(FUZZ)
+
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
 	@for p in test_tape "test_linalg small" valgrind_example; do valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/$$p || exit 1; done
@@ -175,6 +193,11 @@ tidy: ## clang-tidy and cppcheck
 
 bench: $(B)/bench ## linear algebra beside OpenBLAS and BLIS, flops, time by operation, training steps; some minutes
 	@$(B)/bench
+
+$(B)/serve.so: bench/peers/serve.c
+	$(call compile,-shared -fPIC)
+bench-serve: $(B)/serve.so ## one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that has NumPy
+	@$(or $(PYTHON),python3) bench/peers/serve.py $<
 
 bench-float: $(B)/f32/bench ## the same in float
 	@$(B)/f32/bench

@@ -57,6 +57,7 @@ CONTENTS                                                        (search for the 
       >>kernels         kernel expressions, kernel matrices and their adjoints
       >>likelihoods     expected log density and its derivatives
       >>predictor       the frozen model: mean, variance, covariance, samples, densities
+      >>server          from a block or a file to calls; what only predicts needs nothing below
       >>params          the parameter vector and its slots
       >>tape            matrix operations and their adjoints, in head and tile segments
       >>model           the struct, the config and its checks, slots, q(u) in whitened coordinates
@@ -75,7 +76,8 @@ CONTENTS                                                        (search for the 
 
 >>conventions
     N data rows, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|, Mg = |gamma| inducing points.
-    X [N,D], Y [N,P], Z [M,D]: row-major, no padding. mean, var [P,n]: one row per output. Lower triangles.
+    F functions that the likelihood sees, T columns of targets: both are P with the Gaussian likelihood.
+    X [N,D], Y [N,T], Z [M,D]: row-major, no padding. mean, var [P,n]: one row per output. Lower triangles.
     `ld` counts elements.
     Kb = K(Z_beta,Z_beta) + jitter I = L L^T,  A = L^-1 K(Z_beta,X),  c = L^-1 K(Z_beta,Z_gamma) a_gamma.
     q(u) on beta has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T L^T when whitened.
@@ -125,7 +127,7 @@ CONTENTS                                                        (search for the 
   Memory. odvgp_model_size says how many bytes training needs; from the rows on that
     initialisation samples (max(50 M, 4 M_gamma, 4096)) it does not grow with N, except with the
     objectives TIGHT and EXACT (O(N^2)). odvgp_predictor_size says the same for serving. Stack use
-    is below 64 KiB in every call, below 24 KiB in odvgp_predict.
+    is below 64 KiB in every call, below 4 KiB in those that predict.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
     outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Two matrices get jitter + jitter_rel * (mean of the kernel's diagonal) on their
@@ -139,7 +141,8 @@ CONTENTS                                                        (search for the 
     only, and takes subnormal numbers for 0. On 32-bit x86 without SSE2 give gcc -std=c99 or -fexcess-precision=standard:
     without, the last bits depend on what the compiler inlines where, and no promise about bits holds.
   Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
-    A model is used by one thread at a time; a predictor is read-only, so any number share it, each with its own scratch.
+    A model is used by one thread at a time; a predictor and its server are read-only, so any number
+    share them, each with its own scratch.
   Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
     The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
     -Ofast, -ffinite-math-only or /fp:fast. clang does not tell -funsafe-math-optimizations and
@@ -169,7 +172,7 @@ CONTENTS                                                        (search for the 
 >>revisions
     0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian
            likelihood; bounds without q, the best q, L-BFGS; Adam and natural gradients, schedules; bounds and priors of
-           hyperparameters; kernel expressions of ten kernels; frozen predictor, model files (version 4). Dense linear algebra
+           hyperparameters; kernel expressions of ten kernels; frozen predictor, model files (version 5). Dense linear algebra
            and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is kept for the gradient
            (config.keep).
 */
@@ -413,7 +416,7 @@ typedef struct odvgp_allocator {
 #define odvgp_schedule          odvgpf_schedule
 #define odvgp_config            odvgpf_config
 #define odvgp_model             odvgpf_model
-#define odvgp_predictor         odvgpf_predictor
+#define odvgp_server            odvgpf_server
 #define odvgp_report            odvgpf_report
 #define odvgp_slot              odvgpf_slot
 #define odvgp_scales            odvgpf_scales
@@ -457,8 +460,9 @@ typedef struct odvgp_allocator {
 #define odvgp_kernel_column     odvgpf_kernel_column
 #define odvgp_predictor_size    odvgpf_predictor_size
 #define odvgp_freeze            odvgpf_freeze
-#define odvgp_predictor_inputs  odvgpf_predictor_inputs
-#define odvgp_predictor_outputs odvgpf_predictor_outputs
+#define odvgp_server_from_block odvgpf_server_from_block
+#define odvgp_server_from_file  odvgpf_server_from_file
+#define odvgp_server_size       odvgpf_server_size
 #define odvgp_predict_scratch   odvgpf_predict_scratch
 #define odvgp_predict           odvgpf_predict
 #define odvgp_predict_cov       odvgpf_predict_cov
@@ -469,7 +473,6 @@ typedef struct odvgp_allocator {
 #define odvgp_save              odvgpf_save
 #define odvgp_load_size         odvgpf_load_size
 #define odvgp_load              odvgpf_load
-#define odvgp_load_predictor    odvgpf_load_predictor
 #define odvgp_file_write        odvgpf_file_write
 #define odvgp_file_read         odvgpf_file_read
 #define odvgp_pool_size         odvgpf_pool_size
@@ -540,7 +543,7 @@ typedef struct odvgp_config {
     /* sizes */
     ptrdiff_t N;       /* data rows, >= 1; scales the likelihood to the whole set */
     ptrdiff_t D;       /* inputs, >= 1 */
-    ptrdiff_t P;       /* outputs, >= 1 */
+    ptrdiff_t P;       /* outputs (latent functions), >= 1; Gaussian: as many columns of targets */
     ptrdiff_t M;       /* |beta|, >= 1 */
     ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
     ptrdiff_t batch;   /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
@@ -600,13 +603,26 @@ typedef struct odvgp_config {
     odvgp_diag_step diag_step;     /* O(M)'s natural step; default AFFINE */
     odvgp_update update;           /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
     uint64_t seed;                 /* of minibatches, sub-sampled columns and initialisation */
+    /* Sums over the tiles of a step are cut into so many parts, which are added up a binary tree: a power of two. Several
+       processes can then each run some of the parts and get the same bits. Default 1 */
+    ptrdiff_t shards;
     /* machine */
     odvgp_threads threads; /* {0}: serial */
     odvgp_isa isa;         /* AUTO, or forced for tests; forcing what the machine lacks is E_UNSUPPORTED */
 } odvgp_config;
 
-typedef struct odvgp_model odvgp_model;         /* a training model; lives in one block */
-typedef struct odvgp_predictor odvgp_predictor; /* a frozen model: one relocatable, read-only block, no pointers inside */
+typedef struct odvgp_model odvgp_model; /* a training model; lives in one block */
+
+/*  Answers for a frozen model, whose block it points to. The caller's, filled by
+    odvgp_server_from_block or odvgp_server_from_file; read only, for any number of threads.
+    Filled anew where the block has moved. */
+typedef struct odvgp_server {
+    const void *block;
+    const void *isa;   /* the instruction set's table */
+    ptrdiff_t D;       /* inputs */
+    ptrdiff_t P, F,
+        T; /* latent processes, functions that the likelihood sees, targets; all equal today */
+} odvgp_server;
 
 /*  What a step saw. elbo is the minibatch estimate at the parameters before the update. */
 typedef struct odvgp_report {
@@ -641,7 +657,7 @@ typedef struct odvgp_slot {
 /*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale.   */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
-    const odvgp_real *y_mean, *y_scale; /* [P] */
+    const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -662,7 +678,7 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*  One minibatch step after another.
-        X [N,D], Y [N,P]   all data; N from the config
+        X [N,D], Y [N,T]   all data; N from the config
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
     With ODVGP_LBFGS it ends when a step reports convergence, or that it is stuck.
@@ -712,7 +728,7 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
     inputs, mean functions and whatever else has a unit: training is the same for data in other units. 1 before that.
     A model that was trained starts anew, with empty moments of Adam and whole step sizes. The count of steps goes on, and with
     it schedules and the order of rows. On an error the model is as it was.
-        X [N,D], Y [N,P]   N from the config
+        X [N,D], Y [N,T]   N from the config
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
     Cost  O(N D) and what the three options say: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
@@ -742,13 +758,13 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
     If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max), or give a
     bound past all sense, and those before it do better on the same rows, then these are taken back, the step sizes are halved,
     and events.step_undone counts it. If they do no better the rows are to blame: an error, and nothing is changed.
-        report   may be NULL                                   X [N,D], Y [N,P]
+        report   may be NULL                                   X [N,D], Y [N,T]
     Returns  OK | E_ARG | E_NAN (in this batch, or a bound that is not finite, with numbers of 1e200 for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
                                   odvgp_info *info);
 
-/*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,P], 1 <= n. L-BFGS needs n = N. */
+/*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,T], 1 <= n. L-BFGS needs n = N. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
                                         odvgp_report *report, odvgp_info *info);
 
@@ -783,7 +799,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     The optimum of gamma's a is not unique where gamma points add nothing; one of the best is taken.
     With ODVGP_OBJECTIVE_ELBO frozen slots keep their values, and the others get the optimum given these; a bound without q has
     no q to freeze.
-        X [N,D], Y [N,P]    work  odvgp_fit_q_size(model) bytes, of any alignment
+        X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, of any alignment
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, HYBRID with
     q_mu frozen and a_gamma not, or another likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* 0: too large */
@@ -844,47 +860,76 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t 
     the term has ard; -1 where one number is for all columns, or there is no such term or number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
-/*  Freezing: model -> predictor, a block without pointers (copy it, store it, put it in ROM). Where a last update left
-    parameters that no predictor can be made of, it is taken back, as odvgp_step does; so in odvgp_save.
+/*  Freezing: model -> predictor, a block without pointers: its bytes can be copied, stored, put in ROM.
+    They are for builds of the same precision on machines of the same byte order. Where a last update
+    left parameters that no predictor can be made of, it is taken back, as odvgp_step does; so in
+    odvgp_save.
         scales   NULL: none
+        block    odvgp_predictor_size(model) bytes, filled from the first one on, at an address that a
+                 real can have, best at a multiple of 64
     Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN Cost  O(M^3 + M Mg D), once */
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; block of any alignment; 0: too large */
-ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block, size_t bytes,
-                                    const odvgp_predictor **predictor, odvgp_info *info);
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* 0: too large */
+ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
+                                    size_t bytes, odvgp_info *info);
 
-ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p);  /* D */
-ODVGP_API ptrdiff_t odvgp_predictor_outputs(const odvgp_predictor *p); /* P */
+/*  Serving: every call that predicts takes a server. Both ways to fill one check all there is to check,
+    so that the calls need not: place and size of the block, version, kernel, checksum, numbers. The
+    instruction set is found here, once.
+        odvgp_server_from_block   block is where odvgp_freeze's bytes stand: at an address that a real
+                                  can have, frozen by any build of this version and precision. A kernel
+                                  of more terms than ODVGP_MAX_LEAVES is refused
+        odvgp_server_from_file    file [bytes] is a model file in memory, of either precision; its
+                                  predictor is placed in the caller's block, and the file is not needed
+                                  any more
+        odvgp_server_size         bytes of that block, and the caller's bytes in the file; any out
+                                  pointer may be NULL
+        isa                       ODVGP_ISA_AUTO, or forced for tests
+    Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
+             E_UNSUPPORTED (another version or precision, too many terms, no such instruction set)
+    Cost     one look at each byte */
+ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
+                                               size_t bytes, odvgp_isa isa, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
+                                         const void **user, size_t *user_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
+                                              odvgp_isa isa, void *block, size_t block_bytes,
+                                              odvgp_info *info);
 
 /*  Scratch bytes for predicting `rows` rows at once; more rows are done in turns. rows >= 1. */
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_predictor *p, ptrdiff_t rows);
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*  Mean and marginal variance of f at new inputs.
         mean = m(x) + K(x,Zb) L^-T (q_mu - c) + K(x,Zg) a_gamma
         var  = max(k(x,x) - |A|^2, 0) + |q_sqrt^T A|^2,   A = L^-1 K(Zb,x)               [ODVGP] eq. 11; never negative
     X        [n,D]  inputs, in the units of training before scaling      n  >= 0
     mean     [P,n]  out or NULL, units of y          var  [P,n]  out or NULL, units of y squared
-    var_y    [P,n]  out or NULL: var plus the noise variance
-    scratch  odvgp_predict_scratch(p, rows) bytes for some rows >= 1; outputs may not alias X
+    var_y    [T,n]  out or NULL: variance of y; Gaussian: var plus the noise variance
+    scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1; outputs may not alias X
     Returns  OK | E_ARG | E_NAN (in X) | E_MEMORY    Cost  O(n M^2 + n Mg D); without variances O(n (M + Mg) D)
-    Threads  any number on one predictor, each with its own scratch */
-ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
-                                     odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
+    Threads  any number on one server, each with its own scratch */
+ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
+                                     odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
+                                     void *scratch, size_t scratch_bytes);
 
-/*  Full covariance of f between all pairs of rows: cov [P,n,n], symmetric. scratch: odvgp_predict_scratch(p, n).
-    Cost O(n M^2 + n^2 M). */
-ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
-                                         odvgp_real *cov, void *scratch, size_t scratch_bytes);
+/*  Full covariance of f between all pairs of rows: cov [P,n,n], symmetric. scratch:
+    odvgp_predict_scratch(server, n). Cost O(n M^2 + n^2 M). */
+ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
+                                         ptrdiff_t n, odvgp_real *mean, odvgp_real *cov,
+                                         void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,P].        */
-ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
-                                          odvgp_real *logp, void *scratch, size_t scratch_bytes);
+/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,T].        */
+ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
+                                          const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
+                                          void *scratch, size_t scratch_bytes);
 
-/*  Samples of f at the rows of X, jointly: f [samples,P,n]; scratch: odvgp_sample_scratch(p, n).
-    The root of the covariance comes from a pivoted Cholesky, so that singular covariances need no jitter.
-    Sample number s depends on seed and s alone.             Cost O(n M^2 + P n^2 (M + n) + samples P n^2) */
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n);
-ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples,
-                                    uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
+/*  Samples of f at the rows of X, jointly: f [samples,P,n]; scratch:
+    odvgp_sample_scratch(server, n). The root of the covariance comes from a pivoted Cholesky, so
+    that singular covariances need no jitter. Sample number s depends on seed and s alone.
+    Cost O(n M^2 + P n^2 (M + n) + samples P n^2) */
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
+ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
+                                    ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch,
+                                    size_t scratch_bytes);
 
 /*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned, checksummed. The caller
     can put bytes of his own in (names of columns, say). Loading a model and training on continues bit for bit.
@@ -892,7 +937,6 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
         odvgp_load_size   checks the whole file and says how large blocks must be; any out pointer may be NULL. model_bytes
                           depends on
                           threads and isa: give it what odvgp_load will be given. user points into the file
-        odvgp_load_predictor  places the predictor alone (float files serve double programs and the other way round)
     Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (another version, or other
     precision) | E_SIZE (odvgp_save: no file can hold it; odvgp_save_size is 0 then) | odvgp_save also what odvgp_freeze
     returns */
@@ -904,8 +948,6 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
                                        odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
                                   size_t block_bytes, odvgp_model **model, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void *block, size_t block_bytes,
-                                            const odvgp_predictor **predictor, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
 /*  A block to a file and back. odvgp_file_write creates a new file beside path (path.0.tmp, or the first larger number that is
@@ -3389,7 +3431,7 @@ typedef struct odvgp__kernel {
 } odvgp__kernel;
 
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
-#define ODVGP__NO_GROUP ((uint32_t)ODVGP_MAX_LEAVES)
+#define ODVGP__NO_GROUP UINT32_MAX
 
 /*  What a leaf is a function of, which of isa->radial's functions it is, and the hyperparameter that it has besides lengthscale
     and variance. */
@@ -3917,23 +3959,26 @@ static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *h
 }
 
 /*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)),
-    dk/dalpha = k (z / (1 + z) - log1p(z)). */
+    dk/dalpha = k (z / (1 + z) - log1p(z)). dk and extra hold z and log1p(z) at first. */
 static void odvgp__leaf_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
                            odvgp_real *k, odvgp_real *dk, odvgp_real *extra)
 {
-    odvgp_real z[ODVGP__CHUNK], log[ODVGP__CHUNK], by = scale / (2 * alpha);
+    odvgp_real by = scale / (2 * alpha);
     if (by > ODVGP__R(ODVGP__FAR)) by = ODVGP__R(ODVGP__FAR); /* as in odvgp__leaf_scale */
     for (int i = 0; i < ODVGP__CHUNK; i++) {
-        z[i] = d2[i] * by;
-        if (z[i] > ODVGP__R(ODVGP__FAR)) z[i] = ODVGP__R(ODVGP__FAR);
+        k[i] = d2[i] * by;
+        if (k[i] > ODVGP__R(ODVGP__FAR)) k[i] = ODVGP__R(ODVGP__FAR);
     }
-    isa->map[ODVGP__LOG1P](z, log, NULL);
-    for (int i = 0; i < ODVGP__CHUNK; i++) k[i] = -alpha * log[i];
+    if (dk) odvgp__copy(dk, k, ODVGP__CHUNK);
+    isa->map[ODVGP__LOG1P](k, k, NULL);
+    if (dk) odvgp__copy(extra, k, ODVGP__CHUNK);
+    for (int i = 0; i < ODVGP__CHUNK; i++) k[i] = -alpha * k[i];
     isa->map[ODVGP__EXP](k, k, NULL);
     for (int i = 0; i < ODVGP__CHUNK; i++) k[i] *= v;
     for (int i = 0; i < ODVGP__CHUNK && dk; i++) {
-        dk[i] = d2[i] < ODVGP__R(ODVGP__FAR) ? ODVGP__R(-0.5) * k[i] / (1 + z[i]) : 0;
-        extra[i] = k[i] * (z[i] / (1 + z[i]) - log[i]);
+        odvgp_real z = dk[i], log = extra[i];
+        dk[i] = d2[i] < ODVGP__R(ODVGP__FAR) ? ODVGP__R(-0.5) * k[i] / (1 + z) : 0;
+        extra[i] = k[i] * (z / (1 + z) - log);
     }
 }
 
@@ -4345,6 +4390,70 @@ static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
 }
 
+/*  Points prepared once, for predictions: centred and scaled as above, the columns of all groups one
+    below the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND
+    numbers beyond its end, which must be finite. */
+#define ODVGP__POINTS_UNIT   16 /* ld is a multiple of it: 64 bytes or more */
+#define ODVGP__POINTS_BEYOND (ODVGP__CHUNK - ODVGP__POINTS_UNIT)
+
+static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
+{
+    return (m + ODVGP__POINTS_UNIT - 1) / ODVGP__POINTS_UNIT * ODVGP__POINTS_UNIT;
+}
+
+/*  Columns of all groups. */
+static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
+{
+    ptrdiff_t columns = 0;
+    for (uint32_t g = 0; g < k->ngroup; g++) columns += odvgp__group_dims(k, g);
+    return columns;
+}
+
+/*  Points of Z [m,D] in columns of `to`; with m = 1 and ld = 1 one point. */
+static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
+                                ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
+{
+    for (uint32_t g = 0; g < k->ngroup; g++) {
+        odvgp__points(k, g, hyp, Z, m, centre, to, 1, ld);
+        to += odvgp__group_dims(k, g) * ld;
+    }
+}
+
+/*  Rows of CHUNK numbers that a chunk needs, for a kernel of so many base kernels. */
+static ptrdiff_t odvgp__chunk_rows(uint32_t leaves) { return 3 * (ptrdiff_t)leaves; }
+
+/*  Where, in work, the kernel's values stand for the point u, row i of X1, and columns j ... j +
+    63 of the points. */
+static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
+                                             ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld,
+                                             ptrdiff_t j, odvgp_real *work)
+{
+    const odvgp__kernel *k = job->k;
+    const odvgp__isa *isa = odvgp__row(job->blas);
+    odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * ODVGP__CHUNK, *v = value;
+    for (uint32_t g = 0; g < k->ngroup; g++, d2 += ODVGP__CHUNK) {
+        ptrdiff_t columns = odvgp__group_dims(k, g);
+        if (odvgp__geometry(&k->leaf[k->group_leaf[g]]) == ODVGP__INNER_PRODUCT)
+            odvgp__chunk_products(isa, columns, u, points + j, ld, d2);
+        else isa->sqdist(columns, u, points + j, ld, d2);
+        u += columns;
+        points += columns * ld;
+    }
+    for (uint32_t t = 0; t < k->nnode; t++) {
+        const uint32_t *node = k->node[t];
+        v = value + (ptrdiff_t)t * ODVGP__CHUNK;
+        if (node[0] == ODVGP__NODE_LEAF) {
+            uint32_t g = k->leaf[node[1]].group;
+            odvgp__leaf_values(job, node[1], i, j,
+                               g == ODVGP__NO_GROUP ? NULL : work + (ptrdiff_t)g * ODVGP__CHUNK, v,
+                               NULL);
+        } else
+            isa->combine(node[0] == ODVGP__NODE_PRODUCT, value + (ptrdiff_t)node[1] * ODVGP__CHUNK,
+                         value + (ptrdiff_t)node[2] * ODVGP__CHUNK, v);
+    }
+    return v;
+}
+
 /*  Whether k(x,x) is the same for all x. */
 static int odvgp__kernel_stationary(const odvgp__kernel *k)
 {
@@ -4434,235 +4543,411 @@ static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real 
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>likelihoods   what y says about f                                                                                   */
-/*      One row each: E_q[log p(y|f)] for q(f) = N(mean, var) with its derivatives, the moments of y, and log             */
-/*      E_q[p(y|f)]. Gaussian, noise variance s: -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s).  */
+/*      A row each. A model has P latent processes (slots, statistics), F functions that the likelihood sees (the latent  */
+/*      processes themselves), and T columns of targets, as the row says of F. The row computes E_q[log p(y|f)] for       */
+/*      q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)]. Gaussian, noise variance s:      */
+/*      -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s); T = F.                                    */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+
+/*  Facts about a likelihood. */
+enum {
+    ODVGP__LIK_GAUSSIAN = 1,    /* y = f + noise; the first parameter is the variance of the noise */
+    ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
+    ODVGP__LIK_CLASSES = 4,     /* targets are numbers of classes */
+    ODVGP__LIK_FACTORS = 8,     /* each target depends on one function: T = F */
+    ODVGP__LIK_SCALABLE = 16    /* y may be shifted and scaled, and f with it; needs FACTORS */
+};
+
+/*  What a likelihood works on: n rows, functions and targets each in a row of their own. */
+typedef struct odvgp__lik_job {
+    ptrdiff_t n, F, T, ld;
+    const odvgp_real *Y;         /* [T,ld]; not used by y_moments */
+    const odvgp_real *mean, *var; /* [F,ld] */
+    const odvgp_real *par;       /* parameters in the order of the row */
+    odvgp_real *dmean, *dvar;    /* [F,ld], stored by expect; both and dpar NULL: only the value */
+    double *dpar;                /* as par; expect adds to it */
+} odvgp__lik_job;
+
+/*  One parameter: the name of its slot, how many numbers it has, and the value they start from. */
+typedef struct odvgp__lik_param {
+    const char *name;
+    ptrdiff_t count;
+    double start;
+    int positive;
+} odvgp__lik_param;
+
+/*  The row fixes the order of its sums, so that bits do not depend on threads. Likelihoods without
+    a closed form need more of the job: Gauss-Hermite nodes, a seed and a counter for samples,
+    scratch, and the instruction set's table. These come with the first row that reads them, and
+    weights of targets (0: missing) with the first caller that has any. */
 typedef struct odvgp__likelihood {
-    const char *name, *param; /* its parameter's slot */
-    /* The sum over n points. Derivatives are stored in dmean, dvar, and added to *dparam; any may be NULL. */
-    double (*expect)(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, odvgp_real param,
-                     odvgp_real *dmean, odvgp_real *dvar, double *dparam);
-    odvgp_real (*y_var)(odvgp_real mean, odvgp_real var, odvgp_real param);
-    odvgp_real (*log_density)(odvgp_real y, odvgp_real mean, odvgp_real var, odvgp_real param);
+    const char *name;
+    int flags; /* ODVGP__LIK_... */
+    ptrdiff_t (*targets)(ptrdiff_t F);
+    const odvgp__lik_param *param; /* positive ones first */
+    int params;
+    /* NULL if all of count targets are allowed; else why the first of the others, *bad, is not. */
+    const char *(*check_y)(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad);
+    /* The sum over all rows and targets. */
+    double (*expect)(const odvgp__lik_job *job);
+    /* Mean and variance of y [T,ld]; either may be NULL. */
+    void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
+    /* log E_q[p(y|f)] of each target [T,ld]. */
+    void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
 } odvgp__likelihood;
 
-static double odvgp__gaussian_expect(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var,
-                                     odvgp_real s, odvgp_real *dmean, odvgp_real *dvar, double *dparam)
+/*  How many numbers the positive parameters have, or the free ones. */
+static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive)
 {
-    double squares = 0, inverse = 1 / (double)s;
-    for (ptrdiff_t i = 0; i < n; i++) {
+    ptrdiff_t numbers = 0;
+    for (int k = 0; k < lik->params; k++)
+        if (lik->param[k].positive == positive) numbers += lik->param[k].count;
+    return numbers;
+}
+
+static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik)
+{
+    return odvgp__lik_numbers(lik, 1) + odvgp__lik_numbers(lik, 0);
+}
+
+static ptrdiff_t odvgp__one_target_each(ptrdiff_t F) { return F; }
+
+static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad)
+{
+    if (odvgp__finite(y, count)) return NULL;
+    *bad = odvgp__first_nonfinite(y, count);
+    return "a row is not finite";
+}
+
+/*  Check rows of T targets, the first of which is row `first`; info names the first bad one. */
+static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
+                                         ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
+                                         odvgp_info *info)
+{
+    ptrdiff_t bad = 0;
+    const char *why = lik->check_y(y, count, &bad);
+    if (!why) return ODVGP_OK;
+    return odvgp__fail(info, odvgp__finite(y + bad, 1) ? ODVGP_E_ARG : ODVGP_E_NAN, "Y",
+                       first + bad / T, (double)y[bad], why);
+}
+
+/*  Of one target, with all that the job wants of it. */
+static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
+{
+    const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
+                     *var = job->var + t * job->ld;
+    double squares = 0, s = (double)job->par[0], inverse = 1 / s, n = (double)job->n;
+    for (ptrdiff_t i = 0; i < job->n; i++) {
         double d = (double)(y[i] - mean[i]);
         squares += d * d + (double)var[i];
-        if (dmean) dmean[i] = (odvgp_real)(d * inverse);
-        if (dvar) dvar[i] = (odvgp_real)(-0.5 * inverse);
+        if (!job->dmean) continue;
+        job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse);
+        job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse);
     }
-    if (dparam) *dparam += 0.5 * inverse * (squares * inverse - (double)n);
-    return -0.5 * ((double)n * (odvgp__log_2pi + log((double)s)) + squares * inverse);
+    if (job->dpar) job->dpar[0] += 0.5 * inverse * (squares * inverse - n);
+    return -0.5 * (n * (odvgp__log_2pi + log(s)) + squares * inverse);
 }
 
-static odvgp_real odvgp__gaussian_y_var(odvgp_real mean, odvgp_real var, odvgp_real s)
+static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 {
-    (void)mean;
-    return var + s;
+    double sum = 0;
+    for (ptrdiff_t t = 0; t < job->T; t++) sum += odvgp__gaussian_expect_target(job, t);
+    return sum;
 }
 
-static odvgp_real odvgp__gaussian_log_density(odvgp_real y, odvgp_real mean, odvgp_real var, odvgp_real s)
+static void odvgp__gaussian_y_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-    double v = (double)var + (double)s, d = (double)(y - mean);
-    return (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+    for (ptrdiff_t t = 0; t < job->T; t++)
+        for (ptrdiff_t i = 0; i < job->n; i++) {
+            ptrdiff_t at = t * job->ld + i;
+            if (mean) mean[at] = job->mean[at];
+            if (var) var[at] = job->var[at] + job->par[0];
+        }
 }
+
+static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
+{
+    for (ptrdiff_t t = 0; t < job->T; t++)
+        for (ptrdiff_t i = 0; i < job->n; i++) {
+            ptrdiff_t at = t * job->ld + i;
+            double v = (double)job->var[at] + (double)job->par[0],
+                   d = (double)(job->Y[at] - job->mean[at]);
+            density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+        }
+}
+
+static const odvgp__lik_param odvgp__gaussian_params[] = {{"noise_variance", 1, 0.1, 1}};
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
     /* in the order of odvgp_likelihood */
-    {"gaussian", "noise_variance", odvgp__gaussian_expect, odvgp__gaussian_y_var, odvgp__gaussian_log_density},
+    {"gaussian",
+     ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE,
+     odvgp__one_target_each, odvgp__gaussian_params, ODVGP__COUNT(odvgp__gaussian_params),
+     odvgp__check_y_finite, odvgp__gaussian_expect, odvgp__gaussian_y_moments,
+     odvgp__gaussian_log_density},
 };
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>predictor   the frozen model                                                                                        */
 /*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A  */
-/*      = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, then reals whose places follow from the       */
-/*      head. Nothing is written to it after freezing. Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for  */
-/*      the variance.                                                                                                     */
+/*      = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, the kernel's base kernels in use, then reals  */
+/*      whose places follow from the head. Inducing points are stored as the loops over them read them: centred, scaled,  */
+/*      by columns. Nothing is written to a block after freezing. X is predicted by rows: row i of A [n,M] is k(x_i,Zb),  */
+/*      then L^-1 k(Zb,x_i). Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance.              */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 4
+#define ODVGP__PREDICTOR_VERSION 5
 
-/*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T L_v] and a root of two blocks. */
-struct odvgp_predictor { /* 32-bit numbers only: the file holds it as it is */
-    uint32_t magic, version, real_size, P, M, M_gamma, mean_function, likelihood, reals[2];
+/*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T
+    L_v] and a root of two blocks. The kernel follows in words, then zeros up to a multiple of 64
+    bytes, then the reals. */
+typedef struct odvgp__predictor { /* 32-bit numbers only: the file holds them as they are */
+    uint32_t magic, version, real_size;
+    uint32_t leaves;      /* base kernels */
+    uint32_t checksum[2]; /* of all that follows; 0 in a file */
+    uint32_t reals[2];
+    uint32_t D, M, M_gamma;
+    uint32_t P, F, T; /* latent processes, functions that the likelihood sees, targets */
+    uint32_t nhyp, columns;
+    uint32_t likelihood, lik_params, mean_function;
     uint32_t cov_part; /* DENSE, INVERSE or DIAGONAL */
     uint32_t M_root;   /* rows of the first block of the root; M: there is one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
-    uint32_t reserved[3];
-    odvgp__kernel kernel;
-};
+} odvgp__predictor;
 
 /*  The number of reals, more than 32 bits hold when M is above 46340. */
-static uint64_t odvgp__predictor_reals(const odvgp_predictor *p) { return p->reals[0] | (uint64_t)p->reals[1] << 32; }
+static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
+{
+    return p->reals[0] | (uint64_t)p->reals[1] << 32;
+}
 
-static void odvgp__predictor_set_reals(odvgp_predictor *p, ptrdiff_t reals)
+static void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t reals)
 {
     p->reals[0] = (uint32_t)((uint64_t)reals & 0xffffffffu);
     p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
 }
 
+/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_leaf [n] |
+    node [2 n - 1][3] | leaf [n]. They do not depend on ODVGP_MAX_LEAVES. */
+enum {
+    ODVGP__KERNEL_COUNTS = 4,
+    ODVGP__LEAF_WORDS = (int)(sizeof(odvgp__leaf) / sizeof(uint32_t))
+};
+
+static size_t odvgp__kernel_words(uint32_t leaves)
+{
+    return ODVGP__KERNEL_COUNTS + (size_t)leaves + 3 * (2 * (size_t)leaves - 1) +
+           (size_t)leaves * ODVGP__LEAF_WORDS;
+}
+
+static void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
+{
+    const uint32_t counts[ODVGP__KERNEL_COUNTS] = {k->D, k->nnode, k->nhyp, k->ngroup};
+    memcpy(to, counts, sizeof counts);
+    to += ODVGP__KERNEL_COUNTS;
+    memcpy(to, k->group_leaf, k->nleaf * sizeof *to);
+    to += k->nleaf;
+    memcpy(to, k->node, k->nnode * sizeof k->node[0]);
+    memcpy(to + 3 * k->nnode, k->leaf, k->nleaf * sizeof k->leaf[0]);
+}
+
+/*  What stands behind the last base kernel of k is left as it is. */
+static void odvgp__kernel_unpack(const uint32_t *from, uint32_t leaves, odvgp__kernel *k)
+{
+    k->nleaf = leaves;
+    k->D = from[0];
+    k->nnode = from[1];
+    k->nhyp = from[2];
+    k->ngroup = from[3];
+    from += ODVGP__KERNEL_COUNTS;
+    memcpy(k->group_leaf, from, leaves * sizeof *from);
+    from += leaves;
+    memcpy(k->node, from, (2 * leaves - 1) * sizeof k->node[0]);
+    memcpy(k->leaf, from + 3 * (2 * leaves - 1), leaves * sizeof k->leaf[0]);
+}
+
+static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
+{
+    return (const uint32_t *)(const void *)(p + 1);
+}
+
+/*  Bytes of head and kernel, up to the reals. */
+static size_t odvgp__predictor_head(uint32_t leaves)
+{
+    size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(leaves) * sizeof(uint32_t);
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
+{
+    return odvgp__predictor_head(p->leaves) +
+           (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
+}
+
 /*  Where the reals stand. */
 typedef struct odvgp__view {
-    odvgp_real *hyp, *lik, *A, *b, *x_mean, *x_scale, *y_mean, *y_scale, *Z_beta, *Z_gamma, *alpha, *a_gamma;
+    odvgp_real *beta, *gamma; /* points, prepared */
+    odvgp_real *beyond;       /* zeros: the last chunk of points is read so far beyond them */
+    odvgp_real *alpha, *a_gamma;
     odvgp_real *L;      /* [M,M], or L_H [P,M,M] */
     odvgp_real *root;   /* q_sqrt or its first block [P,M_root,M_root]; B_sqrt [P,M,M], or its diagonal [P,M] */
     odvgp_real *root_v; /* the second block */
+    odvgp_real *hyp, *lik, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
+        *y_scale;
 } odvgp__view;
-#define ODVGP__PIECES 15
-
-static size_t odvgp__predictor_head(void) { return (sizeof(odvgp_predictor) + 63) & ~(size_t)63; }
-
-/*  Measured with base NULL; M_root <= M. Pieces are not padded, so that files are compact. Returns the number of reals, -1
-    if that overflows. */
-static ptrdiff_t odvgp__view_layout(const odvgp_predictor *p, odvgp_real *base, odvgp__view *v)
+/*  Measured with base NULL; M_root <= M. Returns the number of reals, -1 if that overflows. */
+static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
-    ptrdiff_t D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
-    int meanfn = (int)p->mean_function;
-    double total = 0;
+    ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
+    ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
+              Mr = (ptrdiff_t)p->M_root;
     ptrdiff_t used = 0;
-    struct {
-        odvgp_real **at;
-        ptrdiff_t rows, cols;
-    } piece[ODVGP__PIECES];
-    int n = 0, dense = p->cov_part == ODVGP_COV_DENSE, diagonal = p->cov_part == ODVGP_COV_DIAGONAL;
-    ptrdiff_t Mr = (ptrdiff_t)p->M_root;
+    double total = 0;
+    int meanfn = (int)p->mean_function;
+    int dense = p->cov_part == ODVGP_COV_DENSE, diagonal = p->cov_part == ODVGP_COV_DIAGONAL;
     if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
-#define ODVGP__PIECE(field, r, c) (piece[n].at = &v->field, piece[n].rows = (r), piece[n].cols = (c), n++)
-    ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->kernel.nhyp);
-    ODVGP__PIECE(lik, 1, 1);
-    ODVGP__PIECE(A, meanfn == ODVGP_MEANFN_LINEAR ? D : 0, P);
-    ODVGP__PIECE(b, meanfn == ODVGP_MEANFN_ZERO ? 0 : 1, P);
-    ODVGP__PIECE(x_mean, 1, D);
-    ODVGP__PIECE(x_scale, 1, D);
-    ODVGP__PIECE(y_mean, 1, P);
-    ODVGP__PIECE(y_scale, 1, P);
-    ODVGP__PIECE(Z_beta, M, D);
-    ODVGP__PIECE(Z_gamma, Mg, D);
-    ODVGP__PIECE(alpha, p->no_alpha ? 0 : P, M);
-    ODVGP__PIECE(a_gamma, P, Mg);
-    ODVGP__PIECE(L, dense ? M : P * M, M);
-    ODVGP__PIECE(root, diagonal ? P : P * Mr, Mr);
-    ODVGP__PIECE(root_v, P * (M - Mr), M - Mr);
+#define ODVGP__PIECE(field, rows, cols)                                                            \
+    total += (double)(rows) * (double)(cols);                                                      \
+    if (total > (double)PTRDIFF_MAX / 64) return -1;                                               \
+    v->field = base ? base + used : NULL;                                                          \
+    used += (rows) * (cols);
+    ODVGP__PIECE(beta, columns, odvgp__points_ld(M))
+    ODVGP__PIECE(gamma, columns, odvgp__points_ld(Mg))
+    ODVGP__PIECE(beyond, 1, ODVGP__POINTS_BEYOND)
+    ODVGP__PIECE(alpha, p->no_alpha ? 0 : P, M)
+    ODVGP__PIECE(a_gamma, P, Mg)
+    ODVGP__PIECE(L, dense ? M : P * M, M)
+    ODVGP__PIECE(root, diagonal ? P : P * Mr, Mr)
+    ODVGP__PIECE(root_v, P * (M - Mr), M - Mr)
+    ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
+    ODVGP__PIECE(lik, 1, (ptrdiff_t)p->lik_params)
+    ODVGP__PIECE(A, meanfn == ODVGP_MEANFN_LINEAR ? D : 0, P)
+    ODVGP__PIECE(b, meanfn == ODVGP_MEANFN_ZERO ? 0 : 1, P)
+    ODVGP__PIECE(beta_centre, 1, D)
+    ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, D)
+    ODVGP__PIECE(x_mean, 1, D)
+    ODVGP__PIECE(x_scale, 1, D)
+    ODVGP__PIECE(y_mean, 1, T)
+    ODVGP__PIECE(y_scale, 1, T)
 #undef ODVGP__PIECE
-    for (int i = 0; i < n; i++) total += (double)piece[i].rows * (double)piece[i].cols;
-    if (total > (double)PTRDIFF_MAX / 64) return -1;
-    for (int i = 0; i < n; i++) {
-        *piece[i].at = base ? base + used : NULL;
-        used += piece[i].rows * piece[i].cols;
-    }
     return used;
 }
 
-static odvgp__view odvgp__view_of(const odvgp_predictor *p)
+/*  Only who freezes writes through it, whatever the type says. */
+static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
-    odvgp__view_layout(p, (odvgp_real *)(uintptr_t)((uintptr_t)p + odvgp__predictor_head()),
-                       &v); /* read only, whatever the type says */
+    odvgp__view_layout(p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->leaves)), &v);
     return v;
 }
 
-static int odvgp__predictor_ok(const odvgp_predictor *p)
+/*  The block of a server; NULL if it was not filled, or if the block is not there any more. */
+static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
-    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION &&
-           p->real_size == sizeof(odvgp_real);
+    const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
+    return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION ? p
+                                                                                             : NULL;
 }
-
-ODVGP_API ptrdiff_t odvgp_predictor_inputs(const odvgp_predictor *p)
-{
-    return odvgp__predictor_ok(p) ? (ptrdiff_t)p->kernel.D : 0;
-}
-ODVGP_API ptrdiff_t odvgp_predictor_outputs(const odvgp_predictor *p) { return odvgp__predictor_ok(p) ? (ptrdiff_t)p->P : 0; }
 
 /*  Scratch of one turn of up to `rows` rows. */
 typedef struct odvgp__turn {
-    const odvgp_predictor *p;
+    const odvgp__predictor *p;
     odvgp__view v;
     odvgp_blas blas;
-    odvgp__arena rest; /* for kernel matrices */
-    odvgp_real *X, *A, *T, *mean, *var, *square;
+    odvgp__kernel *kernel;
+    odvgp__kjob *job;
+    odvgp_real *X;          /* [rows,D] on the scale of training */
+    odvgp_real *u, *chunk;  /* one point in columns, a chunk of its row of the kernel matrix */
+    odvgp_real *by_columns; /* the rows' points, for K(X,X) */
+    odvgp_real *A, *T;      /* [rows,M] */
+    odvgp_real *mean, *var; /* [P,rows] */
+    odvgp_real *prior, *square;
+    odvgp_real *y, *of_y; /* [T,rows] targets on the scale of training; moments or densities of y */
     ptrdiff_t ld;
 } odvgp__turn;
 
-static void odvgp__turn_layout(odvgp__arena *a, const odvgp_predictor *p, const odvgp__isa *isa, ptrdiff_t rows, odvgp__turn *t)
+static void odvgp__turn_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows,
+                               odvgp__turn *t)
 {
-    ptrdiff_t D = (ptrdiff_t)p->kernel.D, M = (ptrdiff_t)p->M, widest = ODVGP__MAX(M, (ptrdiff_t)p->M_gamma);
-    odvgp__kjob job;
-    size_t used, most;
+    const odvgp__predictor *p = (const odvgp__predictor *)s->block;
+    ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, columns = (ptrdiff_t)p->columns;
+    ptrdiff_t order = rows == 1 ? 0 : ODVGP__MAX(M, rows); /* vectors are not packed */
     t->p = p;
     t->ld = rows;
     t->v = odvgp__view_of(p);
-    t->X = odvgp__take(a, rows, D);
-    t->A = odvgp__take(a, M, rows);
-    t->T = odvgp__take(a, M, rows);
-    t->mean = odvgp__take(a, (ptrdiff_t)p->P, rows);
-    t->var = odvgp__take(a, (ptrdiff_t)p->P, rows);
+    t->kernel = (odvgp__kernel *)odvgp__take_bytes(a, 1, sizeof(odvgp__kernel));
+    t->job = (odvgp__kjob *)odvgp__take_bytes(a, 1, sizeof(odvgp__kjob));
+    t->X = odvgp__take(a, rows, (ptrdiff_t)p->D);
+    t->u = odvgp__take(a, 1, columns);
+    t->chunk = odvgp__take(a, odvgp__chunk_rows(p->leaves), ODVGP__CHUNK);
+    t->by_columns = odvgp__take(a, 1, columns * odvgp__points_ld(rows) + ODVGP__POINTS_BEYOND);
+    t->A = odvgp__take(a, rows, M);
+    t->T = odvgp__take(a, rows, M);
+    t->mean = odvgp__take(a, P, rows);
+    t->var = odvgp__take(a, P, rows);
+    t->prior = odvgp__take(a, 1, rows);
     t->square = odvgp__take(a, 1, rows);
-    int vector = rows == 1; /* vectors are not packed */
-    odvgp__blas_layout(a, isa, NULL, vector ? 0 : ODVGP__MAX(M, rows), vector ? 0 : rows, vector ? 0 : M, &t->blas);
-    t->rest = *a;
-    used = a->used; /* the kernel matrices' scratch is taken anew by each of them */
-    odvgp__kernel_scratch(a, &p->kernel, rows, ODVGP__MAX(widest, rows), 0, 0, &job);
-    most = a->used;
-    a->used = used;
-    odvgp__kernel_scratch(a, &p->kernel, widest, rows, 0, 0, &job);
-    a->used = ODVGP__MAX(most, a->used);
+    t->y = odvgp__take(a, (ptrdiff_t)p->T, rows);
+    t->of_y = odvgp__take(a, (ptrdiff_t)p->T, rows);
+    odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  The most over all instruction sets, so that a size holds wherever the block is used. */
-static size_t odvgp__turn_size(const odvgp_predictor *p, ptrdiff_t rows)
+/*  0: too large. */
+static size_t odvgp__turn_size(const odvgp_server *s, ptrdiff_t rows)
 {
-    size_t most = 0;
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++) {
-        odvgp__arena a;
-        odvgp__turn t;
-        odvgp__arena_init(&a, NULL, 0);
-        odvgp__turn_layout(&a, p, &odvgp__isas[i], rows, &t);
-        if (a.bad) return 0;
-        most = ODVGP__MAX(most, a.used);
-    }
-    return most + 64;
+    odvgp__arena a;
+    odvgp__turn t;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__take_bytes(&a, 1, sizeof t);
+    odvgp__turn_layout(&a, s, rows, &t);
+    return a.bad ? 0 : a.used + 64;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_predictor *p, ptrdiff_t rows)
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 {
-    return odvgp__predictor_ok(p) && rows >= 1 && rows <= PTRDIFF_MAX / 64 ? odvgp__turn_size(p, rows) : 0;
+    const odvgp__predictor *p = odvgp__served(s);
+    if (!p || rows < 1 || rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
+    return odvgp__turn_size(s, rows);
 }
 
 /*  The largest turn that fits: sizes grow about linearly, so guess and go down. 0 if not one row fits. */
-static ptrdiff_t odvgp__turn_rows(const odvgp_predictor *p, ptrdiff_t n, size_t bytes)
+static ptrdiff_t odvgp__turn_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-    size_t one, many;
-    if (n <= 8) return bytes >= odvgp__turn_size(p, 1); /* few rows are faster one by one */
-    one = odvgp__turn_size(p, 1);
-    many = odvgp__turn_size(p, ODVGP__MIN(n, 256));
+    if (n <= 8) return 1; /* few rows are faster one by one */
+    size_t one = odvgp__turn_size(s, 1), many = odvgp__turn_size(s, ODVGP__MIN(n, 256));
     if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger turns are no faster */
     if (bytes < one || !one) return 0;
     ptrdiff_t low = 1, high = ODVGP__MIN(n, 256);
     while (low + 1 < high) {
         ptrdiff_t middle = (low + high) / 2;
-        if (odvgp__turn_size(p, middle) <= bytes) low = middle;
+        if (odvgp__turn_size(s, middle) <= bytes) low = middle;
         else high = middle;
     }
     return low;
 }
 
-/*  Start a turn's scratch on the instruction set of the machine. */
-static odvgp_status odvgp__turn_begin(const odvgp_predictor *p, ptrdiff_t rows, void *scratch, size_t bytes, odvgp__turn *t)
+/*  A turn in its scratch, which spares the stack. NULL: there is not enough. */
+static odvgp__turn *odvgp__turn_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
+                                      size_t bytes)
 {
     odvgp__arena a;
     odvgp__arena_init(&a, scratch, bytes);
-    odvgp__turn_layout(&a, p, odvgp__isa_find(ODVGP_ISA_AUTO), rows, t);
-    return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
+    odvgp__turn *t = (odvgp__turn *)odvgp__take_bytes(&a, 1, sizeof *t);
+    if (!t) return NULL;
+    odvgp__turn_layout(&a, s, rows, t);
+    if (a.bad || bytes < a.used + 64) return NULL; /* the same bytes wherever the block stands */
+    odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->leaves, t->kernel);
+    memset(t->job, 0, sizeof *t->job);
+    t->job->blas = &t->blas;
+    t->job->k = t->kernel;
+    t->job->hyp = t->v.hyp;
+    t->job->X1 = t->X;
+    return t;
 }
 
 static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
 {
-    ptrdiff_t D = (ptrdiff_t)t->p->kernel.D;
+    ptrdiff_t D = (ptrdiff_t)t->p->D;
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t d = 0; d < D; d++) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
@@ -4682,156 +4967,278 @@ static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel
     return job;
 }
 
-/*  The mean gets coefficients [P,m] K(X,Z)^T; by way of var, which is free at this time. */
-static void odvgp__turn_kernel_vec(odvgp__turn *t, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m,
-                                   const odvgp_real *coefficients)
+/*  Row i of k(x,Z) for the m prepared points Z: into `to` [m], or NULL; and its sums with
+    coefficients [P,m], or NULL, are added to the mean, by way of var, which is free at this
+    time. */
+static void odvgp__turn_row(odvgp__turn *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
+                            const odvgp_real *centre, const odvgp_real *coefficients,
+                            odvgp_real *to)
 {
-    odvgp__kjob job = odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->X, n, Z, m);
-    job.a = coefficients;
-    job.lda = m;
-    job.P = (ptrdiff_t)t->p->P;
-    job.out = t->var;
-    job.ldo = t->ld;
-    odvgp__kernel_run(&job, t->rest);
-    for (ptrdiff_t q = 0; q < job.P; q++)
-        for (ptrdiff_t i = 0; i < n; i++) t->mean[q * t->ld + i] += t->var[q * t->ld + i];
+    const odvgp__isa *isa = odvgp__row(&t->blas);
+    ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
+    odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+    for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK) {
+        ptrdiff_t cols = ODVGP__MIN(m - j, ODVGP__CHUNK);
+        const odvgp_real *k = odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
+        if (to) odvgp__copy(to + j, k, cols);
+        for (ptrdiff_t q = 0; q < P; q++) {
+            odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
+                       *sum = t->var + q * t->ld + i;
+            *sum = j ? *sum + part : part;
+        }
+    }
+    for (ptrdiff_t q = 0; q < P; q++) t->mean[q * t->ld + i] += t->var[q * t->ld + i];
 }
 
-/*  Means of one turn on the scale of training, into t->mean. T is free at this time. */
-static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n)
+static void odvgp__turn_mean_function(odvgp__turn *t, ptrdiff_t n)
 {
-    const odvgp_predictor *p = t->p;
-    ptrdiff_t P = (ptrdiff_t)p->P, D = (ptrdiff_t)p->kernel.D;
-    for (ptrdiff_t q = 0; q < P; q++) odvgp__zero(t->mean + q * t->ld, n);
-    if (!p->no_alpha) odvgp__turn_kernel_vec(t, n, t->v.Z_beta, (ptrdiff_t)p->M, t->v.alpha);
-    if (p->M_gamma) odvgp__turn_kernel_vec(t, n, t->v.Z_gamma, (ptrdiff_t)p->M_gamma, t->v.a_gamma);
-    for (ptrdiff_t q = 0; q < P && p->mean_function != ODVGP_MEANFN_ZERO; q++)
+    ptrdiff_t P = (ptrdiff_t)t->p->P, D = (ptrdiff_t)t->p->D;
+    for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEANFN_ZERO; q++)
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = t->v.b[q];
-            for (ptrdiff_t d = 0; d < D && p->mean_function == ODVGP_MEANFN_LINEAR; d++)
+            for (ptrdiff_t d = 0; d < D && t->p->mean_function == ODVGP_MEANFN_LINEAR; d++)
                 sum += t->X[i * D + d] * t->v.A[d * P + q];
             t->mean[q * t->ld + i] += sum;
         }
 }
 
-static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+/*  Means of one turn on the scale of training, into t->mean; with `features` also K(X,Zb) into
+    t->A, for the variances. */
+static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n, int features)
 {
-    for (ptrdiff_t i = 0; i < rows; i++)
-        for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
+    const odvgp__predictor *p = t->p;
+    ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
+    t->job->X2 = NULL; /* none of the points is a row of X */
+    for (ptrdiff_t q = 0; q < P; q++) odvgp__zero(t->mean + q * t->ld, n);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (features || !p->no_alpha)
+            odvgp__turn_row(t, i, M, t->v.beta, t->v.beta_centre,
+                            p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
+        if (Mg) odvgp__turn_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
+    }
+    odvgp__turn_mean_function(t, n);
 }
 
-static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+/*  x <- L^-1 x for one contiguous vector. The rows of a block first take what all solved numbers
+    give them, products that do not wait for each other; only then one row of the block waits for
+    the row before. */
+static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L,
+                                ptrdiff_t ldl, odvgp_real *x)
 {
-    odvgp__zero(out, cols);
-    odvgp__column_squares_add(A, rows, cols, ld, out);
+    enum { BLOCK = ODVGP__MAX_LANES };
+    for (ptrdiff_t from = 0; from < n; from += BLOCK) {
+        ptrdiff_t to = ODVGP__MIN(n, from + BLOCK);
+        odvgp_real inverse[BLOCK];
+        for (ptrdiff_t i = from; i < to; i++) {
+            inverse[i - from] = 1 / L[i * ldl + i];
+            x[i] -= isa->dot(from, L + i * ldl, x);
+        }
+        for (ptrdiff_t i = from; i < to; i++) {
+            odvgp_real sum = x[i];
+            for (ptrdiff_t j = from; j < i; j++) sum -= L[i * ldl + j] * x[j];
+            x[i] = sum * inverse[i - from];
+        }
+    }
 }
 
-/*  A = L^-1 K(Zb,X), or K(Zb,X) itself where each output has a factor of its own. */
-static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
+/*  Rows of X [n,M] <- L^-1 of them. */
+static void odvgp__turn_solve(odvgp__turn *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M;
-    int vector = t->ld == 1; /* one row: k(x,Zb) is a row or a column as one likes, and a row is cheaper */
-    odvgp__kjob job = vector ? odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->X, 1, t->v.Z_beta, M)
-                             : odvgp__kernel_job(&t->blas, &t->p->kernel, t->v.hyp, t->v.Z_beta, M, t->X, n);
-    job.K = t->A;
-    job.ldk = vector ? M : t->ld;
-    odvgp__kernel_run(&job, t->rest);
-    if (t->p->cov_part == ODVGP_COV_DENSE) odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L, M, t->A, t->ld);
+    if (n == 1) odvgp__solve_vector(odvgp__row(&t->blas), M, L, M, X);
+    else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  T = q_sqrt^T A of output q, what q(u) adds to the variance; or L_H^-1 B_sqrt^T K, what it takes away. */
+/*  n rows of T <- A R for one block of a root, R [m,m] lower triangular. */
+static void odvgp__turn_product(odvgp__turn *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
+                                const odvgp_real *A, odvgp_real *T)
+{
+    const odvgp__isa *isa = odvgp__row(&t->blas);
+    ptrdiff_t M = (ptrdiff_t)t->p->M;
+    if (n == 1) {
+        odvgp__zero(T, m);
+        for (ptrdiff_t p = 0; p < m; p++) isa->axpy(p + 1, A[p], R + p * m, T);
+        return;
+    }
+    odvgp__mm g = odvgp__mm_make(0, 0, n, m, m, 1, A, M, R, m, 0, T, M);
+    g.b_part = ODVGP__LOWER;
+    odvgp__mm_run(&t->blas, &g);
+}
+
+/*  Rows of T: q_sqrt^T A of output q, what q(u) adds to the variance; or L_H^-1 B_sqrt^T k, what
+    it takes away. */
 static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_root, Mv = M - Mr;
     if (t->p->cov_part == ODVGP_COV_DIAGONAL) {
-        for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j < n; j++) t->T[i * t->ld + j] = t->v.root[q * M + i] * t->A[i * t->ld + j];
+        for (ptrdiff_t i = 0; i < n; i++)
+            for (ptrdiff_t j = 0; j < M; j++)
+                t->T[i * M + j] = t->v.root[q * M + j] * t->A[i * M + j];
     } else {
-        odvgp_trmm(&t->blas, 1, Mr, n, 1, t->v.root + q * Mr * Mr, Mr, t->A, t->ld, 0, t->T, t->ld);
-        if (Mv)
-            odvgp_trmm(&t->blas, 1, Mv, n, 1, t->v.root_v + q * Mv * Mv, Mv, t->A + Mr * t->ld, t->ld, 0, t->T + Mr * t->ld,
-                       t->ld);
+        odvgp__turn_product(t, n, Mr, t->v.root + q * Mr * Mr, t->A, t->T);
+        if (Mv) odvgp__turn_product(t, n, Mv, t->v.root_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
     }
-    if (t->p->cov_part != ODVGP_COV_DENSE) odvgp_trsm(&t->blas, 0, 0, M, n, t->v.L + q * M * M, M, t->T, t->ld);
+    if (t->p->cov_part != ODVGP_COV_DENSE) odvgp__turn_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*  k(x,x) of row i. */
 static odvgp_real odvgp__turn_prior(const odvgp__turn *t, ptrdiff_t i)
 {
     odvgp_real node[ODVGP__MAX_NODES];
-    return odvgp__kernel_diag(&t->p->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->kernel.D, node);
+    return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
+}
+
+/*  A, k(x,x), and k(x,x) - |A|^2 where all outputs share a factor. */
+static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
+{
+    const odvgp__isa *isa = odvgp__row(&t->blas);
+    ptrdiff_t M = (ptrdiff_t)t->p->M;
+    for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__turn_prior(t, i);
+    if (t->p->cov_part != ODVGP_COV_DENSE) return;
+    odvgp__turn_solve(t, n, t->v.L, t->A);
+    for (ptrdiff_t i = 0; i < n; i++)
+        t->square[i] = ODVGP__MAX(t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M), 0);
 }
 
 static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
 {
+    const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
     int dense = t->p->cov_part == ODVGP_COV_DENSE;
     odvgp__turn_features(t, n);
-    if (dense) odvgp__column_squares(t->A, M, n, t->ld, t->square);
-    for (ptrdiff_t i = 0; i < n && dense; i++) t->square[i] = ODVGP__MAX(odvgp__turn_prior(t, i) - t->square[i], 0);
     for (ptrdiff_t q = 0; q < P; q++) {
-        odvgp_real *var = t->var + q * t->ld;
         odvgp__turn_root(t, n, q);
-        odvgp__column_squares(t->T, M, n, t->ld, var);
-        for (ptrdiff_t i = 0; i < n; i++)
-            var[i] = dense ? var[i] + t->square[i] : ODVGP__MAX(odvgp__turn_prior(t, i) - var[i], 0);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
+            t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(t->prior[i] - sum, 0);
+        }
     }
 }
 
-static odvgp_status odvgp__predict_check(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, const void *scratch)
+static const odvgp__likelihood *odvgp__turn_likelihood(const odvgp__turn *t)
 {
-    if (!odvgp__predictor_ok(p) || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
-    if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->kernel.D + p->P)) return ODVGP_E_SIZE;
-    return odvgp__finite(X, n * (ptrdiff_t)p->kernel.D) ? ODVGP_OK : ODVGP_E_NAN;
+    return &odvgp__likelihoods[t->p->likelihood];
 }
 
-ODVGP_API odvgp_status odvgp_predict(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
-                                     odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes)
+/*  The scale of function q: that of its target, where f is scaled with y. */
+static odvgp_real odvgp__turn_scale(const odvgp__turn *t, ptrdiff_t q)
 {
-    odvgp__turn t;
-    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
-    if (s || n == 0) return s;
-    const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
-    ptrdiff_t rows = odvgp__turn_rows(p, n, scratch_bytes), D = (ptrdiff_t)p->kernel.D;
-    if (!rows || odvgp__turn_begin(p, rows, scratch, scratch_bytes, &t)) return ODVGP_E_MEMORY;
+    return odvgp__turn_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
+}
+
+/*  Mean of function q at row i, in units of y. */
+static odvgp_real odvgp__turn_unscaled_mean(const odvgp__turn *t, ptrdiff_t q, ptrdiff_t i)
+{
+    int scaled = odvgp__turn_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
+    odvgp_real m = t->mean[q * t->ld + i];
+    return scaled ? t->v.y_mean[q] + t->v.y_scale[q] * m : m;
+}
+
+/*  What the likelihood sees of n rows: their functions, the targets in t->y, parameters. */
+static odvgp__lik_job odvgp__turn_lik_job(const odvgp__turn *t, ptrdiff_t n)
+{
+    odvgp__lik_job job;
+    memset(&job, 0, sizeof job);
+    job.n = n;
+    job.F = (ptrdiff_t)t->p->F;
+    job.T = (ptrdiff_t)t->p->T;
+    job.ld = t->ld;
+    job.Y = t->y;
+    job.mean = t->mean;
+    job.var = t->var;
+    job.par = t->v.lik;
+    return job;
+}
+
+static odvgp_status odvgp__predict_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+                                         const void *scratch)
+{
+    const odvgp__predictor *p = odvgp__served(s);
+    if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
+    if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
+        n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
+        return ODVGP_E_SIZE;
+    return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+                                     odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
+                                     void *scratch, size_t scratch_bytes)
+{
+    odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+    if (status || n == 0) return status;
+    ptrdiff_t rows = odvgp__turn_rows(s, n, scratch_bytes), D = s->D;
+    odvgp__turn *t = rows ? odvgp__turn_begin(s, rows, scratch, scratch_bytes) : NULL;
+    if (!t) return ODVGP_E_MEMORY;
+    int variances = var || var_y;
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
-        odvgp__turn_inputs(&t, X + first * D, count);
-        odvgp__turn_mean(&t, count); /* also where only variances are asked for: some likelihoods' need it */
-        if (var || var_y) odvgp__turn_var(&t, count);
-        for (ptrdiff_t q = 0; q < (ptrdiff_t)p->P; q++)
+        odvgp__turn_inputs(t, X + first * D, count);
+        odvgp__turn_mean(
+            t, count,
+            variances); /* also where only variances are asked for: some likelihoods' need it */
+        if (variances) odvgp__turn_var(t, count);
+        for (ptrdiff_t q = 0; q < s->P; q++)
             for (ptrdiff_t i = 0; i < count; i++) {
-                odvgp_real scale = t.v.y_scale[q], m = t.mean[q * t.ld + i], v = t.var[q * t.ld + i];
+                odvgp_real scale = odvgp__turn_scale(t, q);
                 ptrdiff_t at = q * n + first + i;
-                if (mean) mean[at] = t.v.y_mean[q] + scale * m;
-                if (var) var[at] = scale * scale * v;
-                if (var_y) var_y[at] = scale * scale * lik->y_var(m, v, t.v.lik[0]);
+                if (mean) mean[at] = odvgp__turn_unscaled_mean(t, q, i);
+                if (var) var[at] = scale * scale * t->var[q * t->ld + i];
+            }
+        if (!var_y) continue;
+        odvgp__lik_job job = odvgp__turn_lik_job(t, count);
+        odvgp__turn_likelihood(t)->y_moments(&job, NULL, t->of_y);
+        for (ptrdiff_t q = 0; q < job.T; q++)
+            for (ptrdiff_t i = 0; i < count; i++) {
+                odvgp_real scale = t->v.y_scale[q];
+                var_y[q * n + first + i] = scale * scale * t->of_y[q * t->ld + i];
             }
     }
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
-                                          odvgp_real *logp, void *scratch, size_t scratch_bytes)
+/*  Whether the likelihood allows these targets. */
+static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odvgp_real *Y,
+                                                ptrdiff_t count)
 {
-    odvgp__turn t;
-    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
-    if (s || n == 0) return s;
-    ptrdiff_t rows = odvgp__turn_rows(p, n, scratch_bytes), D = (ptrdiff_t)p->kernel.D, P = (ptrdiff_t)p->P;
+    const odvgp__predictor *p = (const odvgp__predictor *)s->block;
+    return odvgp__targets_check(&odvgp__likelihoods[p->likelihood], Y, count, (ptrdiff_t)p->T, 0,
+                                NULL);
+}
+
+/*  Targets of n rows [n,T] on the scale of training, a row for each of the T. */
+static void odvgp__turn_targets(odvgp__turn *t, const odvgp_real *Y, ptrdiff_t n)
+{
+    ptrdiff_t T = (ptrdiff_t)t->p->T;
+    for (ptrdiff_t q = 0; q < T; q++)
+        for (ptrdiff_t i = 0; i < n; i++)
+            t->y[q * t->ld + i] = (Y[i * T + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+}
+
+ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_real *X,
+                                          const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
+                                          void *scratch, size_t scratch_bytes)
+{
+    odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+    if (status || n == 0) return status;
+    ptrdiff_t rows = odvgp__turn_rows(s, n, scratch_bytes), D = s->D, T = s->T;
     if (!Y || !logp) return ODVGP_E_ARG;
-    if (!odvgp__finite(Y, n * P)) return ODVGP_E_NAN;
-    if (!rows || odvgp__turn_begin(p, rows, scratch, scratch_bytes, &t)) return ODVGP_E_MEMORY;
+    if ((status = odvgp__served_targets_check(s, Y, n * T)) != ODVGP_OK) return status;
+    odvgp__turn *t = rows ? odvgp__turn_begin(s, rows, scratch, scratch_bytes) : NULL;
+    if (!t) return ODVGP_E_MEMORY;
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
-        odvgp__turn_inputs(&t, X + first * D, count);
-        odvgp__turn_mean(&t, count);
-        odvgp__turn_var(&t, count);
+        odvgp__turn_inputs(t, X + first * D, count);
+        odvgp__turn_mean(t, count, 1);
+        odvgp__turn_var(t, count);
+        odvgp__turn_targets(t, Y + first * T, count);
+        odvgp__lik_job job = odvgp__turn_lik_job(t, count);
+        odvgp__turn_likelihood(t)->log_density(&job, t->of_y);
         for (ptrdiff_t i = 0; i < count; i++) {
             odvgp_real sum = 0;
-            for (ptrdiff_t q = 0; q < P; q++) {
-                odvgp_real scale = t.v.y_scale[q], y = (Y[(first + i) * P + q] - t.v.y_mean[q]) / scale;
-                sum += odvgp__likelihoods[p->likelihood].log_density(y, t.mean[q * t.ld + i], t.var[q * t.ld + i], t.v.lik[0]);
-                sum -= (odvgp_real)log((double)scale);
+            for (ptrdiff_t q = 0; q < T; q++) {
+                sum += t->of_y[q * t->ld + i];
+                sum -= (odvgp_real)log((double)t->v.y_scale[q]);
             }
             logp[first + i] = sum;
         }
@@ -4839,35 +5246,58 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_predictor *p, const odvgp_
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
-                                         odvgp_real *cov, void *scratch, size_t scratch_bytes)
+/*  Lower triangle of C [n,n] <- K(X,X) of one turn. */
+static void odvgp__turn_prior_cov(odvgp__turn *t, ptrdiff_t n, odvgp_real *C)
 {
-    odvgp__turn t;
-    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
-    if (s || n == 0) return s;
-    if (!cov) return ODVGP_E_ARG;
-    if (scratch_bytes < odvgp__turn_size(p, n) || odvgp__turn_begin(p, n, scratch, scratch_bytes, &t)) return ODVGP_E_MEMORY;
-    ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M;
-    odvgp__turn_inputs(&t, X, n);
-    odvgp__turn_mean(&t, n);
-    for (ptrdiff_t q = 0; q < P && mean; q++)
-        for (ptrdiff_t i = 0; i < n; i++) mean[q * n + i] = t.v.y_mean[q] + t.v.y_scale[q] * t.mean[q * t.ld + i];
-    odvgp__turn_features(&t, n);
-    int dense = p->cov_part == ODVGP_COV_DENSE;
-    for (ptrdiff_t q = 0; q < P; q++) { /* K - A^T A + T^T T, or K - T^T T */
-        odvgp_real *C = cov + q * n * n, scale = t.v.y_scale[q] * t.v.y_scale[q];
-        odvgp__kjob job = odvgp__kernel_job(&t.blas, &p->kernel, t.v.hyp, t.X, n, t.X, n);
-        job.K = C;
-        job.ldk = n;
-        job.lower = 1;
-        odvgp__kernel_run(&job, t.rest);
-        odvgp__turn_root(&t, n, q);
-        odvgp_syrk(&t.blas, 1, n, M, -1, dense ? t.A : t.T, t.ld, NULL, 1, C, n);
-        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(C[i * n + i], 0);
-        if (dense) odvgp_syrk(&t.blas, 1, n, M, 1, t.T, t.ld, NULL, 1, C, n);
-        for (ptrdiff_t i = 0; i < n; i++)
-            for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
+    ptrdiff_t ld = odvgp__points_ld(n);
+    const odvgp_real *centre = t->v.beta_centre;
+    t->job->X2 = t->X;
+    odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
+    odvgp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+        for (ptrdiff_t j = 0; j <= i; j += ODVGP__CHUNK)
+            odvgp__copy(C + i * n + j,
+                        odvgp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
+                        ODVGP__MIN(i + 1 - j, ODVGP__CHUNK));
     }
+}
+
+/*  Mean [P,n], or NULL, and cov [P,n,n] of one turn, on the scale of y. The prior stays. */
+static void odvgp__turn_cov(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+                            odvgp_real *cov)
+{
+    ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
+    int dense = t->p->cov_part == ODVGP_COV_DENSE;
+    odvgp__turn_inputs(t, X, n);
+    odvgp__turn_mean(t, n, 1);
+    for (ptrdiff_t q = 0; q < P && mean; q++)
+        for (ptrdiff_t i = 0; i < n; i++)
+            mean[q * n + i] = odvgp__turn_unscaled_mean(t, q, i);
+    odvgp__turn_features(t, n);
+    for (ptrdiff_t q = 0; q < P; q++) { /* K - A A^T + T T^T, or K - T T^T */
+        odvgp_real *C = cov + q * n * n, scale = odvgp__turn_scale(t, q) * odvgp__turn_scale(t, q);
+        odvgp__turn_prior_cov(t, n, C);
+        odvgp__turn_root(t, n, q);
+        odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
+        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(C[i * n + i], 0);
+        if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
+        for (ptrdiff_t i = 0; i < n; i++)
+            for (ptrdiff_t j = 0; j <= i; j++)
+                C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
+    }
+}
+
+ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+                                         odvgp_real *mean, odvgp_real *cov, void *scratch,
+                                         size_t scratch_bytes)
+{
+    odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+    if (status || n == 0) return status;
+    if (!cov) return ODVGP_E_ARG;
+    odvgp__turn *t = odvgp__turn_begin(s, n, scratch, scratch_bytes);
+    if (!t) return ODVGP_E_MEMORY;
+    odvgp__turn_cov(t, X, n, mean, cov);
     return ODVGP_OK;
 }
 
@@ -4923,47 +5353,49 @@ static void odvgp__scaled_root(ptrdiff_t n, odvgp_real *C, const odvgp_real *pri
             if (prior[perm[i]] > 0) C[i * n + j] *= ODVGP__SQRT(prior[perm[i]]);
 }
 
-static void odvgp__sample_layout(odvgp__arena *a, const odvgp_predictor *p, ptrdiff_t n, odvgp_real **cov, odvgp_real **mean,
-                                 odvgp_real **z, ptrdiff_t **perm)
+static void odvgp__sample_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t n,
+                                 odvgp_real **cov, odvgp_real **mean, odvgp_real **z,
+                                 ptrdiff_t **perm)
 {
-    ptrdiff_t P = (ptrdiff_t)p->P;
+    ptrdiff_t P = s->P;
     *cov = odvgp__take(a, P * n, n);
     *mean = odvgp__take(a, P, n);
     *z = odvgp__take(a, 1, n);
     *perm = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)(P * n), sizeof(ptrdiff_t));
 }
 
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_predictor *p, ptrdiff_t n)
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 {
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
     ptrdiff_t *perm;
-    if (!odvgp__predictor_ok(p) || n < 1 || n > PTRDIFF_MAX / 64) return 0;
+    size_t turn = odvgp_predict_scratch(s, n);
+    if (!turn) return 0;
     odvgp__arena_init(&a, NULL, 0);
-    odvgp__sample_layout(&a, p, n, &cov, &mean, &z, &perm);
-    return a.bad ? 0 : a.used + 64 + odvgp__turn_size(p, n);
+    odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+    return a.bad ? 0 : a.used + 64 + turn;
 }
 
-ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *X, ptrdiff_t n, ptrdiff_t samples,
-                                    uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+                                    ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch,
+                                    size_t scratch_bytes)
 {
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
     ptrdiff_t *perm;
-    odvgp__turn t;
-    odvgp_status s = odvgp__predict_check(p, X, n, scratch);
-    if (s || n == 0 || samples == 0) return s;
+    odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+    if (status || n == 0 || samples == 0) return status;
     if (!f || samples < 0) return ODVGP_E_ARG;
-    if (scratch_bytes < odvgp_sample_scratch(p, n)) return ODVGP_E_MEMORY;
+    size_t need = odvgp_sample_scratch(s, n);
+    if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
     odvgp__arena_init(&a, scratch, scratch_bytes);
-    odvgp__sample_layout(&a, p, n, &cov, &mean, &z, &perm);
-    s = odvgp_predict_cov(p, X, n, mean, cov, a.base + a.used, a.size - a.used);
-    if (s) return s;
-    ptrdiff_t P = (ptrdiff_t)p->P;
-    if ((s = odvgp__turn_begin(p, n, a.base + a.used, a.size - a.used, &t)) != ODVGP_OK) return s;
-    odvgp__turn_inputs(&t, X, n);
-    for (ptrdiff_t i = 0; i < n; i++) z[i] = odvgp__turn_prior(&t, i);
-    for (ptrdiff_t q = 0; q < P; q++) odvgp__scaled_root(n, cov + q * n * n, z, perm + q * n);
+    odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+    odvgp__turn *t = odvgp__turn_begin(s, n, a.base + a.used, a.size - a.used);
+    if (!t) return ODVGP_E_MEMORY;
+    odvgp__turn_cov(t, X, n, mean, cov);
+    ptrdiff_t P = s->P;
+    for (ptrdiff_t q = 0; q < P; q++)
+        odvgp__scaled_root(n, cov + q * n * n, t->prior, perm + q * n);
     for (ptrdiff_t k = 0; k < samples; k++)
         for (ptrdiff_t q = 0; q < P; q++) {
             const odvgp_real *L = cov + q * n * n;
@@ -4979,32 +5411,432 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_predictor *p, const odvgp_real *
     return ODVGP_OK;
 }
 
+/*  Sums over rows of the squares of each column. */
+static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+{
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
+}
+
+static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+{
+    odvgp__zero(out, cols);
+    odvgp__column_squares_add(A, rows, cols, ld, out);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>server   from a block or a file to a predictor that answers */
+/*      Everything is checked here, once, so that calls need not: place, size, version, kernel, checksum, numbers. A file */
+/*      is  magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that,  little-endian  */
+/*      whatever the machine. The predictor's part is its block with reals in the file's precision. Nothing from here up  */
+/*      uses what stands below: a program that only predicts needs no more of this header.                                */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+#define ODVGP__FILE_VERSION 5
+enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
+
+typedef struct odvgp__file {
+    int mode, bad;
+    unsigned char *at; /* NULL: measure */
+    size_t used, size;
+} odvgp__file;
+
+/*  One little-endian number of `bytes` bytes. */
+static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
+{
+    if (f->size - f->used < (size_t)bytes) {
+        f->bad = 1;
+        return 0;
+    }
+    if (f->mode == ODVGP__FILE_WRITE)
+        for (int i = 0; i < bytes; i++) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
+    if (f->mode == ODVGP__FILE_READ) {
+        value = 0;
+        for (int i = 0; i < bytes; i++) value |= (uint64_t)f->at[f->used + (size_t)i] << (8 * i);
+    }
+    f->used += (size_t)bytes;
+    return value;
+}
+
+static void odvgp__file_u32(odvgp__file *f, uint32_t *v) { *v = (uint32_t)odvgp__file_bits(f, *v, 4); }
+static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
+
+/*  n reals of 4 or 8 bytes each. */
+static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
+{
+    if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
+        f->bad = 1;
+        return;
+    }
+    if (f->mode == ODVGP__FILE_MEASURE) {
+        f->used += (size_t)n * (size_t)bytes;
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i++) {
+        float single = (float)x[i];
+        double wide = (double)x[i];
+        uint32_t u32;
+        uint64_t bits;
+        memcpy(&u32, &single, sizeof u32);
+        memcpy(&bits, &wide, sizeof bits);
+        bits = odvgp__file_bits(f, bytes == 4 ? u32 : bits, bytes);
+        u32 = (uint32_t)bits;
+        memcpy(&single, &u32, sizeof single);
+        memcpy(&wide, &bits, sizeof wide);
+        if (f->mode == ODVGP__FILE_READ) x[i] = bytes == 4 ? (odvgp_real)single : (odvgp_real)wide;
+    }
+}
+
+static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
+{
+    uint32_t word;
+    for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
+        memcpy(&word, (unsigned char *)words + i, sizeof word);
+        odvgp__file_u32(f, &word);
+        memcpy((unsigned char *)words + i, &word, sizeof word);
+    }
+}
+
+/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each leaf with columns of the
+    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them. */
+static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
+{
+    uint64_t nhyp = 0;
+    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0};
+    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1) return 0;
+    for (uint32_t i = 0; i < k->nleaf; i++) {
+        const odvgp__leaf *leaf = &k->leaf[i];
+        uint64_t dims = leaf->nranges ? 0 : k->D;
+        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES) return 0;
+        if (leaf->ard && !odvgp__has_lengthscale(leaf) && leaf->type != ODVGP__LINEAR) return 0;
+        if (leaf->nranges && odvgp__geometry(leaf) == ODVGP__NO_INPUT) return 0;
+        if (leaf->type == ODVGP__POLYNOMIAL ? leaf->degree < 1 || leaf->degree > ODVGP__MAX_DEGREE : leaf->degree) return 0;
+        for (uint32_t r = 0; r < leaf->nranges; r++) {
+            if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
+            dims += leaf->range[r][1] - leaf->range[r][0];
+        }
+        if (leaf->ndims != dims) return 0;
+        nhyp += (leaf->ard ? dims : 1) + 2; /* at most */
+    }
+    if (nhyp > INT_MAX) return 0;
+    for (uint32_t t = 0; t < k->nnode; t++) {
+        const uint32_t *node = k->node[t];
+        if (node[0] == ODVGP__NODE_LEAF) {
+            if (node[1] >= k->nleaf || uses[node[1]]++) return 0;
+        } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
+            return 0;
+    }
+    odvgp__kernel same = *k;
+    same.nhyp = same.ngroup = 0;
+    odvgp__kernel_finish(&same);
+    return same.nhyp == k->nhyp && same.ngroup == k->ngroup && !memcmp(same.leaf, k->leaf, sizeof k->leaf) &&
+           !memcmp(same.group_leaf, k->group_leaf, sizeof k->group_leaf);
+}
+
+/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
+{
+    uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *x = &lane[i / 8 % 4];
+        *x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8))));
+        if (i % 8 == 7 || i + 1 == n) *x = odvgp__mix(*x + UINT64_C(0x9e3779b97f4a7c15));
+    }
+    for (int k = 0; k < 4; k++) h = odvgp__mix(h ^ lane[k]);
+    return h;
+}
+
+static void odvgp__predictor_sum(const odvgp__predictor *p, uint32_t *sum)
+{
+    const unsigned char *from = (const unsigned char *)p->reals;
+    size_t before = (size_t)(from - (const unsigned char *)p);
+    uint64_t h = odvgp__checksum(from, odvgp__predictor_bytes(p) - before);
+    sum[0] = (uint32_t)(h & 0xffffffffu);
+    sum[1] = (uint32_t)(h >> 32);
+}
+
+static const char odvgp__too_many_leaves[] =
+    "its kernel has more terms than this build allows: compile with a larger ODVGP_MAX_LEAVES";
+
+/*  Magic, version and number of base kernels: what must be known before the kernel is read. */
+static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, const char *what,
+                                                 odvgp_info *info)
+{
+    if (p->magic != ODVGP__PREDICTOR_MAGIC)
+        return odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0,
+                           "holds no predictor of a machine like this one");
+    if (p->version != ODVGP__PREDICTOR_VERSION)
+        return odvgp__fail(
+            info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
+            "holds a predictor of another version: freeze the model again with this one");
+    if (p->leaves > ODVGP_MAX_LEAVES)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->leaves,
+                           odvgp__too_many_leaves);
+    return p->leaves ? ODVGP_OK
+                     : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
+}
+
+/*  Whether a model can have this head; the kernel's words stand behind it. The number of reals,
+    -1 if not. */
+static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
+{
+    odvgp__kernel k;
+    odvgp__view v;
+    memset(&k, 0, sizeof k);
+    odvgp__kernel_unpack(odvgp__predictor_kernel(p), p->leaves, &k);
+    if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
+        p->P < 1 || p->P > INT_MAX)
+        return -1;
+    if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
+    const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
+    if ((ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
+        (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
+        return -1;
+    if (p->M_root > p->M || (p->M_root != p->M && p->cov_part != ODVGP_COV_DENSE) ||
+        p->cov_part > ODVGP_COV_DIAGONAL)
+        return -1;
+    if (p->no_alpha > 1 || p->mean_function > ODVGP_MEANFN_LINEAR) return -1;
+    if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
+    if ((ptrdiff_t)p->columns != odvgp__points_columns(&k)) return -1;
+    ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
+    return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
+}
+
+/*  Finite numbers, and above 0 where they must be. */
+static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
+{
+    odvgp__view v = odvgp__view_of(p);
+    uint32_t lik = (uint32_t)odvgp__lik_numbers(&odvgp__likelihoods[p->likelihood], 1);
+    const struct {
+        const odvgp_real *x;
+        uint32_t n;
+    } positive[] = {{v.hyp, p->nhyp}, {v.lik, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
+        for (uint32_t i = 0; i < positive[k].n; i++)
+            if (!(positive[k].x[i] > 0)) return 0;
+    return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p)); /* the first of them all */
+}
+
+/*  A block whose contents are checked. */
+static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *p,
+                                       const odvgp__isa *row)
+{
+    s->block = p;
+    s->isa = row;
+    s->D = (ptrdiff_t)p->D;
+    s->P = (ptrdiff_t)p->P;
+    s->F = (ptrdiff_t)p->F;
+    s->T = (ptrdiff_t)p->T;
+    return ODVGP_OK;
+}
+
+/*  What both kinds of server need before anything is read. */
+static odvgp_status odvgp__server_check(const odvgp_server *server, const void *block,
+                                        const odvgp__isa *row, odvgp_info *info)
+{
+    if (!server) return odvgp__fail(info, ODVGP_E_ARG, "server", -1, 0, "is NULL");
+    if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+    if ((uintptr_t)block % sizeof(odvgp_real))
+        return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0,
+                           "must stand at an address that a real can have");
+    if (!row)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
+                                               size_t bytes, odvgp_isa isa, odvgp_info *info)
+{
+    const odvgp__predictor *p = (const odvgp__predictor *)block;
+    const odvgp__isa *row = odvgp__isa_find(isa);
+    uint32_t sum[2];
+    odvgp_status s = odvgp__server_check(server, block, row, info);
+    if (s) return s;
+    if (bytes < sizeof *p)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+    if ((s = odvgp__predictor_start_check(p, "block", info)) != ODVGP_OK) return s;
+    if (p->real_size != sizeof(odvgp_real))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
+                           "is of the other precision: only a model file can be read in both");
+    if (bytes < odvgp__predictor_head(p->leaves))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+    if (odvgp__predictor_measure(p) < 0)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its predictor is not valid");
+    if (bytes < odvgp__predictor_bytes(p))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+    odvgp__predictor_sum(p, sum);
+    if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
+        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0,
+                           "damaged: the checksum does not match");
+    if (!odvgp__predictor_reals_ok(p))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0,
+                           "a number is not finite, or not above 0");
+    return odvgp__server_fill(server, p, row);
+}
+
+typedef struct odvgp__file_head {
+    uint64_t magic, state_bytes, predictor_bytes, user_bytes;
+    uint32_t version, real_size;
+} odvgp__file_head;
+#define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
+#define ODVGP__FILE_HEAD  40
+
+static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
+{
+    odvgp__file_u64(f, &h->magic);
+    odvgp__file_u32(f, &h->version);
+    odvgp__file_u32(f, &h->real_size);
+    odvgp__file_u64(f, &h->state_bytes);
+    odvgp__file_u64(f, &h->predictor_bytes);
+    odvgp__file_u64(f, &h->user_bytes);
+}
+
+static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
+{
+    odvgp__file f;
+    memset(&f, 0, sizeof f);
+    f.mode = mode;
+    f.at = (unsigned char *)(uintptr_t)at; /* written in WRITE mode only */
+    f.size = mode == ODVGP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
+    return f;
+}
+
+/*  Magic, version, sizes and checksum; the head on success. */
+static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
+{
+    memset(h, 0, sizeof *h);
+    if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    odvgp__file_head_walk(&f, h);
+    if (f.bad || h->magic != ODVGP__FILE_MAGIC)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
+    if (h->version < ODVGP__FILE_VERSION)
+        return odvgp__fail(
+            info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
+            "of an older format: train the model again, or read it with the release that wrote it");
+    if (h->version > ODVGP__FILE_VERSION)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
+                           "of a newer format: read it with the release that wrote it");
+    if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
+        ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes, "truncated, or longer than it should be");
+    f.used = bytes - 8;
+    if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
+    if (h->real_size != 4 && h->real_size != 8)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
+    return ODVGP_OK;
+}
+
+/*  Head and kernel of a predictor, as large as a build can have them. */
+typedef union odvgp__predictor_start {
+    odvgp__predictor head;
+    uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
+} odvgp__predictor_start;
+
+/*  The predictor's head of a file, checked, with the size of a real in this build; f stands at
+    the reals afterwards. */
+static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h,
+                                          odvgp__predictor_start *start, odvgp_info *info)
+{
+    odvgp__predictor *p = &start->head;
+    f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
+    memset(start, 0, sizeof *start);
+    odvgp__file_words(f, p, sizeof *p);
+    if (f->bad)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+    odvgp_status s = odvgp__predictor_start_check(p, "model file", info);
+    if (s) return s;
+    size_t head = odvgp__predictor_head(p->leaves);
+    ODVGP_ASSERT(head <= sizeof *start);
+    odvgp__file_words(f, p + 1, head - sizeof *p);
+    ptrdiff_t reals = f->bad ? -1 : odvgp__predictor_measure(p);
+    if (reals < 0 || h->predictor_bytes != head + (uint64_t)reals * h->real_size ||
+        p->real_size != h->real_size)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+    p->real_size = sizeof(odvgp_real);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
+                                         const void **user, size_t *user_bytes, odvgp_info *info)
+{
+    odvgp__file_head h;
+    odvgp__predictor_start start;
+    odvgp_status s = odvgp__file_open(file, bytes, &h, info);
+    if (s) return s;
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    if ((s = odvgp__file_predictor(&f, &h, &start, info)) != ODVGP_OK) return s;
+    if (block_bytes) *block_bytes = odvgp__predictor_bytes(&start.head);
+    if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
+    if (user_bytes) *user_bytes = (size_t)h.user_bytes;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
+                                              odvgp_isa isa, void *block, size_t block_bytes,
+                                              odvgp_info *info)
+{
+    odvgp__file_head h;
+    odvgp__predictor_start start;
+    odvgp__predictor *p = (odvgp__predictor *)block;
+    const odvgp__isa *row = odvgp__isa_find(isa);
+    odvgp_status s = odvgp__server_check(server, block, row, info);
+    if (s || (s = odvgp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
+    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+    if ((s = odvgp__file_predictor(&f, &h, &start, info)) != ODVGP_OK) return s;
+    size_t need = odvgp__predictor_bytes(&start.head),
+           head = odvgp__predictor_head(start.head.leaves);
+    if (block_bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
+    memcpy(p, &start, head);
+    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)block + head),
+                      (ptrdiff_t)odvgp__predictor_reals(p), (int)h.real_size);
+    if (f.bad || !odvgp__predictor_reals_ok(p)) {
+        p->magic = 0;
+        return odvgp__fail(
+            info, ODVGP_E_FORMAT, "model file", -1, 0,
+            "a number of its predictor is not finite, or not above 0 in this precision");
+    }
+    odvgp__predictor_sum(p, p->checksum);
+    return odvgp__server_fill(server, p, row);
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>params   the parameter vector and its slots                                                                         */
 /*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)   */
 /*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their  */
 /*      own values. Hyperparameters may have a prior density.                                                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  Besides the kernel's values: the likelihood's parameter, q_diag, two of the mean function, three sets of inducing points,
-    a_gamma and a, and mean and root of two Gaussian blocks. No model has all of them. */
-#define ODVGP__MAX_SLOTS (ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES + 1 + 1 + 2 + 3 + 2 + 4)
 
 /*  The longest name that is put together, with any number of kernels. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
+/*  What only the library sees of a slot. */
+typedef struct odvgp__slot_state {
+    char name[ODVGP__SLOT_NAME];
+    odvgp_real low, high;        /* bounds of values; high is HUGE_VAL where there is none */
+    odvgp_real floor;            /* the lower bound where the caller has set no bounds */
+    int power;                   /* of the targets' unit that its numbers have: -1, 0 or 1 */
+    int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
+    odvgp_real prior_a, prior_b; /* numbers of the prior */
+    int prior;                   /* odvgp_prior */
+    uint64_t stamp;              /* of the last change, from the tape's clock */
+} odvgp__slot_state;
+
+/*  Who has the memory of the gradient between evaluations. Whoever takes it gives it back before the next one. */
+enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
+
+/*  Slots are numbered from 1; 0 is none. Both tables are NULL while a model is measured: then slots are only counted. */
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
     ptrdiff_t count, positive;
+    ptrdiff_t adam; /* numbers up to the last that natural steps do not move: these move those that come last, mostly */
     odvgp_positive kind;
-    int slots, full; /* full: a slot more was asked for than the table holds */
-    odvgp_slot slot[ODVGP__MAX_SLOTS];
-    char name[ODVGP__MAX_SLOTS][ODVGP__SLOT_NAME];
+    int slots, positive_slots;
     int bad; /* a name did not fit */
-    odvgp_real low[ODVGP__MAX_SLOTS], high[ODVGP__MAX_SLOTS]; /* bounds of values; high is HUGE_VAL where there is none */
-    odvgp_real floor[ODVGP__MAX_SLOTS];                       /* the lower bound where the caller has set no bounds */
-    int prior[ODVGP__MAX_SLOTS];                              /* odvgp_prior ... */
-    odvgp_real prior_a[ODVGP__MAX_SLOTS], prior_b[ODVGP__MAX_SLOTS]; /* ... and its numbers */
-    uint64_t stamp[ODVGP__MAX_SLOTS];                                /* of the last change, from the tape's clock */
+    int lent; /* ODVGP__GRADIENT, or who has the gradient's memory */
+    odvgp_slot *slot;         /* [slots + 1] */
+    odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
 /*  1 / (1 + e^t) for t >= 0: how far from the nearer bound, without loss of digits. */
@@ -5014,15 +5846,17 @@ static double odvgp__tail(double t)
     return e / (1 + e);
 }
 
+/*  The lower bound in force. */
 static odvgp_real odvgp__low(const odvgp__params *p, int s)
 {
-    return p->low[s] > 0 || p->high[s] < (odvgp_real)HUGE_VAL ? p->low[s] : p->floor[s];
+    const odvgp__slot_state *state = &p->state[s];
+    return state->low > 0 || state->high < (odvgp_real)HUGE_VAL ? state->low : state->floor;
 }
 
 /*  The value of theta = t in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
-    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, far = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * far : high - (high - low) * far);
     if (p->kind == ODVGP_EXP) return (odvgp_real)(low + exp(t));
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
@@ -5031,7 +5865,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
 /*  theta for a value within the bounds. A value that rounding has put on one of them stands for the theta where that begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
-    double low = (double)odvgp__low(p, s), high = (double)p->high[s], v = (double)value - low, eps = (double)ODVGP__EPS;
+    double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low, eps = (double)ODVGP__EPS;
     if (high < HUGE_VAL) {
         double size = eps * (high - low), down = ODVGP__MAX(v, size), up = ODVGP__MAX(high - (double)value, size);
         return (odvgp_real)(log(down) - log(up));
@@ -5045,7 +5879,7 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     distance to a bound has fewer digits than theta. */
 static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
-    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->high[s], far = odvgp__tail(fabs(t));
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, far = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)((high - low) * far * (1 - far));
     if (p->kind == ODVGP_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
     return (odvgp_real)(low > 0 ? t < 0 ? far : 1 - far : -expm1(-(double)value));
@@ -5054,36 +5888,69 @@ static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_rea
 /*  A value, moved inside the bounds where it is not. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
-    odvgp_real low = odvgp__low(p, s), high = p->high[s], margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
+    odvgp_real low = odvgp__low(p, s), high = p->state[s].high, margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
     if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
     return value < high ? value : high - margin;
 }
 
-static odvgp_slot *odvgp__slot_add(odvgp__params *p, const char *name, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
+/*  Units that the inputs' columns give to a slot: [D,P], one number over a column's unit in each row; [.,D], each row an input. */
+enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
+
+/*  What a slot holds, besides free numbers. */
+enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4 };
+
+/*  Units of the numbers of a slot. */
+static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 {
-    if (p->slots == ODVGP__MAX_SLOTS) { /* odvgp__model_measure refuses such a model */
-        p->full = 1;
-        p->slots--;
-    }
-    odvgp_slot *slot = &p->slot[p->slots];
+    if (!p->slot || !s) return;
+    p->state[s].power = power;
+    p->state[s].column = column;
+}
+
+/*  Appends a slot [a,b,c] and returns its number. A table too small for it is an error of the layout, which counts first. */
+static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
+{
+    int s = ++p->slots;
+    ptrdiff_t offset = p->count;
+    p->count += a * b * c;
+    if (!(kind & ODVGP__NATURAL)) p->adam = p->count;
+    p->bad |= strlen(name) >= ODVGP__SLOT_NAME;
+    if (!p->slot) return s;
+    odvgp_slot *slot = &p->slot[s];
     odvgp__text t;
     memset(slot, 0, sizeof *slot);
-    t.at = p->name[p->slots];
-    t.size = sizeof p->name[0];
+    memset(&p->state[s], 0, sizeof p->state[s]);
+    t.at = p->state[s].name;
+    t.size = sizeof p->state[s].name;
     t.used = 0;
     odvgp__put(&t, name);
-    p->bad |= t.used >= t.size;
-    slot->name = p->name[p->slots++];
+    slot->name = p->state[s].name;
     slot->dims = dims;
     slot->shape[0] = a;
     slot->shape[1] = b;
     slot->shape[2] = c;
-    slot->offset = p->count;
+    slot->offset = offset;
     slot->count = a * b * c;
+    slot->positive = (kind & ODVGP__POSITIVE) != 0;
+    slot->lower = (kind & ODVGP__TRIANGLES) != 0;
+    slot->natgrad = (kind & ODVGP__NATURAL) != 0;
     slot->trainable = 1;
-    p->high[p->slots - 1] = (odvgp_real)HUGE_VAL;
-    p->count += slot->count;
-    return slot;
+    p->state[s].high = (odvgp_real)HUGE_VAL;
+    return s;
+}
+
+/*  The memory of the gradient, for something else until odvgp__give_back. */
+static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
+{
+    ODVGP_ASSERT(p->lent == ODVGP__GRADIENT);
+    p->lent = to;
+    return p->grad;
+}
+static void odvgp__give_back(odvgp__params *p, int from)
+{
+    ODVGP_ASSERT(p->lent == from);
+    (void)from; /* where nothing is asserted */
+    p->lent = ODVGP__GRADIENT;
 }
 
 static odvgp_real *odvgp__slot_value(const odvgp__params *p, const odvgp_slot *slot)
@@ -5093,15 +5960,15 @@ static odvgp_real *odvgp__slot_value(const odvgp__params *p, const odvgp_slot *s
 
 static int odvgp__slot_index(const odvgp__params *p, const char *name)
 {
-    for (int i = 0; name && i < p->slots; i++)
-        if (!strcmp(p->name[i], name)) return i;
-    return -1;
+    for (int s = 1; name && s <= p->slots; s++)
+        if (!strcmp(p->slot[s].name, name)) return s;
+    return 0;
 }
 
 /*  The slot of a place in theta. */
 static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 {
-    int s = 0;
+    int s = 1;
     while (i >= p->slot[s].offset + p->slot[s].count) s++;
     return s;
 }
@@ -5125,9 +5992,9 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
 {
     *slope = 0;
     if (!(v > 0)) return -HUGE_VAL;
-    double a = (double)p->prior_a[s], b = (double)p->prior_b[s], z = (log(v) - a) / b;
-    *slope = p->prior[s] == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
-    if (p->prior[s] == ODVGP_PRIOR_LOGNORMAL) return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
+    double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
+    *slope = p->state[s].prior == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
+    if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
@@ -5135,8 +6002,8 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, slope;
-    for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
-        if (p->prior[s] == ODVGP_PRIOR_NONE) continue;
+    for (int s = 1; s <= p->positive_slots; s++) {
+        if (p->state[s].prior == ODVGP_PRIOR_NONE) continue;
         for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
             sum += odvgp__log_prior(p, s, (double)p->value[i], &slope);
             if (grad) grad[i] -= (odvgp_real)slope;
@@ -5164,24 +6031,22 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 /*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row   */
 /*      of the table per operation: name, forward, reverse.                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__MAX_TAPE 64
-#define ODVGP__MAX_IN   4
+#define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-enum { ODVGP__TILE_ROWS = 1, ODVGP__TILE_COLS = 2, ODVGP__SAMPLE_ROWS = 4, ODVGP__SAMPLE_COLS = 8 }; /* sizes that change */
-enum {                                                                                               /* flags of operations */
-       ODVGP__F_LOWER = 1,    /* KERNEL: lower triangle of a symmetric matrix; PRODUCT: the second factor is lower triangular */
-       ODVGP__F_RIGHT = 2,    /* SOLVE: from the right, B L^-T */
-       ODVGP__F_IN_PLACE = 4, /* SOLVE: the result shares v and d with B */
-       ODVGP__F_SCALED = 8,   /* DOT: times M_gamma / (columns sampled) */
-       ODVGP__F_TA = 16,
-       ODVGP__F_TB = 32,        /* PRODUCT: transposed factors */
-       ODVGP__F_PLAIN = 64,     /* SOLVE from the right: B L^-1 */
-       ODVGP__F_FLOOR = 128,    /* RESIDUAL: at least a hundredth of the mean of k, not 0 */
-       ODVGP__F_KEPT = 256,     /* KERNEL_VEC, TRI_SQUARES: aux holds all that the adjoint needs */
-       ODVGP__F_DIAGONAL = 512, /* INNER, INVERSE_VAR: B is a diagonal, given by its squares */
-       ODVGP__F_BARE = 1024     /* CHOL: no jitter until it is raised */
-};
+/*  Numbers of rows or columns that vary: those of the current tile, and of the sampled columns of gamma. */
+enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
+
+/*  Variants of operations: an enumeration for each operation that has any. */
+enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };          /* KERNEL: the lower triangle of a symmetric matrix */
+enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };            /* CHOL: no jitter until a factorisation fails */
+enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN }; /* L^-1 B, B L^-T, B L^-1 */
+enum { ODVGP__PRODUCT_AB, ODVGP__PRODUCT_AL, ODVGP__PRODUCT_ABT, ODVGP__PRODUCT_ATB, ODVGP__PRODUCT_ATBT }; /* L: lower */
+enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };            /* MINUS_PRODUCT: only the lower triangle */
+enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };             /* INNER, INVERSE_VAR: B_p lower, or the squares of a diagonal */
+enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };  /* RESIDUAL: at least 0, or a hundredth of the mean of k */
+enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };              /* DOT: times M_gamma / (columns sampled) */
+enum { ODVGP__COLLAPSE_BOTH, ODVGP__COLLAPSE_MEAN_BETA, ODVGP__COLLAPSE_COV_BETA, ODVGP__COLLAPSE_BETA }; /* what has beta only */
 
 /*  What an evaluation is for: nodes that serve none of it are not run. */
 enum {
@@ -5225,22 +6090,6 @@ typedef enum odvgp__op {
     ODVGP__OPS
 } odvgp__op;
 
-typedef struct odvgp__node {
-    odvgp__op op;
-    int segment, needs_grad, dynamic, flags;
-    int purpose;                    /* which evaluations ask for this node itself */
-    int active;                     /* the evaluation in hand does, or for one that reads it */
-    int seeded;                     /* it is a term of the bound, or a term depends on it */
-    int jitter;                     /* CHOL, JITTERED: which; -1 for none */
-    int slot, slots;                /* of a PARAM: its first slot, and how many it spans */
-    int in[ODVGP__MAX_IN];          /* -1: none */
-    int next;                       /* the node that is computed in place of this one's value; 0: none */
-    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
-    ptrdiff_t rows, cols, ld;
-    odvgp_real *v, *d, *aux;
-    uint64_t stamp;
-} odvgp__node;
-
 /*  Jitter of one matrix: state that outlives evaluations. */
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct odvgp__jitter {
@@ -5249,42 +6098,123 @@ typedef struct odvgp__jitter {
     int clean;         /* evaluations since it was last raised or lowered */
 } odvgp__jitter;
 
+/*  What a builder knows of a node: its number, 0 for none, and its largest shape. */
+typedef struct odvgp__ref {
+    int id;
+    ptrdiff_t rows, cols;
+} odvgp__ref;
+static const odvgp__ref odvgp__none = {0, 0, 0};
+
+typedef struct odvgp__unit odvgp__unit;
+
+typedef struct odvgp__node {
+    odvgp__op op;
+    int variant; /* of the operation */
+    int segment, needs_grad;
+    int purpose;          /* which evaluations ask for this node itself */
+    int active;           /* the current evaluation does, or asks for a node that reads it */
+    int seeded;           /* it is a term of the bound, or a term depends on it */
+    int slot, slots;      /* of a PARAM: its first slot, and how many it spans */
+    int in[ODVGP__MAX_IN]; /* 0: none */
+    int base;             /* the node whose memory it works in; 0: its own */
+    int next;             /* the node that is computed in place of this one's value; 0: none */
+    int kept;             /* aux holds all that the adjoint needs of the forward run */
+    int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
+    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
+    ptrdiff_t rows, cols, ld;
+    odvgp_real *v, *d, *aux;
+    odvgp__jitter *jitter; /* CHOL, JITTERED; NULL: none */
+    odvgp__unit *of;
+    uint64_t stamp;
+} odvgp__node;
+
+/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
+typedef struct odvgp__block {
+    int number;                          /* among all blocks of the model */
+    ptrdiff_t M, natural;                /* points; the same where natural steps move it, else 0 */
+    int slot_mu, slot_root;              /* 0: none */
+    odvgp__ref L;                        /* the factor that whitens it */
+    odvgp__ref mu, root;                 /* what the slots hold ... */
+    odvgp__ref white_mu, white_root;     /* ... in whitened coordinates */
+    odvgp__ref A, stats;                 /* features of the tile; statistics for a natural step */
+    odvgp_real *P, *j;                   /* natural parameters, [P,M,M] lower and [P,M] */
+} odvgp__block;
+enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
+
+/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so all matrices of the head. */
+struct odvgp__unit {
+    odvgp_model *model;
+    odvgp__kernel kernel;
+    ptrdiff_t D, P, M, M_gamma;
+    const struct odvgp__mean_part *mean_part;
+    const struct odvgp__cov_part *cov_part;
+    odvgp_param param;
+    odvgp_gamma_coords gamma_coords;
+    odvgp_mean_function mean_function;
+    int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A, slot_mean_b; /* 0: none */
+    odvgp__block block[ODVGP__BLOCKS];
+    odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS]; /* kept: to be restored if an attempt fails */
+    odvgp_real lbfgs_jitter[ODVGP__JITTERS];                           /* raised where L-BFGS knows the bound */
+    odvgp_real prior_sd;      /* sqrt k(x,x) at Adam's last step */
+    odvgp_real *scales;       /* D of gamma [M_gamma] */
+    ptrdiff_t *columns;       /* [M_gamma]: of gamma, the sampled ones first ... */
+    ptrdiff_t ncolumns;       /* ... and how many these are */
+    uint64_t columns_stamp;
+    /* head */
+    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual;
+    /* tile; X comes from the data or from the layer below, mean and var [P,n] are what a unit hands on */
+    odvgp__ref X, K_x, A, A_v, k_x, mean, var;
+};
+
+/*  What begins the region of sums over tiles; behind it lie moments, then the gradient, statistics and adjoints of head nodes. */
+typedef struct odvgp__sums {
+    double expected;     /* of the EXPECT node */
+    uint64_t clamped;    /* variances */
+    odvgp_status status; /* of the first row that failed */
+} odvgp__sums;
+
 typedef struct odvgp__tape {
-    odvgp__node node[ODVGP__MAX_TAPE];
-    int n, full; /* full: a node more was asked for than the table holds */
+    odvgp__node *node; /* [nodes + 1], node[0] is none; NULL while a model is measured: then nodes are only counted */
+    int nodes;
+    odvgp__arena *arena;   /* while the tape is built */
+    size_t deferred;       /* bytes that odvgp__sums_layout places when all nodes are known */
+    size_t scratch_bytes;  /* the most that an operation takes of scratch */
     odvgp_blas blas;
-    const odvgp__kernel *kernel;
     const odvgp__likelihood *likelihood;
     odvgp__arena scratch;                                      /* each operation takes what it needs from the start */
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
-    odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events;
     odvgp_info *info;
-    ptrdiff_t rows, all_rows; /* of the tile in hand; of the data */
+    ptrdiff_t tile;           /* most rows of a tile */
+    ptrdiff_t rows, all_rows; /* of the current tile; of the data */
     size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
-    const ptrdiff_t *columns; /* sampled columns of gamma */
-    ptrdiff_t ncolumns, all_columns;
-    uint64_t clock, columns_stamp;
-    double expected; /* sum of the EXPECT node over tiles */
+    uint64_t clock;
+    odvgp__sums *sums;
+    odvgp_real *sum;                 /* what lies behind it: numbers that forward runs add to, then those that reverse runs do */
+    ptrdiff_t forward_sums, all_sums;
+    odvgp_real *tree; /* sums of shards on their way up, a piece for each level */
     int purpose;
     int again; /* tiles are seen a second time, for the gradient: sums stay */
 } odvgp__tape;
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
-    return nd->in[i] < 0 ? NULL : &t->node[nd->in[i]];
+    return nd->in[i] ? &t->node[nd->in[i]] : NULL;
 }
 static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i)
 {
-    return nd->in[i] >= 0 && t->node[nd->in[i]].needs_grad;
+    return nd->in[i] && t->node[nd->in[i]].needs_grad;
+}
+
+static ptrdiff_t odvgp__current_size(const odvgp__tape *t, const odvgp__node *nd, int vary, ptrdiff_t fixed)
+{
+    return vary == ODVGP__TILE_SIZE ? t->rows : vary == ODVGP__SAMPLE_SIZE ? nd->of->ncolumns : fixed;
 }
 
 static void odvgp__resize(odvgp__tape *t, odvgp__node *nd)
 {
-    if (nd->dynamic & ODVGP__TILE_ROWS) nd->rows = t->rows;
-    if (nd->dynamic & ODVGP__TILE_COLS) nd->cols = t->rows;
-    if (nd->dynamic & ODVGP__SAMPLE_ROWS) nd->rows = t->ncolumns;
-    if (nd->dynamic & ODVGP__SAMPLE_COLS) nd->cols = t->ncolumns;
+    nd->rows = odvgp__current_size(t, nd, nd->rows_vary, nd->rows);
+    nd->cols = odvgp__current_size(t, nd, nd->cols_vary, nd->cols);
 }
 
 static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
@@ -5314,9 +6244,9 @@ static void odvgp__leaf_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp__kjob odvgp__node_job(odvgp__tape *t, const odvgp__node *nd)
 {
     odvgp__node *hyp = odvgp__in(t, nd, 0), *X1 = odvgp__in(t, nd, 1), *X2 = odvgp__in(t, nd, 2);
-    odvgp__kjob job = odvgp__kernel_job(&t->blas, t->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
-    job.lower = (nd->flags & ODVGP__F_LOWER) != 0;
-    if (X1->op == ODVGP__GATHER_ROWS && odvgp__in(t, X1, 0) == X2) job.origin = t->columns;
+    odvgp__kjob job = odvgp__kernel_job(&t->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
+    job.lower = nd->op == ODVGP__KERNEL && nd->variant == ODVGP__KERNEL_LOWER;
+    if (X1->op == ODVGP__GATHER_ROWS && odvgp__in(t, X1, 0) == X2) job.origin = nd->of->columns;
     if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
     if (odvgp__wants(t, nd, 1)) job.dX1 = X1->d;
     if (odvgp__wants(t, nd, 2)) job.dX2 = X2->d;
@@ -5345,10 +6275,10 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
     const odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
-    int same = odvgp__kernel_stationary(t->kernel);
+    int same = odvgp__kernel_stationary(&nd->of->kernel);
     odvgp_real value[ODVGP__MAX_NODES];
     for (ptrdiff_t j = 0; j < nd->cols; j++)
-        nd->v[j] = same && j ? nd->v[0] : odvgp__kernel_diag(t->kernel, hyp->v, X->v + j * X->ld, value);
+        nd->v[j] = same && j ? nd->v[0] : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
     return ODVGP_OK;
 }
 
@@ -5356,13 +6286,13 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
     odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
-    if (odvgp__kernel_stationary(t->kernel)) { /* the rows together */
+    if (odvgp__kernel_stationary(&nd->of->kernel)) { /* the rows together */
         for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
-        odvgp__kernel_diag_adjoint(t->kernel, hyp->v, X->v, sum, dhyp, NULL);
+        odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v, sum, dhyp, NULL);
         return;
     }
     for (ptrdiff_t j = 0; j < nd->cols; j++)
-        odvgp__kernel_diag_adjoint(t->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
+        odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
                                    odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
 }
 
@@ -5377,11 +6307,11 @@ static odvgp__kjob odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd)
     job.lda = a->ld;
     job.P = a->rows;
     job.ldo = nd->ld;
-    job.kept = (nd->flags & ODVGP__F_KEPT) && nd->needs_grad;
+    job.kept = nd->kept && nd->needs_grad;
     if (job.kept) {
         odvgp__arena kept;
         odvgp__arena_init(&kept, nd->aux, SIZE_MAX / 2);
-        odvgp__kernel_rows_layout(&kept, t->kernel, job.n, job.m, job.P, &job);
+        odvgp__kernel_rows_layout(&kept, &nd->of->kernel, job.n, job.m, job.P, &job);
     }
     return job;
 }
@@ -5426,6 +6356,11 @@ static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
                                                    "the kernel is 0 at an inducing point",
                                                    "a kernel of fewer dimensions than there are inducing points"};
 
+static const char *odvgp__jitter_matrix(const odvgp__node *nd)
+{
+    return nd->jitter ? odvgp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
+}
+
 /*  Why a kernel matrix lost its rank: looks at the points that it came from. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
@@ -5433,6 +6368,7 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
     if (K->op == ODVGP__MINUS_PRODUCT) return cause[7];
     if (K->op != ODVGP__KERNEL) return cause[0];
     const odvgp__node *Z = odvgp__in(t, K, 1);
+    const odvgp__kernel *kernel = &K->of->kernel;
     ptrdiff_t D = Z->cols;
     double nearest = HUGE_VAL, widest = 0, coarse = 0;
     for (ptrdiff_t i = 0; i < Z->rows; i++) {
@@ -5444,63 +6380,64 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
         if (i != pivot) nearest = ODVGP__MIN(nearest, r2);
         widest = ODVGP__MAX(widest, r2);
     }
-    for (uint32_t i = 0; i < t->kernel->nleaf; i++)
-        if (odvgp__geometry(&t->kernel->leaf[i]) == ODVGP__DISTANCE)
-            coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[t->kernel->leaf[i].ls]);
+    for (uint32_t i = 0; i < kernel->nleaf; i++)
+        if (odvgp__geometry(&kernel->leaf[i]) == ODVGP__DISTANCE)
+            coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[kernel->leaf[i].ls]);
     if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
     if (widest == 0 && Z->rows > 1) return cause[1];
     if (nearest == 0) return cause[2];
-    if (!odvgp__kernel_has_distances(t->kernel)) return cause[9];
+    if (!odvgp__kernel_has_distances(kernel)) return cause[9];
     if (coarse > 10 * sqrt(widest)) return cause[3];
     if (nearest < 1e-8 * widest) return cause[4];
     return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
+static int odvgp__has_base_jitter(const odvgp__node *nd)
+{
+    return nd->jitter && !(nd->op == ODVGP__CHOL && nd->variant == ODVGP__CHOL_BARE);
+}
+
 /*  What the diagonal of a node's matrix gets before anything is raised. */
 static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 {
-    const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] >= 0);
-    return nd->jitter < 0 || (nd->flags & ODVGP__F_BARE)
-               ? 0
-               : t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior);
+    const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
+    return odvgp__has_base_jitter(nd) ? t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior) : 0;
 }
 
 /*  The adjoint of that: from the trace of the adjoint of the jittered matrix to the diagonal of prior. */
 static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
 {
-    odvgp__node *prior = odvgp__in(t, nd, nd->in[1] >= 0);
-    if (nd->jitter < 0 || (nd->flags & ODVGP__F_BARE) || !prior->needs_grad) return;
+    odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
+    if (!odvgp__has_base_jitter(nd) || !prior->needs_grad) return;
     for (ptrdiff_t i = 0; i < nd->rows; i++) prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
 /*  What has this jitter is made anew, also where its kernel matrix stays. */
-static void odvgp__jitter_moved(odvgp__tape *t, int k)
+static void odvgp__jitter_moved(odvgp__tape *t, const odvgp__jitter *jitter)
 {
-    for (int i = 0; i < t->n; i++) {
-        odvgp__node *nd = &t->node[i];
-        if ((nd->op == ODVGP__CHOL || nd->op == ODVGP__JITTERED) && nd->jitter == k) nd->stamp = 0;
-    }
+    for (int i = 1; i <= t->nodes; i++)
+        if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
 }
 
 /*  Take the jitters from `from`; nodes that were computed with others are computed again. */
-static void odvgp__jitter_restore(odvgp__tape *t, const odvgp__jitter *from)
+static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp__jitter *from)
 {
     for (int k = 0; k < ODVGP__JITTERS; k++) {
-        if (t->jitter[k].raised != from[k].raised) odvgp__jitter_moved(t, k);
-        t->jitter[k] = from[k];
+        if (to[k].raised != from[k].raised) odvgp__jitter_moved(t, &to[k]);
+        to[k] = from[k];
     }
 }
 
 /*  One matrix that would not be factored: ten times the jitter, or an error. */
 static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
-    if (nd->jitter < 0)
+    if (!nd->jitter)
         return odvgp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H", bad->row, bad->value,
                            NULL);
-    odvgp__jitter *jitter = &t->jitter[nd->jitter];
+    odvgp__jitter *jitter = nd->jitter;
     odvgp_real now = jitter->base + jitter->raised,
                total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
-    t->events.matrix = odvgp__jitter_matrices[nd->jitter];
+    t->events.matrix = odvgp__jitter_matrix(nd);
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
     t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
@@ -5510,7 +6447,7 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     t->events.jitter_raised++;
     jitter->raised = total - jitter->base;
     jitter->clean = 0;
-    odvgp__jitter_moved(t, nd->jitter);
+    odvgp__jitter_moved(t, jitter);
     return ODVGP_OK;
 }
 
@@ -5532,15 +6469,14 @@ static odvgp_status odvgp__chol_try(odvgp__tape *t, odvgp__node *nd, odvgp_real 
 
 static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__jitter none = {0, 0, 0}, *jitter = nd->jitter < 0 ? &none : &t->jitter[nd->jitter], before = *jitter;
-    odvgp_real mean = odvgp__mean_diagonal(odvgp__in(t, nd, nd->in[1] >= 0));
+    odvgp__jitter none = {0, 0, 0}, *jitter = nd->jitter ? nd->jitter : &none, before = *jitter;
+    odvgp_real mean = odvgp__mean_diagonal(odvgp__in(t, nd, nd->in[1] != 0));
     odvgp_info bad;
     if (!(mean - mean == 0))
-        return odvgp__fail(t->info, ODVGP_E_NAN, nd->jitter < 0 ? "H" : odvgp__jitter_matrices[nd->jitter], -1, (double)mean,
-                           "a kernel matrix is not finite");
+        return odvgp__fail(t->info, ODVGP_E_NAN, odvgp__jitter_matrix(nd), -1, (double)mean, "a kernel matrix is not finite");
     jitter->base = odvgp__jitter_base(t, nd);
     for (;;) {
-        if (nd->jitter == ODVGP__JITTER_BETA) t->events.jitter = (double)(jitter->base + jitter->raised);
+        if (jitter == &nd->of->jitter[ODVGP__JITTER_BETA]) t->events.jitter = (double)(jitter->base + jitter->raised);
         if (!odvgp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return ODVGP_OK;
         odvgp_status s = odvgp__jitter_raise(t, nd, mean, &bad);
         if (!s) continue;
@@ -5568,7 +6504,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 {
     const odvgp__node *K = odvgp__in(t, nd, 0);
-    odvgp_real added = odvgp__jitter_base(t, nd) + t->jitter[nd->jitter].raised;
+    odvgp_real added = odvgp__jitter_base(t, nd) + nd->jitter->raised;
     for (ptrdiff_t i = 0; i < nd->rows; i++) {
         odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
         nd->v[i * nd->ld + i] += added;
@@ -5595,10 +6531,10 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     ptrdiff_t M = L->rows;
-    if (!(nd->flags & ODVGP__F_IN_PLACE))
+    if (!nd->base)
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
-    if (nd->flags & ODVGP__F_RIGHT)
-        odvgp_trsm(&t->blas, 1, !(nd->flags & ODVGP__F_PLAIN), nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
+    if (nd->variant != ODVGP__SOLVE_LEFT)
+        odvgp_trsm(&t->blas, 1, nd->variant == ODVGP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M)
             odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
@@ -5608,33 +6544,43 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
+    int right = nd->variant != ODVGP__SOLVE_LEFT, plain = nd->variant == ODVGP__SOLVE_RIGHT_PLAIN;
     ptrdiff_t M = L->rows;
     odvgp__mm g;
-    if (nd->flags & ODVGP__F_RIGHT)
-        odvgp_trsm(&t->blas, 1, (nd->flags & ODVGP__F_PLAIN) != 0, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
+    if (right)
+        odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M)
             odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
-    for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += (nd->flags & ODVGP__F_RIGHT) ? nd->rows : M) {
-        const odvgp_real *x = nd->flags & ODVGP__F_PLAIN ? nd->v : nd->d, *y = nd->flags & ODVGP__F_PLAIN ? nd->d : nd->v;
-        if (nd->flags & ODVGP__F_RIGHT) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
+    for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
+        const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
+        if (right) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
         else
             g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld, nd->v + r * nd->ld, nd->ld, 1, L->d,
                                L->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
-    if (B->needs_grad && !(nd->flags & ODVGP__F_IN_PLACE))
+    if (B->needs_grad && !nd->base)
         for (ptrdiff_t i = 0; i < nd->rows; i++)
             for (ptrdiff_t j = 0; j < nd->cols; j++) B->d[i * B->ld + j] += nd->d[i * nd->ld + j];
 }
 
 /* --- PRODUCT(A, B): coef op(A) op(B) --- */
 
+static int odvgp__product_ta(const odvgp__node *nd)
+{
+    return nd->variant == ODVGP__PRODUCT_ATB || nd->variant == ODVGP__PRODUCT_ATBT;
+}
+static int odvgp__product_tb(const odvgp__node *nd)
+{
+    return nd->variant == ODVGP__PRODUCT_ABT || nd->variant == ODVGP__PRODUCT_ATBT;
+}
+
 static odvgp_status odvgp__product_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
-    int ta = (nd->flags & ODVGP__F_TA) != 0, tb = (nd->flags & ODVGP__F_TB) != 0;
+    int ta = odvgp__product_ta(nd), tb = odvgp__product_tb(nd);
     odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v, A->ld, B->v, B->ld, 0, nd->v,
                nd->ld);
     return ODVGP_OK;
@@ -5643,7 +6589,7 @@ static odvgp_status odvgp__product_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
-    int ta = (nd->flags & ODVGP__F_TA) != 0, tb = (nd->flags & ODVGP__F_TB) != 0;
+    int ta = odvgp__product_ta(nd), tb = odvgp__product_tb(nd);
     odvgp_real c = nd->coef[0];
     if (A->needs_grad && !ta)
         odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1, A->d, A->ld);
@@ -5652,7 +6598,7 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
     if (!B->needs_grad) return;
     odvgp__mm g = tb ? odvgp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1, B->d, B->ld)
                      : odvgp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld, 1, B->d, B->ld);
-    if (nd->flags & ODVGP__F_LOWER) g.c_part = ODVGP__LOWER;
+    if (nd->variant == ODVGP__PRODUCT_AL) g.c_part = ODVGP__LOWER;
     odvgp__mm_run(&t->blas, &g);
 }
 
@@ -5662,9 +6608,9 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
-    if (!(nd->flags & ODVGP__F_IN_PLACE))
+    if (!nd->base)
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
-    if (nd->flags & ODVGP__F_LOWER) odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
+    if (nd->variant == ODVGP__MINUS_LOWER) odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
     else odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1, nd->v, nd->ld);
     return ODVGP_OK;
 }
@@ -5672,8 +6618,8 @@ static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd
 static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
-    int part = nd->flags & ODVGP__F_LOWER ? ODVGP__LOWER : 0;
-    if (K->needs_grad && !(nd->flags & ODVGP__F_IN_PLACE))
+    int part = nd->variant == ODVGP__MINUS_LOWER ? ODVGP__LOWER : 0;
+    if (K->needs_grad && !nd->base)
         for (ptrdiff_t i = 0; i < nd->rows; i++)
             for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
     odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
@@ -5705,7 +6651,7 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = 0; p < nd->rows / M; p++) {
         odvgp_real *H = nd->v + p * M * nd->ld;
         const odvgp_real *b = B->v + p * M * B->ld, *g = B->v + p * B->ld;
-        if (nd->flags & ODVGP__F_DIAGONAL) {
+        if (nd->variant == ODVGP__B_DIAGONAL) {
             for (ptrdiff_t i = 0; i < M; i++)
                 for (ptrdiff_t j = 0; j <= i; j++)
                     H[i * nd->ld + j] = ODVGP__SQRT(g[i]) * K->v[i * K->ld + j] * ODVGP__SQRT(g[j]);
@@ -5748,7 +6694,7 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = last; p >= 0; p--) {
         odvgp_real *S = nd->d + p * M * nd->ld;
         odvgp__symmetrise(S, M, nd->ld);
-        if (nd->flags & ODVGP__F_DIAGONAL) {
+        if (nd->variant == ODVGP__B_DIAGONAL) {
             odvgp__inner_reverse_diagonal(t, nd, p);
             continue;
         }
@@ -5771,7 +6717,7 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node_zero(nd->v, nd);
-    for (int k = 0; k < ODVGP__MAX_IN && nd->in[k] >= 0; k++) {
+    for (int k = 0; k < ODVGP__MAX_IN && nd->in[k]; k++) {
         odvgp__node *x = odvgp__in(t, nd, k);
         ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
         for (ptrdiff_t i = 0; i < nd->rows; i++)
@@ -5782,7 +6728,7 @@ static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
 
 static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    for (int k = 0; k < ODVGP__MAX_IN && nd->in[k] >= 0; k++) {
+    for (int k = 0; k < ODVGP__MAX_IN && nd->in[k]; k++) {
         odvgp__node *x = odvgp__in(t, nd, k);
         ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
         if (!x->needs_grad) continue;
@@ -5799,23 +6745,23 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 /*  d(least)/dk of each column. */
 static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
 {
-    return nd->flags & ODVGP__F_FLOOR ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
+    return nd->variant == ODVGP__RESIDUAL_FLOORED ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
 }
 
 static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0);
     odvgp_real least = 0;
-    for (ptrdiff_t j = 0; j < nd->cols && (nd->flags & ODVGP__F_FLOOR); j++) least += odvgp__residual_floor(nd) * k->v[j];
+    for (ptrdiff_t j = 0; j < nd->cols && nd->variant == ODVGP__RESIDUAL_FLOORED; j++) least += odvgp__residual_floor(nd) * k->v[j];
     odvgp__zero(nd->aux, nd->cols);
-    for (int i = 1; i < 3 && nd->in[i] >= 0; i++) {
+    for (int i = 1; i < 3 && nd->in[i]; i++) {
         const odvgp__node *A = odvgp__in(t, nd, i);
         odvgp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
     }
     for (ptrdiff_t j = 0; j < nd->cols; j++) {
         odvgp_real x = k->v[j] - nd->aux[j];
         int clamped = x < least;
-        t->events.variance_clamped += (uint64_t)(clamped && !(nd->flags & ODVGP__F_FLOOR));
+        t->sums->clamped += (uint64_t)(clamped && nd->variant == ODVGP__RESIDUAL_CLAMPED);
         nd->v[j] = clamped ? least : x; /* NaN stays NaN */
         nd->aux[j] = clamped ? 0 : 1;
     }
@@ -5831,7 +6777,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
         nd->d[j] *= nd->aux[j];
     }
     for (ptrdiff_t j = 0; j < nd->cols && k->needs_grad; j++) k->d[j] += nd->d[j] + odvgp__residual_floor(nd) * clamped;
-    for (int in = 1; in < 3 && nd->in[in] >= 0; in++) {
+    for (int in = 1; in < 3 && nd->in[in]; in++) {
         odvgp__node *A = odvgp__in(t, nd, in);
         for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
             for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
@@ -5845,7 +6791,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 /*  Where T_p stands. */
 static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
 {
-    return nd->aux + (nd->flags & ODVGP__F_KEPT ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
+    return nd->aux + (nd->kept ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
 }
 
 static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
@@ -5871,7 +6817,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     ptrdiff_t M = A->rows;
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
-        if (p < nd->rows - 1 && !(nd->flags & ODVGP__F_KEPT)) odvgp__tri_product(t, nd, p);
+        if (p < nd->rows - 1 && !(nd->kept)) odvgp__tri_product(t, nd, p);
         for (ptrdiff_t i = 0; i < M; i++)
             for (ptrdiff_t j = 0; j < A->cols; j++) T[i * nd->ld + j] *= 2 * d[j];
         if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
@@ -5889,7 +6835,7 @@ static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p
 {
     odvgp__node *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2), *K = odvgp__in(t, nd, 3);
     ptrdiff_t M = K->rows;
-    if (nd->flags & ODVGP__F_DIAGONAL) {
+    if (nd->variant == ODVGP__B_DIAGONAL) {
         for (ptrdiff_t i = 0; i < M; i++) {
             odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]);
             for (ptrdiff_t j = 0; j < nd->cols; j++) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
@@ -5907,7 +6853,7 @@ static odvgp_status odvgp__inverse_var_forward(odvgp__tape *t, odvgp__node *nd)
         odvgp__column_squares(nd->aux, K->rows, nd->cols, nd->ld, var);
         for (ptrdiff_t j = 0; j < nd->cols; j++) {
             odvgp_real x = k->v[j] - var[j];
-            t->events.variance_clamped += (uint64_t)(x < 0);
+            t->sums->clamped += (uint64_t)(x < 0);
             var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
         }
     }
@@ -5933,7 +6879,7 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
         odvgp__mm g = odvgp__mm_make(0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1, H->d + p * M * H->ld, H->ld);
         g.c_part = ODVGP__LOWER;
         if (H->needs_grad) odvgp__mm_run(&t->blas, &g);
-        if (!(nd->flags & ODVGP__F_DIAGONAL)) {
+        if (nd->variant != ODVGP__B_DIAGONAL) {
             const odvgp_real *b = B->v + p * M * B->ld;
             g = odvgp__mm_make(0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld, B->ld);
             g.c_part = ODVGP__LOWER;
@@ -5978,7 +6924,7 @@ static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Z = odvgp__in(t, nd, 0);
-    for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, Z->v + t->columns[i] * Z->ld, nd->cols);
+    for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
     return ODVGP_OK;
 }
 
@@ -5986,14 +6932,14 @@ static void odvgp__gather_rows_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Z = odvgp__in(t, nd, 0);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) Z->d[t->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
+        for (ptrdiff_t j = 0; j < nd->cols; j++) Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
 }
 
 static odvgp_status odvgp__gather_cols_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 0);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = a->v[i * a->ld + t->columns[j]];
+        for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
     return ODVGP_OK;
 }
 
@@ -6001,15 +6947,15 @@ static void odvgp__gather_cols_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 0);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) a->d[i * a->ld + t->columns[j]] += nd->d[i * nd->ld + j];
+        for (ptrdiff_t j = 0; j < nd->cols; j++) a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
 }
 
 /* --- DOT(A, B): coef sum of A_ij B_ij --- */
 
-static odvgp_real odvgp__dot_factor(odvgp__tape *t, const odvgp__node *nd)
+static odvgp_real odvgp__dot_factor(const odvgp__node *nd)
 {
-    odvgp_real scale = (nd->flags & ODVGP__F_SCALED) && t->ncolumns ? (odvgp_real)t->all_columns / (odvgp_real)t->ncolumns : 1;
-    return nd->coef[0] * scale;
+    int sampled = nd->variant == ODVGP__DOT_SAMPLED && nd->of->ncolumns;
+    return nd->coef[0] * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
 }
 
 static odvgp_status odvgp__dot_forward(odvgp__tape *t, odvgp__node *nd)
@@ -6018,14 +6964,14 @@ static odvgp_status odvgp__dot_forward(odvgp__tape *t, odvgp__node *nd)
     double sum = 0;
     for (ptrdiff_t i = 0; i < A->rows; i++)
         for (ptrdiff_t j = 0; j < A->cols; j++) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
-    nd->v[0] = odvgp__dot_factor(t, nd) * (odvgp_real)sum;
+    nd->v[0] = odvgp__dot_factor(nd) * (odvgp_real)sum;
     return ODVGP_OK;
 }
 
 static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
-    odvgp_real f = odvgp__dot_factor(t, nd) * nd->d[0];
+    odvgp_real f = odvgp__dot_factor(nd) * nd->d[0];
     for (ptrdiff_t i = 0; i < A->rows; i++)
         for (ptrdiff_t j = 0; j < A->cols; j++) {
             odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
@@ -6104,37 +7050,77 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- EXPECT(mean, var, Y, parameter): the sum of E_q[log p(y|f)] over the tile; its scale N/B is in the adjoint ---     */
+/* --- EXPECT(mean, var, Y, positive parameters, free parameters): the sum of E_q[log p(y|f)] over
+   the tile; its scale N/B is in the adjoint. Either kind of parameters may be missing --- */
+
+/*  The likelihood's job on the current tile, for its value. */
+static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
+{
+    const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
+                      *y = odvgp__in(t, nd, 2), *positive = odvgp__in(t, nd, 3),
+                      *others = odvgp__in(t, nd, 4);
+    ptrdiff_t count = positive ? positive->cols : 0, others_count = others ? others->cols : 0;
+    odvgp_real *par = odvgp__take(a, 1, count + others_count);
+    odvgp__lik_job job;
+    ODVGP_ASSERT(var->ld == mean->ld && y->ld == mean->ld);
+    if (positive) odvgp__copy(par, positive->v, count);
+    if (others) odvgp__copy(par + count, others->v, others_count);
+    memset(&job, 0, sizeof job);
+    job.n = mean->cols;
+    job.F = mean->rows;
+    job.T = y->rows;
+    job.ld = mean->ld;
+    job.Y = y->v;
+    job.mean = mean->v;
+    job.var = var->v;
+    job.par = par;
+    return job;
+}
 
 static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
-    double sum = 0;
-    for (ptrdiff_t p = 0; p < mean->rows; p++)
-        sum += t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0],
-                                     NULL, NULL, NULL);
+    odvgp__arena a = t->scratch;
+    odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
+    double sum = t->likelihood->expect(&job);
     nd->v[0] = (odvgp_real)sum;
-    t->expected += sum;
+    t->sums->expected += sum;
     return ODVGP_OK;
+}
+
+/*  Add the derivatives x [rows,ld] times the adjoint of nd to input k. */
+static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, const odvgp_real *x)
+{
+    odvgp__node *in = odvgp__in(t, nd, k);
+    for (ptrdiff_t p = 0; p < in->rows && in->needs_grad; p++)
+        for (ptrdiff_t j = 0; j < in->cols; j++)
+            in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
 }
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1), *y = odvgp__in(t, nd, 2), *par = odvgp__in(t, nd, 3);
-    double dpar = 0;
     odvgp__arena a = t->scratch;
-    odvgp_real *dm = odvgp__take(&a, 1, mean->ld), *dv = odvgp__take(&a, 1, mean->ld);
-    for (ptrdiff_t p = 0; p < mean->rows; p++) {
-        t->likelihood->expect(mean->cols, y->v + p * y->ld, mean->v + p * mean->ld, var->v + p * var->ld, par->v[0], dm, dv,
-                              &dpar);
-        for (ptrdiff_t j = 0; j < mean->cols && mean->needs_grad; j++) mean->d[p * mean->ld + j] += nd->d[0] * dm[j];
-        for (ptrdiff_t j = 0; j < mean->cols && var->needs_grad; j++) var->d[p * var->ld + j] += nd->d[0] * dv[j];
+    odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
+    const double *dpar;
+    job.dmean = odvgp__take(&a, job.F, job.ld);
+    job.dvar = odvgp__take(&a, job.F, job.ld);
+    ptrdiff_t numbers = odvgp__lik_all_numbers(t->likelihood);
+    job.dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
+    for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
+    t->likelihood->expect(&job);
+    odvgp__expect_add(t, nd, 0, job.dmean);
+    odvgp__expect_add(t, nd, 1, job.dvar);
+    dpar = job.dpar;
+    for (int k = 3; k < 5; k++) {
+        odvgp__node *par = odvgp__in(t, nd, k);
+        if (!par) continue;
+        for (ptrdiff_t i = 0; i < par->cols && par->needs_grad; i++)
+            par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
+        dpar += par->cols;
     }
-    if (par->needs_grad) par->d[0] += (odvgp_real)(dpar * (double)nd->d[0]);
 }
 
 /* --- MOMENTS(A, A', r, k): sums over tiles of Phi Phi^T (lower, Phi = [A; A']), r Phi^T [P,F], |r|^2, and of k once for each
-       output, in this order in one row; A' may be missing. The adjoint of the first is T = dloss/dS, whole and symmetric:
+       output: [F + P + 2, F], the last two each first in a row; A' may be missing. The adjoint of the first is T = dloss/dS, whole and symmetric:
        dPhi += 2 T Phi + h^T r --- */
 
 typedef struct odvgp__moments {
@@ -6142,25 +7128,16 @@ typedef struct odvgp__moments {
     odvgp_real *S, *h, *rr, *kk;
 } odvgp__moments;
 
-/*  M, F and P alone. */
-static odvgp__moments odvgp__moments_sizes(odvgp__tape *t, const odvgp__node *nd)
-{
-    odvgp__moments m;
-    const odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1);
-    memset(&m, 0, sizeof m);
-    m.M = A->rows;
-    m.F = A->rows + (Av ? Av->rows : 0);
-    m.P = odvgp__in(t, nd, 2)->rows;
-    return m;
-}
-
 static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, odvgp_real *at)
 {
-    odvgp__moments m = odvgp__moments_sizes(t, nd);
+    odvgp__moments m;
+    m.M = odvgp__in(t, nd, 0)->rows;
+    m.F = nd->cols;
+    m.P = nd->rows - nd->cols - 2;
     m.S = at;
     m.h = m.S + m.F * m.F;
     m.rr = m.h + m.P * m.F;
-    m.kk = m.rr + 1;
+    m.kk = m.rr + m.F;
     return m;
 }
 
@@ -6215,7 +7192,7 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs,
          -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s) - (k - P sum_b tr S_b) / (2 s)
        J = I + S/s over the features of the mean; b runs over the blocks of the covariance. With V = A K A^T ([SOLVE] eq. 15):
-       + P tr((I + S/s)^-1 (V - S S)) / (2 s^2). flags: LOWER: the mean has beta alone; DIAGONAL: so has the covariance.
+       + P tr((I + S/s)^-1 (V - S S)) / (2 s^2). variant: what has features of beta only.
        aux: J^-1, work, J^-1 h --- */
 
 typedef struct odvgp__collapse {
@@ -6232,8 +7209,8 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
     const odvgp__node *sums = odvgp__in(t, nd, 0);
     c.m = odvgp__moments_of(t, sums, sums->v);
     c.N = t->all_rows;
-    c.mean = nd->flags & ODVGP__F_LOWER ? c.m.M : c.m.F;
-    c.blocks = nd->flags & ODVGP__F_DIAGONAL || c.m.F == c.m.M ? 1 : 2;
+    c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA ? c.m.M : c.m.F;
+    c.blocks = nd->variant >= ODVGP__COLLAPSE_COV_BETA || c.m.F == c.m.M ? 1 : 2;
     c.from[0] = 0;
     c.size[0] = c.from[1] = c.m.M;
     c.size[1] = c.m.F - c.m.M;
@@ -6358,7 +7335,7 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__moments d = odvgp__moments_of(t, sums, sums->d);
     odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
     double ds, logs;
-    odvgp__zero(sums->d, sums->cols);
+    odvgp__node_zero(sums->d, sums);
     ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * (double)c.N / (double)s;
     *d.rr = *d.kk = -g / (2 * s);
     for (int b = 0; b < c.blocks; b++) { /* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
@@ -6438,43 +7415,23 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v, M);
 }
 
-typedef struct odvgp__op_row {
-    const char *name;
-    odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
-    void (*reverse)(odvgp__tape *t, odvgp__node *nd);
-} odvgp__op_row;
+/* --- the table of operations --- */
 
-static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
-    /* in the order of odvgp__op */
-    {"param", odvgp__leaf_forward, odvgp__leaf_reverse},
-    {"input", odvgp__leaf_forward, odvgp__leaf_reverse},
-    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse},
-    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse},
-    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse},
-    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse},
-    {"chol", odvgp__chol_forward, odvgp__chol_reverse},
-    {"solve", odvgp__solve_forward, odvgp__solve_reverse},
-    {"product", odvgp__product_forward, odvgp__product_reverse},
-    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse},
-    {"inner", odvgp__inner_forward, odvgp__inner_reverse},
-    {"sum", odvgp__sum_forward, odvgp__sum_reverse},
-    {"residual", odvgp__residual_forward, odvgp__residual_reverse},
-    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse},
-    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse},
-    {"divide", odvgp__divide_forward, odvgp__divide_reverse},
-    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse},
-    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse},
-    {"dot", odvgp__dot_forward, odvgp__dot_reverse},
-    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse},
-    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse},
-    {"expect", odvgp__expect_forward, odvgp__expect_reverse},
-    {"moments", odvgp__moments_forward, odvgp__moments_reverse},
-    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse},
-    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse},
-    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse},
-};
+static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
+{
+    odvgp__arena a;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__take(&a, rows, cols);
+    return a.bad ? SIZE_MAX : a.used;
+}
 
-/* --- building: nodes take their memory from an arena, which may be one that only measures --- */
+/*  What a node is made from, for sizes that depend on it. */
+typedef struct odvgp__shapes {
+    const odvgp__unit *unit;
+    size_t keep; /* bytes that may be kept from the forward to the reverse run; 0 in the head */
+    odvgp__ref in[ODVGP__MAX_IN];
+    ptrdiff_t rows, cols;
+} odvgp__shapes;
 
 /*  What KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX if that is more than memory can be. */
 static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
@@ -6486,128 +7443,221 @@ static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  Whether P products of [M,n] are within what may be kept. */
-static int odvgp__products_fit(const odvgp__tape *t, ptrdiff_t P, ptrdiff_t M, ptrdiff_t n)
+static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
 {
-    return (double)P * (double)M * (double)n * (double)sizeof(odvgp_real) <= (double)t->keep;
+    size_t bytes = odvgp__kept_bytes(&s->unit->kernel, s->cols, s->in[2].rows, s->rows);
+    *kept = bytes <= s->keep;
+    return *kept ? bytes : 0;
 }
 
-static int odvgp__node_add(odvgp__tape *t, odvgp__arena *a, odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols,
-                           int dynamic, int in0, int in1, int in2, int in3)
+/*  Products of all outputs where they may be kept, else of one. */
+static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
-    if (t->n == ODVGP__MAX_TAPE) { /* odvgp__model_measure refuses such a model */
-        t->full = 1;
-        t->n--;
-    }
-    odvgp__node *nd = &t->node[t->n];
-    int in[ODVGP__MAX_IN];
-    in[0] = in0;
-    in[1] = in1;
-    in[2] = in2;
-    in[3] = in3;
-    memset(nd, 0, sizeof *nd);
-    nd->op = op;
-    nd->segment = segment;
-    nd->dynamic = dynamic;
-    nd->slot = -1;
-    nd->rows = rows;
-    nd->cols = nd->ld = cols;
-    for (int i = 0; i < ODVGP__MAX_IN; i++) {
-        nd->in[i] = in[i];
-        nd->coef[i] = 1;
-    }
-    if (op != ODVGP__PARAM) nd->v = odvgp__take(a, rows, cols);
-    if (op != ODVGP__PARAM && op != ODVGP__INPUT && op != ODVGP__NAT_STATS) nd->d = odvgp__take(a, rows, cols);
-    if (op == ODVGP__RESIDUAL) nd->aux = odvgp__take(a, 1, cols);
-    if (op == ODVGP__TRI_SQUARES) {
-        nd->flags = odvgp__products_fit(t, rows, t->node[in1].rows, cols) ? ODVGP__F_KEPT : 0;
-        nd->aux = odvgp__take(a, t->node[in1].rows * (nd->flags ? rows : 1), cols);
-    }
-    if (op == ODVGP__NAT_STATS) nd->aux = odvgp__take(a, rows * cols, cols);
-    if (op == ODVGP__COLLAPSED || op == ODVGP__EVIDENCE) {
-        ptrdiff_t F = op == ODVGP__EVIDENCE ? t->node[in0].rows : odvgp__moments_sizes(t, &t->node[in0]).F;
-        ptrdiff_t P = op == ODVGP__EVIDENCE ? t->node[in1].rows : odvgp__moments_sizes(t, &t->node[in0]).P;
-        nd->aux = odvgp__take(a, 2 * F + P, F);
-    }
-    if (op == ODVGP__INNER) nd->aux = odvgp__take(a, 2 * cols, cols);
-    if (op == ODVGP__INVERSE_VAR) nd->aux = odvgp__take(a, 2 * t->node[in3].rows, cols);
-    if (op == ODVGP__KL_INVERSE) nd->aux = odvgp__take(a, 2 * t->node[in0].cols, t->node[in0].cols);
-    if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = ODVGP__JITTER_BETA;
-    if (op == ODVGP__KERNEL_VEC) {
-        size_t bytes = odvgp__kept_bytes(t->kernel, cols, t->node[in2].rows, rows);
-        if (segment == ODVGP__TILE && bytes <= t->keep) { /* head nodes are not run again before each reverse run */
-            nd->aux = (odvgp_real *)odvgp__take_bytes(a, bytes, 1);
-            nd->flags = ODVGP__F_KEPT;
-        }
-    }
-    return t->n++;
+    ptrdiff_t M = s->in[1].rows;
+    double all = (double)s->rows * (double)M * (double)s->cols * (double)sizeof(odvgp_real);
+    *kept = all <= (double)s->keep;
+    return odvgp__real_bytes(*kept ? s->rows * M : M, s->cols);
 }
 
-/*  An operation in the memory of B, for operands that nothing else reads. Its other inputs come before the node whose memory
-    that was first: whether that one must be computed again is decided when they are up to date. */
-static int odvgp__node_in_place(odvgp__tape *t, odvgp__op op, int B, int in0, int in1, int in2)
+static size_t odvgp__inner_aux(const odvgp__shapes *s, int *kept)
 {
-    odvgp__arena none;
-    odvgp__node *b = &t->node[B];
-    int base = B;
-    for (int k = B; k-- > 0;)
-        if (t->node[k].next == base) base = k;
-    ODVGP_ASSERT((in0 == B || in0 < base) && (in1 == B || in1 < base) && (in2 == B || in2 < base));
-    (void)base; /* where nothing is asserted */
-    odvgp__arena_init(&none, NULL, 0);
-    int i = odvgp__node_add(t, &none, op, b->segment, b->rows, b->cols, b->dynamic, in0, in1, in2, -1);
-    t->node[i].flags = ODVGP__F_IN_PLACE;
-    t->node[i].v = t->node[B].v;
-    t->node[i].d = t->node[B].d;
-    t->node[B].next = i;
-    return i;
+    (void)kept;
+    return odvgp__real_bytes(2 * s->cols, s->cols);
 }
-static int odvgp__node_solve_in_place(odvgp__tape *t, int L, int B)
+static size_t odvgp__residual_aux(const odvgp__shapes *s, int *kept)
 {
-    return odvgp__node_in_place(t, ODVGP__SOLVE, B, L, B, -1);
+    (void)kept;
+    return odvgp__real_bytes(1, s->cols);
 }
-static int odvgp__node_minus_in_place(odvgp__tape *t, int K, int W, int A)
+static size_t odvgp__inverse_var_aux(const odvgp__shapes *s, int *kept)
 {
-    return odvgp__node_in_place(t, ODVGP__MINUS_PRODUCT, K, K, W, A);
+    (void)kept;
+    return odvgp__real_bytes(2 * s->in[3].rows, s->cols);
+}
+static size_t odvgp__kl_inverse_aux(const odvgp__shapes *s, int *kept)
+{
+    (void)kept;
+    return odvgp__real_bytes(2 * s->in[0].cols, s->in[0].cols);
+}
+static size_t odvgp__collapsed_aux(const odvgp__shapes *s, int *kept)
+{
+    (void)kept;
+    return odvgp__real_bytes(s->in[0].cols + s->in[0].rows - 2, s->in[0].cols); /* 2 F + P, of moments [F + P + 2, F] */
+}
+static size_t odvgp__evidence_aux(const odvgp__shapes *s, int *kept)
+{
+    (void)kept;
+    return odvgp__real_bytes(2 * s->in[0].rows + s->in[1].rows, s->in[0].rows);
+}
+static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
+{
+    (void)kept;
+    return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-static int odvgp__node_flags(odvgp__tape *t, int i, int flags, odvgp_real coef0, odvgp_real coef1)
+/*  Scratch of kernel matrices, for the value or for the adjoint. */
+static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
 {
-    t->node[i].flags |= flags;
-    t->node[i].coef[0] = coef0;
-    t->node[i].coef[1] = coef1;
-    return i;
-}
-
-/*  What the operations need of scratch: the most of all. */
-static void odvgp__tape_scratch(odvgp__arena *a, odvgp__tape *t)
-{
-    size_t start = a->used, most = start;
-    for (int i = 0; i < t->n; i++) {
-        odvgp__node *nd = &t->node[i];
+    size_t most = 0;
+    for (int adjoint = 0; adjoint < 2; adjoint++) {
+        odvgp__arena a;
         odvgp__kjob job;
-        if (nd->op == ODVGP__EXPECT) { /* derivatives of one output in mean and variance */
-            a->used = start;
-            for (int k = 0; k < 2; k++) odvgp__take(a, 1, odvgp__in(t, nd, 0)->ld);
-            most = ODVGP__MAX(most, a->used);
-        }
-        if (nd->op != ODVGP__KERNEL && nd->op != ODVGP__KERNEL_VEC) continue;
-        for (int adjoint = 0; adjoint < 2; adjoint++) {
-            a->used = start;
-            job.kept = nd->flags & ODVGP__F_KEPT;
-            odvgp__kernel_scratch(a, t->kernel, odvgp__in(t, nd, 1)->rows, odvgp__in(t, nd, 2)->rows,
-                                  nd->op == ODVGP__KERNEL ? 1 : nd->rows, adjoint, &job);
-            most = ODVGP__MAX(most, a->used);
-        }
+        odvgp__arena_init(&a, NULL, 0);
+        job.kept = kept;
+        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, adjoint, &job);
+        most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
     }
-    a->used = most;
+    return most;
+}
+static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s) { return odvgp__kernel_node_scratch(s, 1, 0); }
+static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
+{
+    int kept;
+    odvgp__kernel_vec_aux(s, &kept);
+    return odvgp__kernel_node_scratch(s, s->rows, kept);
+}
+
+/*  Parameters; derivatives in mean, variance and parameters. */
+static size_t odvgp__expect_scratch(const odvgp__shapes *s)
+{
+    odvgp__arena a;
+    ptrdiff_t numbers = s->in[3].cols + s->in[4].cols;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__take(&a, 1, numbers);
+    odvgp__take(&a, s->in[0].rows, s->in[0].cols);
+    odvgp__take(&a, s->in[1].rows, s->in[1].cols);
+    odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
+    return a.bad ? SIZE_MAX : a.used;
+}
+
+/*  Where a node's numbers are: the value of a PARAM in the vector, that of an INPUT without an adjoint, sums over tiles among all
+    that tiles add to. */
+enum { ODVGP__STORES_BOTH, ODVGP__STORES_NOTHING, ODVGP__STORES_VALUE, ODVGP__STORES_STATS, ODVGP__STORES_MOMENTS };
+
+typedef struct odvgp__op_row {
+    const char *name;
+    odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
+    void (*reverse)(odvgp__tape *t, odvgp__node *nd);
+    int stores;
+    int lasts; /* a tile node's value outlives its reverse run and adds to no sum: it stays while its inputs do */
+    size_t (*aux)(const odvgp__shapes *s, int *kept); /* bytes of aux; NULL: none */
+    size_t (*scratch)(const odvgp__shapes *s);        /* bytes of scratch; NULL: none */
+} odvgp__op_row;
+
+static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
+    /* in the order of odvgp__op */
+    {"param", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_NOTHING, 0, NULL, NULL},
+    {"input", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_VALUE, 0, NULL, NULL},
+    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, NULL, odvgp__kernel_scratch_bytes},
+    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1, NULL, NULL},
+    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, odvgp__kernel_vec_aux,
+     odvgp__kernel_vec_scratch_bytes},
+    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, NULL, NULL},
+    {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse, ODVGP__STORES_BOTH, 1, NULL, NULL},
+    {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, odvgp__inner_aux, NULL},
+    {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, odvgp__residual_aux, NULL},
+    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH, 0, odvgp__tri_squares_aux, NULL},
+    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH, 0, odvgp__inverse_var_aux, NULL},
+    {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
+    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0, odvgp__kl_inverse_aux, NULL},
+    {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, NULL, odvgp__expect_scratch},
+    {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, NULL, NULL},
+    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, odvgp__collapsed_aux, NULL},
+    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, odvgp__evidence_aux, NULL},
+    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0, odvgp__nat_stats_aux, NULL},
+};
+
+/* --- building: nodes take their memory from an arena, which may be one that only measures --- */
+
+static size_t odvgp__padded_bytes(size_t bytes) { return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2; }
+
+/*  Counted now, placed by odvgp__sums_layout when it is known which nodes tiles read. */
+static void odvgp__defer(odvgp__tape *t, size_t bytes)
+{
+    bytes = odvgp__padded_bytes(bytes);
+    if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
+    else t->deferred += bytes;
+}
+
+/*  Memory of a node. Value, adjoint and aux are taken or deferred; a node that works in another's memory has neither. */
+static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row, int segment, const odvgp__shapes *s)
+{
+    int sums = row->stores == ODVGP__STORES_STATS || row->stores == ODVGP__STORES_MOMENTS;
+    size_t bytes = odvgp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
+    if (row->stores == ODVGP__STORES_NOTHING) return;
+    if (sums) odvgp__defer(t, bytes);
+    else nd->v = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
+    if (row->stores == ODVGP__STORES_BOTH && segment == ODVGP__HEAD) odvgp__defer(t, bytes);
+    if ((row->stores == ODVGP__STORES_BOTH && segment != ODVGP__HEAD) || row->stores == ODVGP__STORES_MOMENTS)
+        nd->d = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
+    if (row->stores == ODVGP__STORES_STATS) odvgp__defer(t, aux);
+    else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
+}
+
+/*  The next node works in the memory of `base`. Its other inputs come before the node whose memory that was first: whether that
+    one must be computed again is decided when they are up to date. */
+static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
+{
+    int first = base;
+    while (t->node[first].base) first = t->node[first].base;
+    for (int k = 0; k < ODVGP__MAX_IN; k++) ODVGP_ASSERT(in[k] == base || in[k] < first);
+    (void)first, (void)in; /* where nothing is asserted */
+    t->node[base].next = t->nodes + 1;
+}
+
+/*  Appends a node of a unit. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; inputs of id 0 are none. While the tape
+    has no table, a node of no place stands for it. */
+static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant, int segment, ptrdiff_t rows,
+                                  ptrdiff_t cols, const odvgp__ref *in, int inputs, odvgp__ref base)
+{
+    const odvgp__op_row *row = &odvgp__ops[op];
+    odvgp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
+    odvgp__shapes s;
+    odvgp__ref ref;
+    memset(nd, 0, sizeof *nd);
+    memset(&s, 0, sizeof s);
+    s.unit = u;
+    s.keep = segment == ODVGP__TILE ? t->keep : 0; /* head nodes are not run again before each reverse run */
+    s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
+    s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
+    nd->op = op;
+    nd->variant = variant;
+    nd->segment = segment;
+    nd->of = u;
+    nd->rows_vary = rows < 0 ? (int)rows : 0;
+    nd->cols_vary = cols < 0 ? (int)cols : 0;
+    nd->rows = s.rows;
+    nd->cols = nd->ld = s.cols;
+    for (int k = 0; k < ODVGP__MAX_IN; k++) {
+        nd->in[k] = k < inputs ? in[k].id : 0;
+        nd->coef[k] = 1;
+        if (k < inputs) s.in[k] = in[k];
+    }
+    nd->base = base.id;
+    if (base.id && t->node) odvgp__work_in_place(t, base.id, nd->in);
+    if (!base.id) odvgp__node_memory(t, nd, row, segment, &s);
+    else if (t->node) nd->v = t->node[base.id].v, nd->d = t->node[base.id].d;
+    if (row->scratch) t->scratch_bytes = ODVGP__MAX(t->scratch_bytes, row->scratch(&s));
+    if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = &u->jitter[ODVGP__JITTER_BETA];
+    ref.id = ++t->nodes;
+    ref.rows = s.rows;
+    ref.cols = s.cols;
+    return ref;
 }
 
 /* --- running --- */
 
 static void odvgp__tape_mark(odvgp__tape *t)
 {
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         nd->active = (nd->purpose & t->purpose) != 0;
         nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
@@ -6615,24 +7665,24 @@ static void odvgp__tape_mark(odvgp__tape *t)
         nd->needs_grad = nd->op == ODVGP__NAT_STATS && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
-    for (int i = t->n; i-- > 0;) {
+    for (int i = t->nodes; i > 0; i--) {
         odvgp__node *nd = &t->node[i];
         for (int k = 0; k < ODVGP__MAX_IN && nd->active; k++) {
-            if (nd->in[k] < 0) continue;
+            if (!nd->in[k]) continue;
             t->node[nd->in[k]].active = 1;
             t->node[nd->in[k]].seeded |= nd->seeded;
         }
     }
-    for (int i = 0; i < t->n; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
+    for (int i = 1; i <= t->nodes; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
         odvgp__node *nd = &t->node[i];
         if (nd->op != ODVGP__PARAM && nd->op != ODVGP__NAT_STATS) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
-    for (int i = t->n; i-- > 0;) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
+    for (int i = t->nodes; i > 0; i--) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
         odvgp__node *nd = &t->node[i];
         if (nd->op != ODVGP__NAT_STATS) continue;
         odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
-        for (int k = i + 1; k < t->n; k++) t->node[k].needs_grad |= t->node[k].op == ODVGP__EXPECT;
+        for (int k = i + 1; k <= t->nodes; k++) t->node[k].needs_grad |= t->node[k].op == ODVGP__EXPECT;
     }
 }
 
@@ -6640,20 +7690,14 @@ static void odvgp__tape_mark(odvgp__tape *t)
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
 
-/*  Tile nodes whose values outlive their reverse run, and add to no sum: with fixed inducing inputs and one tile of the
-    same rows (full batch) they need not be made again. */
-static int odvgp__op_lasts(odvgp__op op)
-{
-    return op == ODVGP__KERNEL || op == ODVGP__KERNEL_DIAG || op == ODVGP__SOLVE || op == ODVGP__MINUS_PRODUCT;
-}
-
 /*  The stamp of the youngest of a node's inputs. */
 static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
 {
-    int sampled = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS || (nd->flags & ODVGP__F_SCALED);
-    uint64_t youngest = sampled ? t->columns_stamp : 0;
+    int sampled = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS ||
+                  (nd->op == ODVGP__DOT && nd->variant == ODVGP__DOT_SAMPLED);
+    uint64_t youngest = sampled ? nd->of->columns_stamp : 0;
     for (int k = 0; k < ODVGP__MAX_IN; k++)
-        if (nd->in[k] >= 0) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
+        if (nd->in[k]) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
     return youngest;
 }
 
@@ -6661,7 +7705,7 @@ static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *n
     needs this value for that. */
 static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 {
-    if (nd->segment != ODVGP__HEAD && !odvgp__op_lasts(nd->op)) return 1;
+    if (nd->segment != ODVGP__HEAD && !odvgp__ops[nd->op].lasts) return 1;
     while (nd->stamp > odvgp__youngest_input(t, nd)) {
         if (!nd->next) return 0;
         nd = &t->node[nd->next];
@@ -6671,7 +7715,7 @@ static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 
 static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 {
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         if (nd->segment != segment || !nd->active) continue;
         odvgp__resize(t, nd);
@@ -6688,6 +7732,13 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
     return ODVGP_OK;
 }
 
+/*  The value's memory of a tile node, for other work between evaluations: the node is out of date. */
+static void odvgp__lend_value(odvgp__node *nd)
+{
+    ODVGP_ASSERT(nd->segment == ODVGP__TILE && !nd->next);
+    nd->stamp = 0;
+}
+
 /*  The same with a place for words on a failure; the caller's pointer is not kept. */
 static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
 {
@@ -6699,7 +7750,7 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
 
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         int stored = nd->op == ODVGP__MOMENTS; /* the tail stores their adjoints */
         if (nd->segment == segment && nd->active && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad && !stored)
@@ -6709,7 +7760,7 @@ static void odvgp__tape_zero(odvgp__tape *t, int segment)
 
 static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 {
-    for (int i = t->n; i-- > 0;) {
+    for (int i = t->nodes; i > 0; i--) {
         odvgp__node *nd = &t->node[i];
         if (nd->segment != segment || !nd->active || !nd->needs_grad) continue;
         ODVGP__PROBE(i, 1);
@@ -6722,19 +7773,6 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 /*  >>model   the struct, the config, slots                                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-
-/*  One Gaussian block of q: on beta, or SOLVE-GP's on what beta leaves of gamma. Nodes; -1 where the member has none. */
-typedef struct odvgp__block {
-    ptrdiff_t M, natural;     /* points; the same where natural steps move it, else 0 */
-    int slot_mu, slot_root;   /* slots; -1: none */
-    int L;                    /* the factor that whitens it */
-    int mu, root;             /* what the slots hold ... */
-    int white_mu, white_root; /* ... in whitened coordinates */
-    int A, stats;             /* features of the tile; statistics for a natural step */
-    odvgp_real *P, *j;        /* natural parameters, [P,M,M] lower and [P,M] */
-} odvgp__block;
-enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
-
 /*  Numbers that change while training, besides the arrays; all of them go into the file. */
 typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
@@ -6744,8 +7782,7 @@ typedef struct odvgp__state {
     double good_elbo;                                    /* what the last good parameters gave, on their rows */
     double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
     uint64_t lbfgs_valid, lbfgs_data;                    /* L-BFGS knows the bound here, on data of this hash ... */
-    double lbfgs_expected, lbfgs_kl;                     /* ... and this is it, in two terms ... */
-    odvgp_real lbfgs_jitter[ODVGP__JITTERS];             /* ... with so much jitter raised */
+    double lbfgs_expected, lbfgs_kl;                     /* ... and this is it, in two terms, with each unit's lbfgs_jitter */
 } odvgp__state;
 
 /*  What L-BFGS keeps from one iteration to the next, and work. It knows nothing of models. */
@@ -6764,27 +7801,26 @@ typedef struct odvgp__lbfgs {
     int converged, stuck;
 } odvgp__lbfgs;
 
+/*  Layers of units: the units of a layer stand side by side, and each layer's outputs are the next one's inputs. */
 struct odvgp_model {
     uint32_t magic;
     odvgp_config cfg;
-    odvgp__kernel kernel;
+    odvgp__unit *unit; /* [units], layer after layer */
+    int units;
     odvgp__params par;
     odvgp__tape tape;
     odvgp__state state;
-    /* nodes; -1 where the member has none */
-    int moments, objective; /* of bounds without q */
-    int hyp, lik, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual, X, Y, K_x, A, A_v,
-        k_x, expect;
-    odvgp__block block[ODVGP__BLOCKS];
+    ptrdiff_t F, T;                             /* functions that the likelihood sees; columns of targets */
+    int slot_lik, lik_slots;                    /* the likelihood's positive parameters ... */
+    int slot_lik_free, lik_free_slots;          /* ... and its free ones; 0: none */
+    odvgp__ref lik, lik_free, Y, expect, moments, objective; /* moments, objective: of bounds without q */
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
-    odvgp_real *nat_R, *nat_t; /* work of natural steps [M,M], [2,M], M the largest block's */
-    odvgp_real *scales;        /* D of gamma [M_gamma] */
-    odvgp_real *unit;          /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
+    odvgp_real *nat_R, *nat_t; /* work of natural steps: matrices and vectors, for the largest unit */
+    odvgp_real *data_sd;       /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
     odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
-    ptrdiff_t *columns;        /* [M_gamma] */
     odvgp_allocator allocator; /* of odvgp_model_create */
     void *allocation;
 };
@@ -6825,6 +7861,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
         ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter_max = ODVGP__R(1e-2);
     c.lbfgs_memory = 10;
+    c.shards = 1;
     c.natgrad = 1;
     c.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
     c.diag_step = ODVGP_DIAG_AFFINE;
@@ -6848,68 +7885,235 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
     return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_LINEAR || s->start > 0));
 }
 
-static odvgp_status odvgp__check_sizes(const odvgp_config *c, odvgp_info *info)
+/*  The type of a field of odvgp_config. A COUNT differs from a SIZE in its status, a POWER is a power
+    of two, a CHOICE is an enumeration or an int, and a SCHEDULE's `most` limits its step sizes. */
+enum {
+    ODVGP__FIELD_SIZE,
+    ODVGP__FIELD_COUNT,
+    ODVGP__FIELD_POWER,
+    ODVGP__FIELD_CHOICE,
+    ODVGP__FIELD_REAL,
+    ODVGP__FIELD_SCHEDULE,
+    ODVGP__FIELD_BITS
+};
+/*  Which ends of a field's range are not legal values themselves. */
+enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
+
+typedef struct odvgp__field {
+    const char *name;
+    size_t offset, bytes;
+    int type, open;
+    double least, most;
+} odvgp__field;
+
+#define ODVGP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
+#define ODVGP__LARGEST_SIDE ODVGP__MIN(ODVGP__LARGEST_SIZE, (double)INT_MAX)
+#define ODVGP__FIELD(name, type, open, least, most)                                                \
+    {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)NULL)->name),                    \
+     ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most)}
+
+/*  Each field that a file holds, in the file's order: all but kernel, threads and isa. */
+static const odvgp__field odvgp__fields[] = {
+    ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
+    ODVGP__FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+    ODVGP__FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+    ODVGP__FIELD(M, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+    ODVGP__FIELD(M_gamma, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+    ODVGP__FIELD(batch, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
+    ODVGP__FIELD(tile, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+    ODVGP__FIELD(gamma_batch, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+    ODVGP__FIELD(keep, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+    ODVGP__FIELD(mean_part, CHOICE, CLOSED, 0, ODVGP_MEAN_BLOCKS),
+    ODVGP__FIELD(cov_part, CHOICE, CLOSED, 0, ODVGP_COV_BLOCKS),
+    ODVGP__FIELD(objective, CHOICE, CLOSED, 0, ODVGP_OBJECTIVE_EXACT),
+    ODVGP__FIELD(gamma_step, CHOICE, CLOSED, 0, ODVGP_GAMMA_EXACT),
+    ODVGP__FIELD(gamma_natgrad, REAL, ABOVE_LEAST, 0, DBL_MAX),
+    ODVGP__FIELD(gamma_eps, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(blocks_step, CHOICE, CLOSED, 0, ODVGP_BLOCKS_ALTERNATE),
+    ODVGP__FIELD(diag_step, CHOICE, CLOSED, 0, ODVGP_DIAG_PROJECTED_MU),
+    ODVGP__FIELD(param, CHOICE, CLOSED, 0, ODVGP_A_BETA),
+    ODVGP__FIELD(gamma_coords, CHOICE, CLOSED, 0, ODVGP_GAMMA_DIFFERENTIATED),
+    ODVGP__FIELD(gamma_kl, CHOICE, CLOSED, 0, ODVGP_GAMMA_KL_COLUMNS),
+    ODVGP__FIELD(likelihood, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__likelihoods) - 1),
+    ODVGP__FIELD(mean_function, CHOICE, CLOSED, 0, ODVGP_MEANFN_LINEAR),
+    ODVGP__FIELD(positive, CHOICE, CLOSED, 0, ODVGP_EXP),
+    ODVGP__FIELD(q_init, CHOICE, CLOSED, 0, ODVGP_Q_IDENTITY),
+    ODVGP__FIELD(init_beta, CHOICE, CLOSED, 0, ODVGP_INIT_FARTHEST),
+    ODVGP__FIELD(init_gamma, CHOICE, CLOSED, 0, ODVGP_GAMMA_RESIDUAL),
+    ODVGP__FIELD(init_hyper, CHOICE, CLOSED, 0, ODVGP_HYPER_ULAPANE),
+    ODVGP__FIELD(update, CHOICE, CLOSED, 0, ODVGP_ADAM_FIRST),
+    ODVGP__FIELD(optimizer, CHOICE, CLOSED, 0, ODVGP_LBFGS),
+    ODVGP__FIELD(lbfgs_memory, COUNT, CLOSED, 1, 1000),
+    ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
+    ODVGP__FIELD(natgrad, CHOICE, CLOSED, 0, 1),
+    ODVGP__FIELD(noise_variance, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(noise_floor, REAL, CLOSED, -DBL_MAX, DBL_MAX),
+    ODVGP__FIELD(jitter, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(jitter_rel, REAL, CLOSED, 0, 1),
+    ODVGP__FIELD(jitter_max, REAL, CLOSED, 0, 1),
+    ODVGP__FIELD(natgrad_step, SCHEDULE, CLOSED, 0, 1),
+    ODVGP__FIELD(lr, SCHEDULE, CLOSED, 0, 1e6),
+    ODVGP__FIELD(adam_beta1, REAL, BELOW_MOST, 0, 1),
+    ODVGP__FIELD(adam_beta2, REAL, BELOW_MOST, 0, 1),
+    ODVGP__FIELD(adam_eps, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(adam_eps_inside, CHOICE, CLOSED, 0, 1),
+    ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
+};
+
+/*  The number of an enumeration or int. Some compilers store enumerations in one or two bytes. */
+static int odvgp__choice_get(const void *at, size_t bytes)
 {
-    const ptrdiff_t most = (ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28);
-    const struct {
-        const char *name;
-        ptrdiff_t value, low;
-    } size[] = {{"N", c->N, 1},
-                {"D", c->D, 1},
-                {"P", c->P, 1},
-                {"M", c->M, 1},
-                {"M_gamma", c->M_gamma, 0},
-                {"batch", c->batch, 1},
-                {"tile", c->tile, 0},
-                {"gamma_batch", c->gamma_batch, 0},
-                {"keep", c->keep, 0}};
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(size); i++) {
-        if (size[i].value < size[i].low)
-            return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is below its least value");
-        if (size[i].value > most)
-            return odvgp__fail(info, ODVGP_E_SIZE, size[i].name, 0, (double)size[i].value, "is too large");
+    unsigned char one;
+    unsigned short two;
+    int whole;
+    if (bytes == sizeof one) {
+        memcpy(&one, at, sizeof one);
+        return one;
     }
-    if (c->D > INT_MAX || c->P > INT_MAX || c->M > INT_MAX || c->M_gamma > INT_MAX)
-        return odvgp__fail(info, ODVGP_E_SIZE, "D, P, M or M_gamma", -1, 0, "is too large");
+    if (bytes == sizeof two) {
+        memcpy(&two, at, sizeof two);
+        return two;
+    }
+    memcpy(&whole, at, sizeof whole);
+    return whole;
+}
+
+/*  Returns 0 if v does not fit. */
+static int odvgp__choice_set(void *at, size_t bytes, int v)
+{
+    unsigned char one = (unsigned char)v;
+    unsigned short two = (unsigned short)v;
+    memcpy(at, bytes == sizeof one ? (void *)&one : bytes == sizeof two ? (void *)&two : (void *)&v,
+           bytes);
+    return odvgp__choice_get(at, bytes) == v;
+}
+
+/*  The value of a field that is a single number. */
+static double odvgp__field_value(const odvgp__field *field, const odvgp_config *c)
+{
+    const void *at = (const unsigned char *)c + field->offset;
+    if (field->type == ODVGP__FIELD_CHOICE) return odvgp__choice_get(at, field->bytes);
+    if (field->type == ODVGP__FIELD_REAL) return (double)*(const odvgp_real *)at;
+    return (double)*(const ptrdiff_t *)at;
+}
+
+static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
+{
+    const void *at = (const unsigned char *)c + field->offset;
+    if (field->type == ODVGP__FIELD_BITS) return 1;
+    if (field->type == ODVGP__FIELD_SCHEDULE)
+        return odvgp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
+    double v = odvgp__field_value(field, c);
+    if (!(field->open == ODVGP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
+    if (!(field->open == ODVGP__BELOW_MOST ? v < field->most : v <= field->most)) return 0;
+    return field->type != ODVGP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
+}
+
+static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
+{
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
+        const odvgp__field *field = &odvgp__fields[i];
+        if (odvgp__field_ok(field, c)) continue;
+        if (field->type != ODVGP__FIELD_SIZE)
+            return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0,
+                               "is out of range in the config");
+        double v = odvgp__field_value(field, c);
+        return odvgp__fail(info, ODVGP_E_SIZE, field->name, 0, v,
+                           v < field->least ? "is below its least value" : "is too large");
+    }
+    return ODVGP_OK;
+}
+
+/*  Products of sizes below cannot overflow after this. */
+static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
+{
     double M = (double)c->M, P = (double)c->P, D = (double)c->D, Mg = (double)c->M_gamma;
-    if (P * M * M + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256) /* products of sizes below cannot overflow then */
+    if (P * M * M + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
         return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0, "make too many parameters for memory");
     return ODVGP_OK;
 }
 
-/*  What a natural step moves in this pair: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
+/* --- facts of members --- */
+
+/*  What q_mu is: a mean in whitened coordinates (or in those of the config), or the coefficients of k(x, Z_beta). */
+enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
+/*  Features of gamma in the mean: none, A_v, R = K(Zg,X) - W^T A, or K(Za,X). */
+enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
+/*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the same with B B^T diagonal. */
+enum { ODVGP__FACTOR_OF_S, ODVGP__FACTOR_OF_INVERSE, ODVGP__DIAGONAL_OF_INVERSE };
+
+/*  A bit for each objective that a part has. */
+enum {
+    ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
+    ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
+    ODVGP__HAS_TIGHT = 1 << ODVGP_OBJECTIVE_TIGHT,
+    ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
+};
+
+/*  A row for each mean part; head and tile add its nodes (see >>parts). */
+typedef struct odvgp__mean_part {
+    const char *name;
+    odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
+    int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
+    const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
+    int shifted;                   /* q(u)'s natural parameters are those of q_mu + c, c = L^-1 Kbg a */
+    int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
+    int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
+    int objectives;                /* bits of the bounds without q */
+    void (*head)(odvgp__unit *u);
+    odvgp__ref (*tile)(odvgp__unit *u);
+} odvgp__mean_part;
+
+/*  A row for each covariance part. */
+typedef struct odvgp__cov_part {
+    const char *name;
+    odvgp_cov_part without_gamma;
+    int factor;                        /* ODVGP__FACTOR_... */
+    const char *root, *v_root, *diag; /* slots; NULL: none */
+    int objectives;
+    void (*head)(odvgp__unit *u);
+    odvgp__ref (*tile)(odvgp__unit *u);
+} odvgp__cov_part;
+
+static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind);
+static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind);
+
+/*  What a natural step moves in a member: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
 static int odvgp__natural_beta(const odvgp_config *c)
 {
-    return c->objective == ODVGP_OBJECTIVE_ELBO && c->mean_part != ODVGP_MEAN_FREE &&
-           (c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS);
+    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_MEAN &&
+           odvgp__cov_part_of(c->cov_part)->factor == ODVGP__FACTOR_OF_S;
 }
 static int odvgp__natural_gamma(const odvgp_config *c)
 {
-    return c->objective == ODVGP_OBJECTIVE_ELBO && c->mean_part == ODVGP_MEAN_BLOCKS && c->cov_part == ODVGP_COV_BLOCKS;
+    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->v_mu &&
+           odvgp__cov_part_of(c->cov_part)->v_root;
 }
 static int odvgp__natural_diagonal(const odvgp_config *c)
 {
-    return c->objective == ODVGP_OBJECTIVE_ELBO && c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 &&
-           c->cov_part == ODVGP_COV_DIAGONAL;
+    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_COEFFICIENTS &&
+           c->M_gamma == 0 && odvgp__cov_part_of(c->cov_part)->factor == ODVGP__DIAGONAL_OF_INVERSE;
 }
 static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
+
+/*  Whether targets are f plus Gaussian noise, which closed forms need. */
+static int odvgp__has_noise(const odvgp_config *c)
+{
+    return (odvgp__likelihoods[c->likelihood].flags & ODVGP__LIK_GAUSSIAN) != 0;
+}
 
 /*  Which pairs have a bound without q. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
-    int means = c->mean_part == ODVGP_MEAN_BETA || c->mean_part == ODVGP_MEAN_BLOCKS,
-        covs = c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS, ok = 1;
-    if (c->objective == ODVGP_OBJECTIVE_COLLAPSED) ok = means && covs;
-    if (c->objective == ODVGP_OBJECTIVE_PARTLY) ok = covs && c->mean_part == ODVGP_MEAN_BLOCKS;
-    if (c->objective == ODVGP_OBJECTIVE_TIGHT) ok = c->mean_part == ODVGP_MEAN_BETA && c->cov_part == ODVGP_COV_DENSE;
-    if (c->objective == ODVGP_OBJECTIVE_EXACT)
-        ok = c->mean_part == ODVGP_MEAN_FREE && c->M_gamma == 0 && c->cov_part == ODVGP_COV_DIAGONAL && c->M == c->N;
+    int both = odvgp__mean_part_of(c->mean_part)->objectives & odvgp__cov_part_of(c->cov_part)->objectives,
+        ok = both >> c->objective & 1;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) ok = ok && c->M_gamma == 0 && c->M == c->N;
     if (!ok)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
                            "is not there for this pair of mean and covariance part");
     if (c->objective != ODVGP_OBJECTIVE_ELBO && c->batch < c->N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "batch", -1, (double)c->batch, "must cover all rows for this objective");
-    if (c->objective != ODVGP_OBJECTIVE_ELBO && c->likelihood != ODVGP_GAUSSIAN)
+    if (c->objective != ODVGP_OBJECTIVE_ELBO && !odvgp__has_noise(c))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
     return ODVGP_OK;
 }
@@ -6933,10 +8137,10 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     if (c->natgrad && !odvgp__has_natural(c))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
                            "this pair of mean and covariance part has no natural step: set it to 0");
-    if (c->param == ODVGP_A_BETA && (c->mean_part == ODVGP_MEAN_BLOCKS || c->mean_part == ODVGP_MEAN_FREE))
+    const odvgp__mean_part *mean = odvgp__mean_part_of(c->mean_part);
+    if (c->param == ODVGP_A_BETA && (mean->v_mu || mean->mu == ODVGP__MU_COEFFICIENTS))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "param", -1, 0, "A_BETA does not exist for this mean part");
-    if (c->gamma_step != ODVGP_GAMMA_ADAM &&
-        (!c->natgrad || (c->mean_part != ODVGP_MEAN_ORTH && c->mean_part != ODVGP_MEAN_HYBRID)))
+    if (c->gamma_step != ODVGP_GAMMA_ADAM && (!c->natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
     if (c->gamma_step != ODVGP_GAMMA_ADAM && c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED)
@@ -6947,45 +8151,8 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
-    odvgp_status s = odvgp__check_sizes(c, info);
-    if (s) return s;
-    const struct {
-        const char *name;
-        int ok;
-    } rule[] = {{"mean_part", c->mean_part >= ODVGP_MEAN_BETA && c->mean_part <= ODVGP_MEAN_BLOCKS},
-                {"cov_part", c->cov_part >= ODVGP_COV_DENSE && c->cov_part <= ODVGP_COV_BLOCKS},
-                {"objective", c->objective >= ODVGP_OBJECTIVE_ELBO && c->objective <= ODVGP_OBJECTIVE_EXACT},
-                {"gamma_step", c->gamma_step >= ODVGP_GAMMA_ADAM && c->gamma_step <= ODVGP_GAMMA_EXACT},
-                {"gamma_natgrad", c->gamma_natgrad > 0 && odvgp__finite(&c->gamma_natgrad, 1)},
-                {"gamma_eps", c->gamma_eps >= 0 && odvgp__finite(&c->gamma_eps, 1)},
-                {"blocks_step", c->blocks_step == ODVGP_BLOCKS_TOGETHER || c->blocks_step == ODVGP_BLOCKS_ALTERNATE},
-                {"diag_step", c->diag_step >= ODVGP_DIAG_EXACT && c->diag_step <= ODVGP_DIAG_PROJECTED_MU},
-                {"param", c->param >= ODVGP_WHITENED && c->param <= ODVGP_A_BETA},
-                {"gamma_coords", c->gamma_coords >= ODVGP_GAMMA_PLAIN && c->gamma_coords <= ODVGP_GAMMA_DIFFERENTIATED},
-                {"gamma_kl", c->gamma_kl == ODVGP_GAMMA_KL_RESIDUAL || c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS},
-                {"likelihood", c->likelihood == ODVGP_GAUSSIAN},
-                {"mean_function", c->mean_function >= ODVGP_MEANFN_ZERO && c->mean_function <= ODVGP_MEANFN_LINEAR},
-                {"positive", c->positive == ODVGP_SOFTPLUS || c->positive == ODVGP_EXP},
-                {"q_init", c->q_init == ODVGP_Q_PRIOR || c->q_init == ODVGP_Q_IDENTITY},
-                {"init_beta", c->init_beta >= ODVGP_INIT_KMEANS && c->init_beta <= ODVGP_INIT_FARTHEST},
-                {"init_gamma", c->init_gamma == ODVGP_GAMMA_RANDOM || c->init_gamma == ODVGP_GAMMA_RESIDUAL},
-                {"init_hyper", c->init_hyper == ODVGP_HYPER_MEDIAN || c->init_hyper == ODVGP_HYPER_ULAPANE},
-                {"update", c->update >= ODVGP_JOINT && c->update <= ODVGP_ADAM_FIRST},
-                {"optimizer", c->optimizer == ODVGP_ADAM || c->optimizer == ODVGP_LBFGS},
-                {"lbfgs_memory", c->lbfgs_memory >= 1 && c->lbfgs_memory <= 1000},
-                {"natgrad", c->natgrad == 0 || c->natgrad == 1},
-                {"noise_variance", c->noise_variance >= 0 && odvgp__finite(&c->noise_variance, 1)},
-                {"noise_floor", odvgp__finite(&c->noise_floor, 1)},
-                {"jitter", c->jitter >= 0 && odvgp__finite(&c->jitter, 1)},
-                {"jitter_rel", c->jitter_rel >= 0 && c->jitter_rel <= 1},
-                {"jitter_max", c->jitter_max >= 0 && c->jitter_max <= 1},
-                {"natgrad_step", odvgp__schedule_ok(&c->natgrad_step, 1)},
-                {"lr", odvgp__schedule_ok(&c->lr, ODVGP__R(1e6))},
-                {"adam_beta1", c->adam_beta1 >= 0 && c->adam_beta1 < 1},
-                {"adam_beta2", c->adam_beta2 >= 0 && c->adam_beta2 < 1},
-                {"adam_eps", c->adam_eps >= 0 && odvgp__finite(&c->adam_eps, 1)}};
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(rule); i++)
-        if (!rule[i].ok) return odvgp__fail(info, ODVGP_E_ARG, rule[i].name, -1, 0, "is out of range in the config");
+    odvgp_status s = odvgp__check_fields(c, info);
+    if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
     return odvgp__check_member(c, info);
@@ -6993,10 +8160,12 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 
 /* --- slots --- */
 
-static void odvgp__kernel_slots(odvgp_model *m)
+static void odvgp__kernel_slots(odvgp__unit *u)
 {
-    for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &m->kernel.leaf[i];
+    odvgp__params *par = &u->model->par;
+    u->slot_kernel = par->slots + 1;
+    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
+        const odvgp__leaf *leaf = &u->kernel.leaf[i];
         const char *extra = odvgp__leaf_kinds[leaf->type].extra, *ends[ODVGP__LEAF_VALUES] = {"lengthscale", "variance", extra};
         uint32_t count[ODVGP__LEAF_VALUES] = {leaf->nls, leaf->nvar, extra != NULL};
         for (int k = 0; k < ODVGP__LEAF_VALUES; k++) {
@@ -7010,92 +8179,174 @@ static void odvgp__kernel_slots(odvgp_model *m)
             odvgp__put_int(&t, (ptrdiff_t)i);
             odvgp__put(&t, ".");
             odvgp__put(&t, ends[k]);
-            m->par.bad |= t.used >= t.size;
-            odvgp__slot_add(&m->par, name, 1, (ptrdiff_t)count[k], 1, 1)->positive = 1;
+            par->bad |= t.used >= t.size;
+            odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
         }
     }
+    u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
 /*  Slots of one Gaussian block: those that natural steps move come last in the vector. */
-static void odvgp__block_slots(odvgp_model *m, odvgp__block *b, const char *mu, const char *root, int natural)
+static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
 {
-    ptrdiff_t P = m->cfg.P;
-    b->slot_mu = b->slot_root = -1;
-    if (mu) {
-        b->slot_mu = m->par.slots;
-        odvgp__slot_add(&m->par, mu, 2, P, b->M, 1)->natgrad = natural;
-    }
-    if (root) {
-        b->slot_root = m->par.slots;
-        odvgp_slot *slot = odvgp__slot_add(&m->par, root, 3, P, b->M, b->M);
-        slot->lower = 1;
-        slot->natgrad = natural;
-    }
+    odvgp__params *par = &u->model->par;
+    int kind = natural ? ODVGP__NATURAL : 0;
+    b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
+    b->slot_root = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
+    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_A_BETA;
+    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PRIMAL, 0);
+    odvgp__slot_units(par, b->slot_root,
+                      u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? -1 : u->param != ODVGP_WHITENED, 0);
 }
 
-static int odvgp__uses_v(const odvgp_config *c) { return c->mean_part == ODVGP_MEAN_BLOCKS || c->cov_part == ODVGP_COV_BLOCKS; }
+/*  Whether a second Gaussian block, or its features, stand on the residual of gamma. */
+static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_root; }
 
+/*  The mean has points of its own, which nothing else reads but a second block of the covariance. */
+static int odvgp__has_free_points(const odvgp__unit *u)
+{
+    return u->mean_part->gamma == ODVGP__FREE_GAMMA && u->M_gamma > 0;
+}
+
+static void odvgp__positive_slots(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    int natural = m->cfg.natgrad && odvgp__natural_diagonal(&m->cfg) ? ODVGP__NATURAL : 0;
+    if (u->cov_part->diag)
+        u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, ODVGP__POSITIVE | natural, 2, u->P, u->M, 1);
+}
+
+static void odvgp__free_slots(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    odvgp__params *par = &m->par;
+    const odvgp_config *c = &m->cfg;
+    int own = odvgp__has_free_points(u);
+    if (u->mean_function == ODVGP_MEANFN_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
+    if (u->mean_function == ODVGP_MEANFN_LINEAR) {
+        u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+        u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
+    }
+    if (own) u->slot_Z_gamma = odvgp__slot_add(par, u->mean_part->Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+    u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
+    if (!own && (u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA || odvgp__uses_v(u)))
+        u->slot_Z_gamma = odvgp__slot_add(par, "Z_gamma", 0, 2, u->M_gamma, u->D, 1);
+    if (own || u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA)
+        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
+                                    u->M_gamma, 1);
+    odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
+    odvgp__slot_units(par, u->slot_mean_b, 1, 0);
+    odvgp__slot_units(par, u->slot_Z_beta, 0, ODVGP__IN_INPUTS);
+    odvgp__slot_units(par, u->slot_Z_gamma, 0, ODVGP__IN_INPUTS);
+    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED;
+    odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
+    const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root, c->natgrad && odvgp__has_natural(c));
+    odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
+                       c->natgrad && odvgp__natural_gamma(c));
+}
+
+/*  Slots of the likelihood's positive or free parameters: the first one's number, 0 for none. */
+static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
+{
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
+    for (int k = 0; k < lik->params; k++)
+        if (lik->param[k].positive == positive)
+            odvgp__slot_add(&m->par, lik->param[k].name, kind, 1, lik->param[k].count, 1, 1);
+    *slots = m->par.slots - before;
+    return *slots ? before + 1 : 0;
+}
+
+/*  Positive slots come first. Without tables the slots are only counted. */
 static void odvgp__slots_build(odvgp_model *m)
 {
-    const odvgp_config *c = &m->cfg;
-    odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
-    int dense = c->cov_part == ODVGP_COV_DENSE || c->cov_part == ODVGP_COV_BLOCKS, free_mean = c->mean_part == ODVGP_MEAN_FREE,
-        own_points = free_mean && c->M_gamma > 0,
-        weights = c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID;
-    beta->M = c->M;
-    gamma->M = c->M_gamma;
-    odvgp__kernel_slots(m);
-    odvgp__slot_add(&m->par, odvgp__likelihoods[c->likelihood].param, 1, 1, 1, 1)->positive = 1;
-    if (c->cov_part == ODVGP_COV_DIAGONAL) {
-        odvgp_slot *g = odvgp__slot_add(&m->par, "q_diag", 2, c->P, c->M, 1);
-        g->positive = 1;
-        g->natgrad = c->natgrad && odvgp__natural_diagonal(c);
-    }
+    m->par.slots = 0;
+    m->par.count = m->par.adam = 0;
+    m->par.kind = m->cfg.positive;
+    for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
+    m->slot_lik = odvgp__likelihood_slots(m, 1, &m->lik_slots);
+    for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
     m->par.positive = m->par.count;
-    m->par.kind = c->positive;
-    if (c->mean_function == ODVGP_MEANFN_CONSTANT) odvgp__slot_add(&m->par, "mean.c", 1, c->P, 1, 1);
-    if (c->mean_function == ODVGP_MEANFN_LINEAR) {
-        odvgp__slot_add(&m->par, "mean.A", 2, c->D, c->P, 1);
-        odvgp__slot_add(&m->par, "mean.b", 1, c->P, 1, 1);
-    }
-    if (own_points) odvgp__slot_add(&m->par, "Z_alpha", 2, c->M_gamma, c->D, 1);
-    odvgp__slot_add(&m->par, "Z_beta", 2, c->M, c->D, 1);
-    if (!own_points && (weights || odvgp__uses_v(c))) odvgp__slot_add(&m->par, "Z_gamma", 2, c->M_gamma, c->D, 1);
-    if (weights) odvgp__slot_add(&m->par, "a_gamma", 2, c->P, c->M_gamma, 1)->natgrad = c->gamma_step != ODVGP_GAMMA_ADAM;
-    if (own_points) odvgp__slot_add(&m->par, "a", 2, c->P, c->M_gamma, 1);
-    const char *mu = own_points ? NULL : c->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
-    const char *root = dense ? "q_sqrt" : c->cov_part == ODVGP_COV_INVERSE ? "B_sqrt" : NULL;
-    odvgp__block_slots(m, beta, mu, root, c->natgrad && odvgp__has_natural(c));
-    odvgp__block_slots(m, gamma, c->mean_part == ODVGP_MEAN_BLOCKS ? "v_mu" : NULL,
-                       c->cov_part == ODVGP_COV_BLOCKS ? "v_sqrt" : NULL, c->natgrad && odvgp__natural_gamma(c));
+    m->par.positive_slots = m->par.slots;
+    m->slot_lik_free = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
+    for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
 }
 
-/* --- the tape --- */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>graph   building the tape: nodes of one unit                                                                         */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+
+static odvgp__ref odvgp__add(odvgp__unit *u, int segment, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
+                             odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+{
+    const odvgp__ref in[4] = {i0, i1, i2, i3};
+    return odvgp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, odvgp__none);
+}
+
+static odvgp__ref odvgp__head(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
+                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+{
+    return odvgp__add(u, ODVGP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
+}
+
+static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
+                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+{
+    return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
+}
+
+/*  L^-1 B and K - W^T A in the memory of B and of K, which nothing else reads. */
+static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
+{
+    const odvgp__ref in[2] = {L, B};
+    return odvgp__node_add(&u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
+}
+static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W, odvgp__ref A, ptrdiff_t cols)
+{
+    const odvgp__ref in[3] = {K, W, A};
+    return odvgp__node_add(&u->model->tape, u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, segment, K.rows, cols, in, 3, K);
+}
+
+/*  The sum of terms, each with its coefficient. */
+static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *term,
+                                const odvgp_real *coef, int terms)
+{
+    odvgp__tape *t = &u->model->tape;
+    odvgp__ref sum = odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
+    for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
+    return sum;
+}
+
+static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, ptrdiff_t cols)
+{
+    const odvgp__ref term[2] = {x, y};
+    const odvgp_real coef[2] = {1, sign};
+    return odvgp__sum_of(u, ODVGP__HEAD, u->P, cols, term, coef, 2);
+}
+
+/*  Evaluations for these purposes ask for the node itself. */
+static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
+{
+    odvgp__tape *t = &u->model->tape;
+    if (t->node) t->node[node.id].purpose |= purpose;
+}
 
 /*  A node for `slots` slots in a row, shaped [rows, cols]. */
-static int odvgp__param_node(odvgp_model *m, const char *name, int slots, ptrdiff_t rows, ptrdiff_t cols)
+static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
-    int index = odvgp__slot_index(&m->par, name);
-    const odvgp_slot *slot = &m->par.slot[index];
-    int i = odvgp__node_add(&m->tape, NULL, ODVGP__PARAM, ODVGP__HEAD, rows, cols, 0, -1, -1, -1, -1);
-    odvgp__node *nd = &m->tape.node[i];
-    nd->slot = index;
-    nd->slots = slots;
-    nd->v = m->par.theta ? odvgp__slot_value(&m->par, slot) : NULL;
-    nd->d = m->par.grad ? m->par.grad + slot->offset : NULL;
-    return i;
+    odvgp__tape *t = &u->model->tape;
+    odvgp__ref ref = odvgp__head(u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    if (!t->node) return ref;
+    t->node[ref.id].slot = slot;
+    t->node[ref.id].slots = slots;
+    t->node[ref.id].v = odvgp__slot_value(&u->model->par, &u->model->par.slot[slot]);
+    return ref;
 }
 
-static int odvgp__head(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0,
-                       int i1, int i2, int i3)
+static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
 {
-    return odvgp__node_add(&m->tape, a, op, ODVGP__HEAD, rows, cols, dynamic, i0, i1, i2, i3);
-}
-
-static int odvgp__tile(odvgp_model *m, odvgp__arena *a, odvgp__op op, ptrdiff_t rows, ptrdiff_t cols, int dynamic, int i0,
-                       int i1, int i2, int i3)
-{
-    return odvgp__node_add(&m->tape, a, op, ODVGP__TILE, rows, cols, dynamic, i0, i1, i2, i3);
+    odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
 }
 
 /*  The terms of the KL are the nodes of the head that serve a bound. */
@@ -7104,85 +8355,100 @@ static int odvgp__is_kl_term(const odvgp__node *nd)
     return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
 }
 
-static int odvgp__kl_term(odvgp_model *m, int node)
+/*  The evaluation that asks for terms of q(v), beside the bound: [SOLVE] eq. 9 keeps them. */
+static int odvgp__kept_terms(const odvgp__unit *u)
 {
-    m->tape.node[node].purpose = ODVGP__FOR_BOUND;
-    return node;
-}
-
-/*  A term of q(v), which [SOLVE] eq. 9 keeps. */
-static void odvgp__kl_kept(odvgp_model *m, int node)
-{
-    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) m->tape.node[node].purpose |= ODVGP__FOR_COLLAPSED;
+    return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
 }
 
 /*  Half of x . y, as a term of the KL. */
-static int odvgp__kl_half_dot(odvgp_model *m, odvgp__arena *a, int x, int y, odvgp_real sign, int flags)
+static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
 {
-    int i = odvgp__head(m, a, ODVGP__DOT, 1, 1, 0, x, y, -1, -1);
-    return odvgp__kl_term(m, odvgp__node_flags(&m->tape, i, flags, ODVGP__R(0.5) * sign, 0));
+    odvgp__tape *t = &u->model->tape;
+    odvgp__ref dot = odvgp__head(u, ODVGP__DOT, variant, 1, 1, x, y, odvgp__none, odvgp__none);
+    if (t->node) t->node[dot.id].coef[0] = ODVGP__R(0.5) * sign;
+    odvgp__kl_term(u, dot, purpose);
 }
 
 /*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
-static void odvgp__build_block(odvgp_model *m, odvgp__arena *a, odvgp__block *b, int L, int dense)
+static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
 {
-    const odvgp_config *c = &m->cfg;
-    odvgp__tape *t = &m->tape;
-    ptrdiff_t M = b->M, P = c->P;
+    ptrdiff_t M = b->M, P = u->P;
     b->L = L;
-    b->mu = b->root = b->white_mu = b->white_root = b->stats = -1;
-    if (b->slot_mu >= 0) b->white_mu = b->mu = odvgp__param_node(m, m->par.name[b->slot_mu], 1, P, M);
-    if (b->slot_root >= 0) b->root = odvgp__param_node(m, m->par.name[b->slot_root], 1, P * M, M);
+    b->mu = b->root = b->white_mu = b->white_root = b->stats = odvgp__none;
+    if (b->slot_mu) b->white_mu = b->mu = odvgp__param_node(u, b->slot_mu, 1, P, M);
+    if (b->slot_root) b->root = odvgp__param_node(u, b->slot_root, 1, P * M, M);
     if (dense) b->white_root = b->root;
-    if (c->param == ODVGP_WHITENED) return;
-    int mean = b->mu >= 0 && c->mean_part != ODVGP_MEAN_FREE; /* whose mu is coefficients */
-    if (mean && c->param == ODVGP_PRIMAL)
-        b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, M, 0, L, b->mu, -1, -1), ODVGP__F_RIGHT, 1, 1);
+    if (u->param == ODVGP_WHITENED) return;
+    int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
+    if (mean && u->param == ODVGP_PRIMAL)
+        b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
     else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
-        b->white_mu = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__PRODUCT, P, M, 0, b->mu, L, -1, -1), ODVGP__F_LOWER, 1, 1);
-    if (dense && b->root >= 0) b->white_root = odvgp__head(m, a, ODVGP__SOLVE, P * M, M, 0, L, b->root, -1, -1);
+        b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
+    if (dense && b->root.id)
+        b->white_root = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->root, odvgp__none, odvgp__none);
+}
+
+/*  q_mu holds coefficients at beta, which takes the whole matrix Kb. */
+static int odvgp__alpha_is_beta(const odvgp__unit *u)
+{
+    return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
+}
+
+/*  The likelihood's parameters, once for all units. */
+static void odvgp__build_lik(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    if (m->lik_slots && !m->lik.id)
+        m->lik = odvgp__param_node(u, m->slot_lik, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
+    if (m->lik_free_slots && !m->lik_free.id)
+        m->lik_free = odvgp__param_node(u, m->slot_lik_free, m->lik_free_slots, 1,
+                                        odvgp__lik_numbers(lik, 0));
 }
 
 /*  Kernel of beta, its factor, and q(u). Kb, whole and with its jitter, is for parts that work without the factor. */
-static void odvgp__build_beta(odvgp_model *m, odvgp__arena *a)
+static void odvgp__build_beta(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    ptrdiff_t M = c->M;
-    int inverse = c->cov_part == ODVGP_COV_INVERSE || c->cov_part == ODVGP_COV_DIAGONAL, own = c->mean_part == ODVGP_MEAN_FREE;
-    int kernel_slots = 0; /* they come first */
-    while (m->par.slot[kernel_slots].offset < (ptrdiff_t)m->kernel.nhyp) kernel_slots++;
-    m->hyp = odvgp__param_node(m, m->par.slot[0].name, kernel_slots, 1, (ptrdiff_t)m->kernel.nhyp);
-    m->lik = odvgp__param_node(m, m->tape.likelihood->param, 1, 1, 1);
-    m->Z_beta = odvgp__param_node(m, "Z_beta", 1, M, c->D);
-    m->K = odvgp__head(m, a, ODVGP__KERNEL, M, M, 0, m->hyp, m->Z_beta, m->Z_beta, -1);
-    if (!inverse && !(own && !c->M_gamma)) m->tape.node[m->K].flags = ODVGP__F_LOWER;
-    m->L = odvgp__head(m, a, ODVGP__CHOL, M, M, 0, m->K, -1, -1, -1);
-    m->tape.node[m->L].purpose = ODVGP__FOR_L;
-    if (inverse || (own && !c->M_gamma)) m->Kb = odvgp__head(m, a, ODVGP__JITTERED, M, M, 0, m->K, -1, -1, -1);
-    odvgp__build_block(m, a, &m->block[ODVGP__ON_BETA], m->L, !inverse);
+    ptrdiff_t M = u->M;
+    int inverse = u->cov_part->factor != ODVGP__FACTOR_OF_S, whole = inverse || odvgp__alpha_is_beta(u);
+    u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
+    odvgp__build_lik(u);
+    u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
+    u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M, u->hyp, u->Z_beta, u->Z_beta,
+                       odvgp__none);
+    u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
+    odvgp__asked_for(u, u->L, ODVGP__FOR_L);
+    if (whole) u->Kb = odvgp__head(u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
+    odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
 }
 
-/*  W = L^-1 Kbg, C = Kg - W^T W and its factor: for SOLVE-GP's second block, and natural steps of gamma. */
-static void odvgp__build_residual(odvgp_model *m, odvgp__arena *a)
+/*  W = L^-1 Kbg. */
+static odvgp__ref odvgp__build_W(odvgp__unit *u)
 {
-    ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
-    odvgp__tape *t = &m->tape;
-    int K = odvgp__head(m, a, ODVGP__KERNEL, M, Mg, 0, m->hyp, m->Z_beta, m->Z_gamma, -1);
-    m->W = odvgp__node_solve_in_place(t, m->L, K);
-    int Kg = odvgp__head(m, a, ODVGP__KERNEL, Mg, Mg, 0, m->hyp, m->Z_gamma, m->Z_gamma, -1);
-    t->node[Kg].flags = ODVGP__F_LOWER;
-    m->C = odvgp__head(m, a, ODVGP__MINUS_PRODUCT, Mg, Mg, 0, Kg, m->W, m->W, -1);
-    t->node[m->C].flags = ODVGP__F_LOWER;
-    m->L_v = odvgp__head(m, a, ODVGP__CHOL, Mg, Mg, 0, m->C, Kg, -1, -1);
-    t->node[m->L_v].jitter = ODVGP__JITTER_GAMMA;
-    t->node[m->L_v].purpose = ODVGP__FOR_L;
+    odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp, u->Z_beta, u->Z_gamma,
+                               odvgp__none);
+    return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
+}
+
+/*  W, C = Kg - W^T W and its factor: for SOLVE-GP's second block, and natural steps of gamma. */
+static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
+{
+    odvgp__tape *t = &u->model->tape;
+    ptrdiff_t Mg = u->M_gamma;
+    u->W = odvgp__build_W(u);
+    odvgp__ref Kg = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma, u->Z_gamma, odvgp__none);
+    u->C = odvgp__head(u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, odvgp__none);
+    u->L_v = odvgp__head(u, ODVGP__CHOL, variant, Mg, Mg, u->C, Kg, odvgp__none, odvgp__none);
+    if (t->node) t->node[u->L_v.id].jitter = &u->jitter[ODVGP__JITTER_GAMMA];
+    odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>parts   mean parts and covariance parts of the family                                                               */
-/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (-1: nothing does), and its terms  */
-/*      of the KL; then, with the tile, further terms of the mean (at most one node, -1 for none). A covariance part adds */
-/*      its terms of the KL and, with the tile, the variance. A new member is a new row.                                  */
+/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its      */
+/*      terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its    */
+/*      terms of the KL and, with the tile, the variance. A new member is a new row of the two tables below.              */
 /*        beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2                                     */
 /*        orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2          */
 /*            [ODVGP] eq. 11, A.3                                                                                         */
@@ -7199,358 +8465,395 @@ static void odvgp__build_residual(odvgp_model *m, odvgp__arena *a)
 /*        diagonal  the same with B = diag(g)^1/2                                                                         */
 /*        blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block                          */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-static void odvgp__beta_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__beta_head(odvgp__unit *u)
 {
-    m->weights = m->block[ODVGP__ON_BETA].white_mu;
-    odvgp__kl_half_dot(m, a, m->weights, m->weights, 1, 0);
+    u->weights = u->block[ODVGP__ON_BETA].white_mu;
+    odvgp__kl_half_dot(u, u->weights, u->weights, 1, ODVGP__DOT_WHOLE, 0);
 }
 
-static int odvgp__beta_tile(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
 {
-    (void)m;
-    (void)a;
-    return -1;
+    (void)u;
+    return odvgp__none;
 }
 
-/*  D = diag(Kg - W^T W), W = L^-1 Kbg, floored as odvgp__renew_scales does: where the slot holds D a, and for eq. 16. */
-static void odvgp__gamma_diagonal(odvgp_model *m, odvgp__arena *a)
+/*  D = diag(Kg - W^T W), floored as odvgp__renew_scales does: where the slot holds D a, and for eq. 16. */
+static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
-    ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
-    int K = odvgp__head(m, a, ODVGP__KERNEL, M, Mg, 0, m->hyp, m->Z_beta, m->Z_gamma, -1);
-    int W = odvgp__node_solve_in_place(&m->tape, m->L, K);
-    int k = odvgp__head(m, a, ODVGP__KERNEL_DIAG, 1, Mg, 0, m->hyp, m->Z_gamma, -1, -1);
-    m->gamma_residual = odvgp__head(m, a, ODVGP__RESIDUAL, 1, Mg, 0, k, W, -1, -1);
+    odvgp__ref W = odvgp__build_W(u);
+    odvgp__ref k = odvgp__head(u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, odvgp__none, odvgp__none);
+    u->gamma_residual = odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
 }
 
-static void odvgp__gamma_slots(odvgp_model *m, odvgp__arena *a)
+static void odvgp__gamma_slots(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    m->a = m->a_slot = odvgp__param_node(m, "a_gamma", 1, c->P, c->M_gamma);
-    if (c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) {
-        odvgp__gamma_diagonal(m, a);
-        m->tape.node[m->gamma_residual].flags = ODVGP__F_FLOOR;
-        m->a = odvgp__head(m, a, ODVGP__DIVIDE, c->P, c->M_gamma, 0, m->a_slot, m->gamma_residual, -1, -1);
+    const odvgp_config *c = &u->model->cfg;
+    u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
+    if (u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) {
+        odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
+        u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, odvgp__none, odvgp__none);
     } else if (c->gamma_step == ODVGP_GAMMA_DIAGONAL) {
-        odvgp__gamma_diagonal(m, a);
-        m->tape.node[m->gamma_residual].purpose = ODVGP__FOR_STATS;
-    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) {
-        odvgp__build_residual(m, a);
-        m->tape.node[m->L_v].purpose |= ODVGP__FOR_STATS;
-        m->tape.node[m->L_v].flags = ODVGP__F_BARE;
-    }
+        odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
+        odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
+    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
 }
 
 /*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
-static int odvgp__sampled_quadratic(odvgp_model *m, odvgp__arena *a, int *as, int *Zs)
+static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
-    ptrdiff_t P = m->cfg.P, Mg = m->cfg.M_gamma;
-    *Zs = odvgp__head(m, a, ODVGP__GATHER_ROWS, Mg, m->cfg.D, ODVGP__SAMPLE_ROWS, m->Z_gamma, -1, -1, -1);
-    *as = odvgp__head(m, a, ODVGP__GATHER_COLS, P, Mg, ODVGP__SAMPLE_COLS, m->a, -1, -1, -1);
-    return odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, *Zs, m->Z_gamma, m->a);
+    *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none, odvgp__none, odvgp__none);
+    *as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none, odvgp__none, odvgp__none);
+    return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
 /*  c = L^-1 Kbg a, and gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
-static void odvgp__gamma_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__gamma_head(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    ptrdiff_t P = c->P, Mg = c->M_gamma;
-    odvgp__tape *t = &m->tape;
-    int as, Zs;
-    odvgp__gamma_slots(m, a);
-    int Kbg_a = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, c->M, 0, m->hyp, m->Z_beta, m->Z_gamma, m->a);
-    m->cc = odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, Kbg_a, -1, -1), ODVGP__F_RIGHT, 1, 1);
-    int Kg_a = odvgp__sampled_quadratic(m, a, &as, &Zs);
-    if (c->gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
-        odvgp__kl_half_dot(m, a, m->cc, m->cc, -1, 0);
-        odvgp__kl_half_dot(m, a, as, Kg_a, 1, ODVGP__F_SCALED);
+    ptrdiff_t P = u->P;
+    odvgp__ref as, Zs;
+    odvgp__gamma_slots(u);
+    odvgp__ref Kbg_a = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
+    u->cc = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
+    odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
+    if (u->model->cfg.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
+        odvgp__kl_half_dot(u, u->cc, u->cc, -1, ODVGP__DOT_WHOLE, 0);
+        odvgp__kl_half_dot(u, as, Kg_a, 1, ODVGP__DOT_SAMPLED, 0);
         return;
     }
-    int back = odvgp__head(m, a, ODVGP__SOLVE, P, c->M, 0, m->L, m->cc, -1, -1); /* Kb^-1 Kbg a */
-    odvgp__node_flags(t, back, ODVGP__F_RIGHT | ODVGP__F_PLAIN, 1, 1);
-    int Kgb_back = odvgp__head(m, a, ODVGP__KERNEL_VEC, P, Mg, ODVGP__SAMPLE_COLS, m->hyp, Zs, m->Z_beta, back);
-    int residual =
-        odvgp__node_flags(t, odvgp__head(m, a, ODVGP__SUM, P, Mg, ODVGP__SAMPLE_COLS, Kg_a, Kgb_back, -1, -1), 0, 1, -1);
-    odvgp__kl_half_dot(m, a, as, residual, 1, ODVGP__F_SCALED);
+    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, u->cc, odvgp__none,
+                                  odvgp__none); /* Kb^-1 Kbg a */
+    odvgp__ref Kgb_back = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
+    odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1, ODVGP__DOT_SAMPLED, 0);
 }
 
-static void odvgp__orth_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__orth_head(odvgp__unit *u)
 {
-    odvgp__beta_head(m, a);
-    if (!m->cfg.M_gamma) return;
-    odvgp__gamma_head(m, a);
-    int sum = odvgp__head(m, a, ODVGP__SUM, m->cfg.P, m->cfg.M, 0, m->weights, m->cc, -1, -1);
-    m->weights = odvgp__node_flags(&m->tape, sum, 0, 1, -1);
+    odvgp__beta_head(u);
+    if (!u->M_gamma) return;
+    odvgp__gamma_head(u);
+    u->weights = odvgp__head_difference(u, u->weights, u->cc, -1, u->M);
 }
 
-static void odvgp__hybrid_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__hybrid_head(odvgp__unit *u)
 {
-    m->weights = m->block[ODVGP__ON_BETA].white_mu;
-    if (!m->cfg.M_gamma) {
-        odvgp__beta_head(m, a);
+    if (!u->M_gamma) {
+        odvgp__beta_head(u);
         return;
     }
-    odvgp__gamma_head(m, a);
-    int sum = odvgp__head(m, a, ODVGP__SUM, m->cfg.P, m->cfg.M, 0, m->weights, m->cc, -1, -1);
-    odvgp__kl_half_dot(m, a, sum, sum, 1, 0);
+    u->weights = u->block[ODVGP__ON_BETA].white_mu;
+    odvgp__gamma_head(u);
+    odvgp__ref sum = odvgp__head_difference(u, u->weights, u->cc, 1, u->M);
+    odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
 }
 
 /*  K(X,Zg) a, for orth, hybrid and free. */
-static int odvgp__gamma_tile(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
-    if (!m->cfg.M_gamma) return -1;
-    return odvgp__tile(m, a, ODVGP__KERNEL_VEC, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->hyp, m->X, m->Z_gamma, m->a);
+    if (!u->M_gamma) return odvgp__none;
+    return odvgp__tile(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
 }
 
-static void odvgp__free_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__free_head(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    int as, Zs;
-    if (c->M_gamma) {
-        m->a = m->a_slot = odvgp__param_node(m, "a", 1, c->P, c->M_gamma);
-        int K_a = odvgp__sampled_quadratic(m, a, &as, &Zs);
-        odvgp__kl_half_dot(m, a, as, K_a, 1, ODVGP__F_SCALED);
+    odvgp__ref as, Zs;
+    if (u->M_gamma) {
+        u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
+        odvgp__ref K_a = odvgp__sampled_quadratic(u, &as, &Zs);
+        odvgp__kl_half_dot(u, as, K_a, 1, ODVGP__DOT_SAMPLED, 0);
         return;
     }
-    m->a = m->block[ODVGP__ON_BETA].mu; /* alpha is beta */
-    int K_a = odvgp__head(m, a, ODVGP__PRODUCT, c->P, c->M, 0, m->a, m->Kb, -1, -1);
-    odvgp__kl_half_dot(m, a, m->a, K_a, 1, 0);
+    u->a = u->block[ODVGP__ON_BETA].mu; /* alpha is beta */
+    odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb, odvgp__none, odvgp__none);
+    odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
 }
 
-static int odvgp__free_tile(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__free_tile(odvgp__unit *u)
 {
-    if (m->cfg.M_gamma) return odvgp__gamma_tile(m, a);
-    return odvgp__tile(m, a, ODVGP__PRODUCT, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->a, m->K_x, -1, -1);
+    if (u->M_gamma) return odvgp__gamma_tile(u);
+    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, u->K_x, odvgp__none, odvgp__none);
 }
 
-static void odvgp__blocks_mean_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__blocks_mean_head(odvgp__unit *u)
 {
-    odvgp__beta_head(m, a);
-    int v = m->block[ODVGP__ON_GAMMA].white_mu;
-    odvgp__kl_kept(m, odvgp__kl_half_dot(m, a, v, v, 1, 0));
+    odvgp__beta_head(u);
+    odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
+    odvgp__kl_half_dot(u, v, v, 1, ODVGP__DOT_WHOLE, odvgp__kept_terms(u));
 }
 
-static int odvgp__blocks_mean_tile(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
 {
-    int v = m->block[ODVGP__ON_GAMMA].white_mu;
-    return odvgp__tile(m, a, ODVGP__PRODUCT, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, v, m->A_v, -1, -1);
+    odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
+    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, v, u->A_v, odvgp__none, odvgp__none);
 }
 
-static void odvgp__dense_head(odvgp_model *m, odvgp__arena *a)
+/*  The KL of one block's covariance. */
+static void odvgp__kl_of_root(odvgp__unit *u, odvgp__ref root, int purpose)
 {
-    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_BETA].white_root, -1, -1, -1));
+    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none), purpose);
 }
 
-/*  Of one block (second -1) or two. */
-static int odvgp__dense_var(odvgp_model *m, odvgp__arena *a, int second)
+static void odvgp__dense_head(odvgp__unit *u) { odvgp__kl_of_root(u, u->block[ODVGP__ON_BETA].white_root, 0); }
+
+static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
 {
-    ptrdiff_t tile = m->cfg.tile, P = m->cfg.P;
-    int root = m->block[ODVGP__ON_BETA].white_root, squares_v = -1;
-    int residual = odvgp__tile(m, a, ODVGP__RESIDUAL, 1, tile, ODVGP__TILE_COLS, m->k_x, m->A, second, -1);
-    int squares = odvgp__tile(m, a, ODVGP__TRI_SQUARES, P, tile, ODVGP__TILE_COLS, root, m->A, -1, -1);
-    if (second >= 0)
-        squares_v = odvgp__tile(m, a, ODVGP__TRI_SQUARES, P, tile, ODVGP__TILE_COLS, m->block[ODVGP__ON_GAMMA].white_root,
-                                second, -1, -1);
-    return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, squares, residual, squares_v, -1);
+    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_root, A, odvgp__none, odvgp__none);
 }
 
-static int odvgp__dense_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, -1); }
-
-static void odvgp__blocks_cov_head(odvgp_model *m, odvgp__arena *a)
+/*  |q_sqrt^T A|^2 + residual + |v_sqrt^T A_v|^2, the last only where there is a second block. */
+static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
-    odvgp__dense_head(m, a);
-    int kl = odvgp__head(m, a, ODVGP__KL_COV, 1, 1, 0, m->block[ODVGP__ON_GAMMA].white_root, -1, -1, -1);
-    odvgp__kl_kept(m, odvgp__kl_term(m, kl));
+    const odvgp_real coef[3] = {1, 1, 1};
+    odvgp__ref term[3];
+    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A, A_v, odvgp__none);
+    term[0] = odvgp__squares(u, ODVGP__ON_BETA, u->A);
+    term[2] = A_v.id ? odvgp__squares(u, ODVGP__ON_GAMMA, A_v) : odvgp__none;
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
 }
 
-static int odvgp__blocks_cov_tile(odvgp_model *m, odvgp__arena *a) { return odvgp__dense_var(m, a, m->A_v); }
+static odvgp__ref odvgp__dense_tile(odvgp__unit *u) { return odvgp__dense_var(u, odvgp__none); }
+
+static void odvgp__blocks_cov_head(odvgp__unit *u)
+{
+    odvgp__dense_head(u);
+    odvgp__kl_of_root(u, u->block[ODVGP__ON_GAMMA].white_root, odvgp__kept_terms(u));
+}
+
+static odvgp__ref odvgp__blocks_cov_tile(odvgp__unit *u) { return odvgp__dense_var(u, u->A_v); }
+
+static int odvgp__variant_of_B(const odvgp__unit *u) { return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES; }
 
 /*  H and its factor; B_p a triangle or a diagonal. */
-static void odvgp__inverse_head(odvgp_model *m, odvgp__arena *a)
+static void odvgp__inverse_head(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    int diagonal = c->cov_part == ODVGP_COV_DIAGONAL ? ODVGP__F_DIAGONAL : 0;
-    m->q_diag = diagonal ? odvgp__param_node(m, "q_diag", 1, c->P, c->M) : m->block[ODVGP__ON_BETA].root;
-    int H = odvgp__head(m, a, ODVGP__INNER, c->P * c->M, c->M, 0, m->Kb, m->q_diag, -1, -1);
-    m->tape.node[H].flags = diagonal;
-    m->L_H = odvgp__head(m, a, ODVGP__CHOL, c->P * c->M, c->M, 0, H, -1, -1, -1);
-    m->tape.node[m->L_H].jitter = -1;
-    odvgp__kl_term(m, odvgp__head(m, a, ODVGP__KL_INVERSE, 1, 1, 0, m->L_H, -1, -1, -1));
+    odvgp__tape *t = &u->model->tape;
+    ptrdiff_t P = u->P, M = u->M;
+    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M) : u->block[ODVGP__ON_BETA].root;
+    odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, odvgp__none, odvgp__none);
+    u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none, odvgp__none);
+    if (t->node) t->node[u->L_H.id].jitter = NULL;
+    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none), 0);
 }
 
-static int odvgp__inverse_tile(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
 {
-    int var = odvgp__tile(m, a, ODVGP__INVERSE_VAR, m->cfg.P, m->cfg.tile, ODVGP__TILE_COLS, m->k_x, m->L_H, m->q_diag, m->K_x);
-    m->tape.node[var].flags = m->cfg.cov_part == ODVGP_COV_DIAGONAL ? ODVGP__F_DIAGONAL : 0;
-    return var;
+    return odvgp__tile(u, ODVGP__INVERSE_VAR, odvgp__variant_of_B(u), u->P, ODVGP__TILE_SIZE, u->k_x, u->L_H, u->q_diag,
+                       u->K_x);
 }
 
-typedef struct odvgp__part {
-    const char *name;
-    void (*head)(odvgp_model *m, odvgp__arena *a);
-    int (*tile)(odvgp_model *m, odvgp__arena *a);
-} odvgp__part;
+/*  In the order of odvgp_mean_part and odvgp_cov_part. */
+static const odvgp__mean_part odvgp__mean_parts[] = {
+    {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, NULL, NULL, NULL, 0, 0, 0,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
+    {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 0, 1, 1, 0, odvgp__orth_head,
+     odvgp__gamma_tile},
+    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 1, 1, 0, 0,
+     odvgp__hybrid_head, odvgp__gamma_tile},
+    {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "Z_alpha", "a", NULL, 0, 0, 0, ODVGP__HAS_EXACT,
+     odvgp__free_head, odvgp__free_tile},
+    {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0, 0, 0,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+static const odvgp__cov_part odvgp__cov_parts[] = {
+    {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head, odvgp__dense_tile},
+    {"inverse", ODVGP_COV_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, 0, odvgp__inverse_head,
+     odvgp__inverse_tile},
+    {"diagonal", ODVGP_COV_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", ODVGP__HAS_EXACT, odvgp__inverse_head,
+     odvgp__inverse_tile},
+    {"blocks", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
+     odvgp__blocks_cov_head, odvgp__blocks_cov_tile}};
 
-static const odvgp__part odvgp__mean_parts[] = {{"beta", odvgp__beta_head, odvgp__beta_tile},
-                                                {"orth", odvgp__orth_head, odvgp__gamma_tile},
-                                                {"hybrid", odvgp__hybrid_head, odvgp__gamma_tile},
-                                                {"free", odvgp__free_head, odvgp__free_tile},
-                                                {"blocks", odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
-static const odvgp__part odvgp__cov_parts[] = {{"dense", odvgp__dense_head, odvgp__dense_tile},
-                                               {"inverse", odvgp__inverse_head, odvgp__inverse_tile},
-                                               {"diagonal", odvgp__inverse_head, odvgp__inverse_tile},
-                                               {"blocks", odvgp__blocks_cov_head, odvgp__blocks_cov_tile}};
+static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind) { return &odvgp__mean_parts[kind]; }
+static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind) { return &odvgp__cov_parts[kind]; }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>layout   the tape of a model, its block, parameters in and out                                                      */
 /*      One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot.  */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  The mean function's terms, after those that there are; returns how many there are then. */
-static int odvgp__mean_function_terms(odvgp_model *m, odvgp__arena *a, int *term, int terms)
+static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
 {
-    const odvgp_config *c = &m->cfg;
-    int linear = c->mean_function == ODVGP_MEANFN_LINEAR;
-    if (linear) {
-        int A = odvgp__param_node(m, "mean.A", 1, c->D, c->P);
-        int product = odvgp__tile(m, a, ODVGP__PRODUCT, c->P, c->tile, ODVGP__TILE_COLS, A, m->X, -1, -1);
-        term[terms++] = odvgp__node_flags(&m->tape, product, ODVGP__F_TA | ODVGP__F_TB, 1, 1);
+    if (u->slot_mean_A) {
+        odvgp__ref A = odvgp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
+        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ATBT, u->P, ODVGP__TILE_SIZE, A, u->X, odvgp__none,
+                                    odvgp__none);
     }
-    if (c->mean_function != ODVGP_MEANFN_ZERO) term[terms++] = odvgp__param_node(m, linear ? "mean.b" : "mean.c", 1, c->P, 1);
+    if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
     return terms;
 }
 
 /*  A^T weights, the part's own term, and the mean function, added up. */
-static int odvgp__build_mean(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    ptrdiff_t tile = c->tile, P = c->P;
-    int term[ODVGP__MAX_IN] = {-1, -1, -1, -1}, terms = 0;
-    if (m->weights >= 0) term[terms++] = odvgp__tile(m, a, ODVGP__PRODUCT, P, tile, ODVGP__TILE_COLS, m->weights, m->A, -1, -1);
-    int own = odvgp__mean_parts[c->mean_part].tile(m, a);
-    if (own >= 0) term[terms++] = own;
-    odvgp__mean_function_terms(m, a, term, terms);
-    return odvgp__tile(m, a, ODVGP__SUM, P, tile, ODVGP__TILE_COLS, term[0], term[1], term[2], term[3]);
+    const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
+    odvgp__ref term[ODVGP__MAX_IN];
+    int terms = 0;
+    if (u->weights.id)
+        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->weights, u->A, odvgp__none,
+                                    odvgp__none);
+    odvgp__ref own = u->mean_part->tile(u);
+    if (own.id) term[terms++] = own;
+    terms = odvgp__mean_function_terms(u, term, terms);
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
 /*  Y less the mean function, and less what a kept q(v) explains. */
-static int odvgp__build_target(odvgp_model *m, odvgp__arena *a)
+static odvgp__ref odvgp__build_target(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    int term[ODVGP__MAX_IN] = {-1, -1, -1, -1}, terms = 0;
-    term[terms++] = m->Y;
-    if (c->objective == ODVGP_OBJECTIVE_PARTLY) term[terms++] = odvgp__mean_parts[c->mean_part].tile(m, a);
-    odvgp__mean_function_terms(m, a, term, terms);
-    int r = odvgp__tile(m, a, ODVGP__SUM, c->P, c->tile, ODVGP__TILE_COLS, term[0], term[1], term[2], term[3]);
-    for (int i = 1; i < ODVGP__MAX_IN; i++) m->tape.node[r].coef[i] = -1;
-    return r;
+    const odvgp_real coef[ODVGP__MAX_IN] = {1, -1, -1, -1, -1, -1};
+    odvgp__ref term[ODVGP__MAX_IN];
+    int terms = 0;
+    term[terms++] = u->model->Y;
+    if (odvgp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
+    terms = odvgp__mean_function_terms(u, term, terms);
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  Bounds without q: sums over the rows and what is made of them; exactly, of all rows at once. */
-static void odvgp__build_objective(odvgp_model *m, odvgp__arena *a)
+/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what is left of k(x,x) where q(v) is kept. */
+static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    odvgp__tape *t = &m->tape;
-    ptrdiff_t n = c->tile, both = ODVGP__TILE_ROWS | ODVGP__TILE_COLS;
-    int r = odvgp__build_target(m, a), k = m->k_x, partly = c->objective == ODVGP_OBJECTIVE_PARTLY, K = -1, V = -1;
-    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) K = odvgp__tile(m, a, ODVGP__KERNEL, n, n, (int)both, m->hyp, m->X, m->X, -1);
-    if (c->objective == ODVGP_OBJECTIVE_EXACT) {
-        t->node[K].flags = ODVGP__F_LOWER;
-        m->objective = odvgp__node_add(t, a, ODVGP__EVIDENCE, ODVGP__TAIL, 1, 1, 0, K, r, m->lik, -1);
-        t->node[m->objective].purpose = ODVGP__FOR_COLLAPSED;
-        return;
+    const odvgp_real coef[2] = {1, 1};
+    odvgp__ref term[2];
+    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A_v, odvgp__none,
+                          odvgp__none);
+    term[0] = odvgp__squares(u, ODVGP__ON_GAMMA, u->A_v);
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
+}
+
+/*  log N(Y; mean function, K + noise I), of all rows at once. */
+static odvgp__ref odvgp__build_evidence(odvgp__unit *u)
+{
+    odvgp__ref r = odvgp__build_target(u), X = u->X;
+    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, X, X,
+                               odvgp__none);
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik, odvgp__none);
+}
+
+/*  Sums over the rows, and the bound that is made of them. */
+static odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    int partly = odvgp__kept_terms(u) != 0,
+        mean_beta = u->mean_part->v_mu == NULL, /* features of beta only, in the mean ... */
+        cov_beta = u->cov_part->v_root == NULL; /* ... and in the covariance */
+    odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
+    if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
+        odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, u->X, u->X,
+                                   odvgp__none);
+        odvgp__ref AK = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->M, ODVGP__TILE_SIZE, u->A, K, odvgp__none,
+                                    odvgp__none);
+        V = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ABT, u->M, u->M, AK, u->A, odvgp__none, odvgp__none);
     }
-    if (K >= 0) { /* A K A^T */
-        int AK = odvgp__tile(m, a, ODVGP__PRODUCT, c->M, n, ODVGP__TILE_COLS, m->A, K, -1, -1);
-        V = odvgp__node_flags(t, odvgp__tile(m, a, ODVGP__PRODUCT, c->M, c->M, 0, AK, m->A, -1, -1), ODVGP__F_TB, 1, 1);
-    }
-    if (partly && c->cov_part == ODVGP_COV_BLOCKS) { /* k - |A_v|^2 + |v_sqrt^T A_v|^2 */
-        int residual = odvgp__tile(m, a, ODVGP__RESIDUAL, 1, n, ODVGP__TILE_COLS, m->k_x, m->A_v, -1, -1);
-        int squares = odvgp__tile(m, a, ODVGP__TRI_SQUARES, c->P, n, ODVGP__TILE_COLS, m->block[ODVGP__ON_GAMMA].white_root,
-                                  m->A_v, -1, -1);
-        k = odvgp__tile(m, a, ODVGP__SUM, c->P, n, ODVGP__TILE_COLS, squares, residual, -1, -1);
-    }
-    ptrdiff_t F = c->M + (m->A_v >= 0 && !partly ? c->M_gamma : 0);
-    m->moments = odvgp__tile(m, a, ODVGP__MOMENTS, 1, F * F + c->P * F + 2, 0, m->A, partly ? -1 : m->A_v, r, k);
-    m->objective = odvgp__node_add(t, a, ODVGP__COLLAPSED, ODVGP__TAIL, 1, 1, 0, m->moments, m->lik, V, -1);
-    t->node[m->objective].flags =
-        (c->mean_part == ODVGP_MEAN_BETA ? ODVGP__F_LOWER : 0) | (c->cov_part == ODVGP_COV_DENSE ? ODVGP__F_DIAGONAL : 0);
-    t->node[m->objective].purpose = ODVGP__FOR_COLLAPSED;
+    if (partly && !cov_beta) k = odvgp__kept_variance(u);
+    ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
+    m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
+    int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
+                  : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
+                  : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
+                                        : ODVGP__COLLAPSE_BOTH;
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik, V, odvgp__none);
 }
 
 /*  Whitened features of a tile; what is made in place is read by nothing else. */
-static void odvgp__build_features(odvgp_model *m, odvgp__arena *a)
+static void odvgp__build_features(odvgp__unit *u)
 {
-    const odvgp_config *c = &m->cfg;
-    odvgp__tape *t = &m->tape;
-    m->k_x = odvgp__tile(m, a, ODVGP__KERNEL_DIAG, 1, c->tile, ODVGP__TILE_COLS, m->hyp, m->X, -1, -1);
-    m->K_x = odvgp__tile(m, a, ODVGP__KERNEL, c->M, c->tile, ODVGP__TILE_COLS, m->hyp, m->Z_beta, m->X, -1);
-    m->A = m->Kb < 0 ? odvgp__node_solve_in_place(t, m->L, m->K_x)
-                     : odvgp__tile(m, a, ODVGP__SOLVE, c->M, c->tile, ODVGP__TILE_COLS, m->L, m->K_x, -1, -1);
-    if (!odvgp__uses_v(c)) return;
-    int K = odvgp__tile(m, a, ODVGP__KERNEL, c->M_gamma, c->tile, ODVGP__TILE_COLS, m->hyp, m->Z_gamma, m->X, -1);
-    m->A_v = odvgp__node_solve_in_place(t, m->L_v, odvgp__node_minus_in_place(t, K, m->W, m->A));
+    ptrdiff_t n = ODVGP__TILE_SIZE;
+    u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
+    u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
+    u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x, odvgp__none, odvgp__none)
+                    : odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
+    if (!odvgp__uses_v(u)) return;
+    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp, u->Z_gamma, u->X, odvgp__none);
+    u->A_v = odvgp__solve_in_place(u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
 }
 
-static void odvgp__build_stats(odvgp_model *m, odvgp__arena *a, odvgp__block *b, int A, int mean, int var)
+static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
 {
     b->A = A;
-    b->stats = odvgp__tile(m, a, ODVGP__NAT_STATS, m->cfg.P, b->M, 0, A, mean, var, -1);
-    m->tape.node[b->stats].purpose = ODVGP__FOR_STATS;
+    b->stats = odvgp__tile(u, ODVGP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, odvgp__none);
+    odvgp__asked_for(u, b->stats, ODVGP__FOR_STATS);
 }
 
-/*  The nodes that a predictor is made from, besides parameters; -1 where the member has none. */
+/*  The nodes of a unit that a predictor is made from, besides parameters. */
 #define ODVGP__PREDICTOR_NODES 10
-static void odvgp__predictor_nodes(const odvgp_model *m, int *node)
+static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
-    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
-    int two = odvgp__uses_v(&m->cfg), L = m->L_H < 0 || m->weights >= 0;
-    const int list[] = {m->weights, beta->white_root, gamma->white_mu, gamma->white_root, m->a,
-                        m->L_H,     m->q_diag,        L ? m->L : -1,   two ? m->W : -1,   two ? m->L_v : -1};
+    const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
+    int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
+    const odvgp__ref none = odvgp__none,
+                     list[] = {u->weights, beta->white_root, gamma->white_mu,  gamma->white_root,    u->a,
+                               u->L_H,     u->q_diag,        L ? u->L : none, two ? u->W : none, two ? u->L_v : none};
     memcpy(node, list, sizeof list);
 }
 
+/*  Everything of a unit that depends on parameters only. */
+static void odvgp__build_head(odvgp__unit *u)
+{
+    odvgp__build_beta(u);
+    if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
+    if (odvgp__uses_v(u)) {
+        odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
+        odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_root != NULL);
+    }
+    u->mean_part->head(u);
+    u->cov_part->head(u);
+    odvgp__ref predictor[ODVGP__PREDICTOR_NODES];
+    odvgp__predictor_nodes(u, predictor);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
+        if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
+}
+
+/*  Mean and variance of a unit's latent functions at the tile's rows, and statistics for its natural steps. */
+static void odvgp__build_outputs(odvgp__unit *u)
+{
+    const odvgp_config *c = &u->model->cfg;
+    u->var = u->cov_part->tile(u);
+    u->mean = odvgp__build_mean(u);
+    if (odvgp__has_natural(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
+    if (odvgp__natural_gamma(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
+}
+
+/*  A unit without nodes; what else it holds stays. */
+static void odvgp__unit_clear(odvgp__unit *u)
+{
+    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a,   &u->K,   &u->Kb,  &u->L,      &u->W,
+                          &u->C,   &u->L_v,    &u->cc,      &u->L_H,    &u->q_diag, &u->weights, &u->gamma_residual,
+                          &u->X,   &u->K_x,    &u->A,       &u->A_v,    &u->k_x, &u->mean, &u->var};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        odvgp__block *block = &u->block[b];
+        block->L = block->mu = block->root = block->white_mu = block->white_root = block->A = block->stats = odvgp__none;
+    }
+}
+
+/*  The whole tape, in the arena that it is given; without a table of nodes these are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
-    int *none[] = {&m->moments, &m->objective, &m->Z_gamma, &m->a_slot,  &m->a,
-                   &m->Kb,      &m->W,         &m->C,       &m->L_v,     &m->cc,
-                   &m->L_H,     &m->q_diag,    &m->A_v,     &m->weights, &m->gamma_residual};
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(none); i++) *none[i] = -1;
-    for (int b = 0; b < ODVGP__BLOCKS; b++)
-        m->block[b].stats = m->block[b].mu = m->block[b].root = m->block[b].white_mu = m->block[b].white_root = -1;
-    t->kernel = &m->kernel;
+    odvgp__unit *u = &m->unit[0];
+    t->arena = a;
+    t->nodes = 0;
+    t->deferred = t->scratch_bytes = 0;
+    t->tile = c->tile;
     t->keep = (size_t)c->keep;
     t->likelihood = &odvgp__likelihoods[c->likelihood];
-    odvgp__build_beta(m, a);
-    if (c->M_gamma) {
-        const char *name = c->mean_part == ODVGP_MEAN_FREE ? "Z_alpha" : "Z_gamma";
-        m->Z_gamma = odvgp__param_node(m, name, 1, c->M_gamma, c->D);
-    }
-    if (odvgp__uses_v(c)) {
-        odvgp__build_residual(m, a);
-        odvgp__build_block(m, a, &m->block[ODVGP__ON_GAMMA], m->L_v, c->cov_part == ODVGP_COV_BLOCKS);
-    }
-    odvgp__mean_parts[c->mean_part].head(m, a);
-    odvgp__cov_parts[c->cov_part].head(m, a);
-    int predictor[ODVGP__PREDICTOR_NODES];
-    odvgp__predictor_nodes(m, predictor);
-    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
-        if (predictor[i] >= 0) t->node[predictor[i]].purpose |= ODVGP__FOR_PREDICTOR;
-    m->X = odvgp__tile(m, a, ODVGP__INPUT, c->tile, c->D, ODVGP__TILE_ROWS, -1, -1, -1, -1);
-    m->Y = odvgp__tile(m, a, ODVGP__INPUT, c->P, c->tile, ODVGP__TILE_COLS, -1, -1, -1, -1);
-    m->k_x = m->K_x = m->A = m->expect = -1;
     t->all_rows = c->N;
-    if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(m, a);
-    if (c->objective != ODVGP_OBJECTIVE_ELBO) {
-        odvgp__build_objective(m, a);
-        return;
+    m->lik = m->lik_free = m->Y = m->expect = m->moments = m->objective = odvgp__none;
+    odvgp__unit_clear(u);
+    odvgp__build_head(u);
+    u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
+    if (c->objective == ODVGP_OBJECTIVE_ELBO) {
+        odvgp__build_outputs(u);
+        const odvgp__ref in[] = {u->mean, u->var, m->Y, m->lik, m->lik_free};
+        m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
+        odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
+    } else {
+        m->objective = c->objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u) : odvgp__build_collapsed(u);
+        odvgp__asked_for(u, m->objective, ODVGP__FOR_COLLAPSED);
     }
-    int var = odvgp__cov_parts[c->cov_part].tile(m, a);
-    int mean = odvgp__build_mean(m, a);
-    if (odvgp__has_natural(c)) odvgp__build_stats(m, a, &m->block[ODVGP__ON_BETA], m->A, mean, var);
-    if (odvgp__natural_gamma(c)) odvgp__build_stats(m, a, &m->block[ODVGP__ON_GAMMA], m->A_v, mean, var);
-    m->expect = odvgp__tile(m, a, ODVGP__EXPECT, 1, 1, 0, mean, var, m->Y, m->lik);
-    t->node[m->expect].purpose = ODVGP__FOR_BOUND;
+    t->arena = NULL;
 }
 
 /*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
@@ -7580,62 +8883,64 @@ typedef struct odvgp__init_work {
     ptrdiff_t table_size;
     odvgp_real *sample, *factor; /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
     odvgp_real *Lb, *X, *A;      /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
-    odvgp_real *gaps;            /* ULAPANE: d_x and d_y of each output, by columns [D,1+P] */
+    odvgp_real *gaps;            /* ULAPANE: d_x and d_y of each target, by columns [D,1+T] */
     double target_variance;
     odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
 
-static void odvgp__init_scratch(odvgp__arena *a, const odvgp_model *m, odvgp__init_work *w)
+static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
-    int greedy = c->init_beta == ODVGP_INIT_GREEDY, residual = c->init_gamma == ODVGP_GAMMA_RESIDUAL && c->M_gamma > 0;
+    int greedy = c->init_beta == ODVGP_INIT_GREEDY, residual = c->init_gamma == ODVGP_GAMMA_RESIDUAL && u->M_gamma > 0;
     ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
     memset(w, 0, sizeof *w);
     w->table_size = 64;
-    while (w->table_size < 2 * (c->M_gamma + c->M)) w->table_size *= 2;
+    while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
     w->distance = odvgp__take(a, rows, 1);
-    w->centre = odvgp__take(a, c->M, c->D);
-    w->centre_t = odvgp__take(a, c->D, odvgp__padded(c->M));
+    w->centre = odvgp__take(a, u->M, u->D);
+    w->centre_t = odvgp__take(a, u->D, odvgp__padded(u->M));
     w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
     w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-    w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M, sizeof(ptrdiff_t));
+    w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
     w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-    if (c->init_hyper == ODVGP_HYPER_ULAPANE) w->gaps = odvgp__take(a, c->D, 1 + c->P);
+    if (c->init_hyper == ODVGP_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
     if (greedy) {
-        w->sample = odvgp__take(a, sample, c->D);
-        w->factor = odvgp__take(a, sample, c->M);
+        w->sample = odvgp__take(a, sample, u->D);
+        w->factor = odvgp__take(a, sample, u->M);
     }
     if (residual) {
-        w->Lb = odvgp__take(a, c->M, c->M);
-        w->X = odvgp__take(a, c->tile, c->D);
-        w->A = odvgp__take(a, c->tile, c->M);
+        w->Lb = odvgp__take(a, u->M, u->M);
+        w->X = odvgp__take(a, c->tile, u->D);
+        w->A = odvgp__take(a, c->tile, u->M);
     }
     w->rest = *a;
     if (greedy || residual) { /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
         odvgp__kjob job;
-        odvgp__kernel_scratch(a, &m->kernel, ODVGP__MAX(c->M, c->tile), greedy ? ODVGP__MAX(sample, c->M) : c->M, 0, 0, &job);
+        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile), greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, 0, &job);
     }
 }
 
-/*  What natural steps need: (P, j) of the Gaussian blocks; work for the largest, or for O(M)'s step. */
-static void odvgp__natural_layout(odvgp_model *m, odvgp__arena *a)
+/*  (P, j) of the unit's Gaussian blocks that natural steps move. Work for these steps is shared: as many numbers as the largest
+    unit takes, raised here. */
+static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
-    const odvgp_config *c = &m->cfg;
+    const odvgp_config *c = &u->model->cfg;
     int natural[ODVGP__BLOCKS], diagonal = odvgp__natural_diagonal(c);
-    ptrdiff_t M = 0, P = c->P;
+    ptrdiff_t M = 0;
     natural[ODVGP__ON_BETA] = odvgp__natural_beta(c);
     natural[ODVGP__ON_GAMMA] = odvgp__natural_gamma(c);
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        odvgp__block *block = &m->block[b];
+        odvgp__block *block = &u->block[b];
         ptrdiff_t size = block->natural = natural[b] ? block->M : 0;
-        block->P = odvgp__take(a, P * size, size);
-        block->j = odvgp__take(a, P, size);
+        block->P = odvgp__take(a, u->P * size, size);
+        block->j = odvgp__take(a, u->P, size);
         M = ODVGP__MAX(M, size);
     }
-    if (diagonal) M = c->M;
-    m->nat_R = odvgp__take(a, (diagonal ? 4 : 1) * M, M);
-    m->nat_t = odvgp__take(a, diagonal ? 6 : 2, ODVGP__MAX(M, c->M_gamma));
+    if (diagonal) M = u->M;
+    *matrices = ODVGP__MAX(*matrices, (diagonal ? 4 : 1) * M * M);
+    *vectors = ODVGP__MAX(*vectors, (diagonal ? 6 : 2) * ODVGP__MAX(M, u->M_gamma));
 }
 
 static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, ptrdiff_t memory)
@@ -7651,43 +8956,124 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
     w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
 
+/*  Sizes of a unit from the config, before slots and nodes. */
+static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
+{
+    const odvgp_config *c = &m->cfg;
+    u->model = m;
+    u->D = c->D;
+    u->P = c->P;
+    u->M = c->M;
+    u->M_gamma = c->M_gamma;
+    u->mean_part = odvgp__mean_part_of(c->mean_part);
+    u->cov_part = odvgp__cov_part_of(c->cov_part);
+    u->param = c->param;
+    u->gamma_coords = c->gamma_coords;
+    u->mean_function = c->mean_function;
+    u->block[ODVGP__ON_BETA].M = c->M;
+    u->block[ODVGP__ON_GAMMA].M = c->M_gamma;
+    for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
+}
+
+/*  Arrays of a unit beside the tape. */
+static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
+{
+    u->scales = odvgp__take(a, 1, u->M_gamma);
+    u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
+}
+
+/*  The table of slots: counted first, then filled. */
+static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
+{
+    m->par.slot = NULL;
+    odvgp__slots_build(m);
+    m->par.slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.slot);
+    m->par.state = (odvgp__slot_state *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.state);
+    if (m->par.slot) odvgp__slots_build(m);
+}
+
+/*  Sums over tiles, in one piece: moments, which forward runs add to; the gradient, statistics and adjoints of head nodes, which
+    reverse runs do. For S shards there are log2 S further copies of the piece, where sums wait on their way up a binary tree. */
+static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__tape *t = &m->tape;
+    int levels = 0;
+    while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
+    t->sums = (odvgp__sums *)odvgp__take_bytes(a, 1, sizeof *t->sums);
+    size_t from = a->used;
+    t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
+    for (int i = 1; i <= t->nodes && t->node; i++) {
+        odvgp__node *nd = &t->node[i];
+        if (odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS) nd->v = odvgp__take(a, nd->rows, nd->cols);
+    }
+    t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
+    m->par.grad = odvgp__take(a, m->par.count, 1);
+    for (int i = 1; i <= t->nodes && t->node; i++) {
+        odvgp__node *nd = &t->node[i];
+        int stats = odvgp__ops[nd->op].stores == ODVGP__STORES_STATS, both = odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH;
+        if (nd->op == ODVGP__PARAM) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
+        if (stats) nd->v = odvgp__take(a, nd->rows, nd->cols);
+        if (stats) nd->aux = odvgp__take(a, nd->rows * nd->cols, nd->cols);
+        if (nd->base) nd->d = t->node[nd->base].d;
+        else if (both && nd->segment == ODVGP__HEAD) nd->d = odvgp__take(a, nd->rows, nd->cols);
+    }
+    if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* all that waits for the table */
+    t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
+    t->tree = (odvgp_real *)odvgp__take_bytes(a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
+}
+
+/*  The tape: nodes are counted first, then made. */
+static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__arena count;
+    odvgp__tape *t = &m->tape;
+    t->node = NULL;
+    odvgp__arena_init(&count, NULL, 0);
+    odvgp__build_tape(m, &count);
+    t->node = (odvgp__node *)odvgp__take_bytes(a, (size_t)t->nodes + 1, sizeof *t->node);
+    odvgp__build_tape(m, a);
+    odvgp__sums_layout(m, a);
+}
+
 /*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__init_work init;
-    ptrdiff_t widest = ODVGP__MAX(ODVGP__MAX(c->M, c->tile), c->M_gamma);
+    ptrdiff_t widest = 0, matrices = 0, vectors = 0;
     memset(&m->par, 0, sizeof m->par);
     memset(&m->tape, 0, sizeof m->tape);
-    odvgp__slots_build(m);
-    if (m->par.full) return;
+    for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
+    odvgp__slots_layout(m, a);
     int lbfgs = c->optimizer == ODVGP_LBFGS;
-    m->adam_count = 0; /* slots that natural steps move come last, mostly */
-    for (int i = 0; i < m->par.slots && !lbfgs; i++)
-        if (!m->par.slot[i].natgrad) m->adam_count = m->par.slot[i].offset + m->par.slot[i].count;
+    m->adam_count = lbfgs ? 0 : m->par.adam;
     m->par.theta = odvgp__take(a, m->par.count, 1);
     m->par.value = odvgp__take(a, m->par.positive, 1);
-    m->par.grad = odvgp__take(a, m->par.count, 1);
     m->good = odvgp__take(a, m->par.count, 1);
     m->m1 = odvgp__take(a, m->adam_count, 1);
     m->m2 = odvgp__take(a, m->adam_count, 1);
     odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->lbfgs_memory : 0);
-    odvgp__natural_layout(m, a);
-    m->scales = odvgp__take(a, 1, c->M_gamma);
-    m->unit = odvgp__take(a, 1, c->D + 1);
+    for (int i = 0; i < m->units; i++) {
+        const odvgp__unit *u = &m->unit[i];
+        odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
+        odvgp__unit_layout(&m->unit[i], a);
+        widest = ODVGP__MAX(widest, ODVGP__MAX(ODVGP__MAX(u->M, c->tile), u->M_gamma));
+    }
+    m->nat_R = odvgp__take(a, matrices, 1);
+    m->nat_t = odvgp__take(a, vectors, 1);
+    m->data_sd = odvgp__take(a, 1, c->D + 1);
     m->kept = odvgp__take(a, m->par.positive, 1);
-    m->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)c->M_gamma, sizeof(ptrdiff_t));
-    odvgp__build_tape(m, a);
+    odvgp__tape_layout(m, a);
     m->tape.jitter_absolute = c->jitter;
     m->tape.jitter_relative = c->jitter_rel;
     m->tape.jitter_limit = c->jitter_max;
     odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
     m->tape.scratch = *a;
     size_t used = a->used;
-    odvgp__tape_scratch(a, &m->tape);
+    odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
     size_t most = a->used;
     a->used = used;
-    odvgp__init_scratch(a, m, &init);
+    odvgp__init_scratch(a, &m->unit[0], &init);
     a->used = ODVGP__MAX(most, a->used);
 }
 
@@ -7695,39 +9081,57 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
-    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && m->cfg.mean_part != ODVGP_MEAN_BLOCKS; tile /= 2)
-        if (odvgp__kept_bytes(&m->kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && !odvgp__mean_part_of(m->cfg.mean_part)->v_mu; tile /= 2)
+        if (odvgp__kept_bytes(&m->unit[0].kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
     return most;
 }
 
-/*  Kernel from the expression, sizes that depend on others, and checks; the model's other parts are not touched.         */
-static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
+/*  A model before it has its block. */
+typedef struct odvgp__draft {
+    odvgp_model model;
+    odvgp__unit unit;
+} odvgp__draft;
+
+/*  Sizes that depend on others. */
+static void odvgp__settle_config(odvgp_config *c)
+{
+    c->kernel = NULL;
+    c->batch = ODVGP__MIN(c->batch, c->N);
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) c->natgrad = 0;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter = c->jitter_rel = 0; /* nothing is factored but K + noise */
+    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* of all rows at once */
+        c->tile = c->N;
+        c->shards = 1;
+    }
+    if (c->M_gamma == 0) { /* one block is left */
+        c->mean_part = odvgp__mean_part_of(c->mean_part)->without_gamma;
+        c->cov_part = odvgp__cov_part_of(c->cov_part)->without_gamma;
+        if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
+    }
+    if (!odvgp__mean_part_of(c->mean_part)->gamma && !odvgp__cov_part_of(c->cov_part)->v_root) c->M_gamma = 0;
+    if (c->gamma_batch == 0 || c->gamma_batch > c->M_gamma) c->gamma_batch = c->M_gamma;
+    if (c->noise_floor == 0) c->noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->M * ODVGP__EPS);
+}
+
+/*  Kernel from the expression, settled sizes, and checks; the other parts of the draft are 0. */
+static odvgp_status odvgp__model_config(odvgp__draft *draft, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
                                         odvgp_info *info)
 {
-    memset(m, 0, sizeof *m);
+    odvgp_model *m = &draft->model;
+    memset(draft, 0, sizeof *draft);
     m->cfg = *config;
+    m->unit = &draft->unit;
+    m->units = 1;
     odvgp_status s = odvgp__check_config(config, info);
     if (s) return s;
-    if (kernel) m->kernel = *kernel;
+    if (kernel) draft->unit.kernel = *kernel;
     else {
         if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-        if ((s = odvgp__kernel_parse(&m->kernel, config->kernel, config->D, hyp, info)) != ODVGP_OK) return s;
+        if ((s = odvgp__kernel_parse(&draft->unit.kernel, config->kernel, config->D, hyp, info)) != ODVGP_OK) return s;
     }
-    m->cfg.kernel = NULL;
-    m->cfg.batch = ODVGP__MIN(config->batch, config->N);
-    if (config->objective != ODVGP_OBJECTIVE_ELBO) m->cfg.natgrad = 0;
-    if (config->objective == ODVGP_OBJECTIVE_EXACT)
-        m->cfg.jitter = m->cfg.jitter_rel = 0; /* nothing is factored but K + noise */
-    if (config->objective >= ODVGP_OBJECTIVE_TIGHT) m->cfg.tile = config->N;
-    if (config->M_gamma == 0 && config->mean_part == ODVGP_MEAN_BLOCKS)
-        m->cfg.mean_part = ODVGP_MEAN_BETA; /* one block is left */
-    if (config->M_gamma == 0 && config->cov_part == ODVGP_COV_BLOCKS) m->cfg.cov_part = ODVGP_COV_DENSE;
-    if (config->M_gamma == 0 && config->objective == ODVGP_OBJECTIVE_PARTLY)
-        m->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
-    if (m->cfg.mean_part == ODVGP_MEAN_BETA && m->cfg.cov_part != ODVGP_COV_BLOCKS) m->cfg.M_gamma = 0;
-    if (m->cfg.gamma_batch == 0 || m->cfg.gamma_batch > m->cfg.M_gamma) m->cfg.gamma_batch = m->cfg.M_gamma;
-    if (m->cfg.noise_floor == 0)
-        m->cfg.noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)config->M * ODVGP__EPS);
+    odvgp__settle_config(&m->cfg);
+    m->F = m->cfg.P;
+    m->T = odvgp__likelihoods[m->cfg.likelihood].targets(m->F);
     if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
     return ODVGP_OK;
@@ -7738,9 +9142,8 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
     odvgp__arena a;
     odvgp__arena_init(&a, NULL, 0);
     odvgp__take_bytes(&a, 1, sizeof *m);
+    odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
     odvgp__model_layout(m, &a);
-    if (m->par.full || m->tape.full)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "needs more slots or operations than its tables hold");
     if (m->par.bad) return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
     if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
     *bytes = a.used + 64;
@@ -7749,27 +9152,36 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
 {
-    odvgp_model m;
+    odvgp__draft draft;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
-    odvgp_status s = odvgp__model_config(&m, config, NULL, hyp, info);
-    return s ? s : odvgp__model_measure(&m, bytes, info);
+    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
+    return s ? s : odvgp__model_measure(&draft.model, bytes, info);
 }
 
 /* --- parameters: start, read, write --- */
 
+/*  Hyperparameters of the kernel. */
+static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
+{
+    return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
+}
+
 static void odvgp__touch(odvgp_model *m, int slot)
 {
-    m->par.stamp[slot] = ++m->tape.clock;
+    m->par.state[slot].stamp = ++m->tape.clock;
     m->state.fitted = 0;
     m->state.lbfgs_valid = 0;
-    for (int b = 0; b < ODVGP__BLOCKS; b++)
-        if (slot == m->block[b].slot_mu || slot == m->block[b].slot_root) m->state.nat_valid &= ~((uint64_t)1 << b);
+    for (int k = 0; k < m->units; k++)
+        for (int b = 0; b < ODVGP__BLOCKS; b++) {
+            const odvgp__block *block = &m->unit[k].block[b];
+            if (slot == block->slot_mu || slot == block->slot_root) m->state.nat_valid &= ~((uint64_t)1 << block->number);
+        }
 }
 
 static void odvgp__touch_all(odvgp_model *m)
 {
-    for (int i = 0; i < m->par.slots; i++) odvgp__touch(m, i);
+    for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
 /*  Whoever writes theta of a positive slot writes its value, too; what does not move keeps a value that the caller gave, which
@@ -7787,39 +9199,93 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
-/*  The likelihood's parameter, wherever its slot stands. */
+/*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
+static int odvgp__theta_ok(const odvgp_model *m)
+{
+    for (ptrdiff_t i = 0; i < m->par.positive; i++)
+        if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
+    return odvgp__finite(m->par.theta, m->par.count);
+}
+
+static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
+{
+    return odvgp__theta_ok(m) ? ODVGP_OK
+                              : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+                                            "its parameters are not finite, or not above 0");
+}
+
+/*  A start value of a size whose square is not a number of this precision is 1. */
+static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
+
+/*  The variance of Gaussian noise; other likelihoods stay as they are. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
-    odvgp__set_positive(m, m->par.slot[m->tape.node[m->lik].slot].offset, value);
+    if (odvgp__has_noise(&m->cfg)) odvgp__set_positive(m, m->par.slot[m->slot_lik].offset, value);
+}
+
+static odvgp_real odvgp__noise(const odvgp_model *m)
+{
+    ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
+    return m->tape.node[m->lik.id].v[0];
+}
+
+/*  The likelihood's parameters at the start that its row gives, or the config for the noise. */
+static void odvgp__start_likelihood(odvgp_model *m)
+{
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    int positive = m->slot_lik, others = m->slot_lik_free;
+    for (int k = 0; k < lik->params; k++) {
+        const odvgp__lik_param *par = &lik->param[k];
+        const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
+        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
+            if (par->positive) odvgp__set_positive(m, i, par->start);
+            else m->par.theta[i] = (odvgp_real)par->start;
+    }
+    if (m->cfg.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.noise_variance);
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
 {
-    if (slot >= 0) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
+    if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
 }
 
 /*  x I for each output, in a slot of triangles. */
 static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
     odvgp__zero_slot(m, slot);
-    if (slot < 0) return;
-    ptrdiff_t M = m->par.slot[slot].shape[2];
-    for (ptrdiff_t r = 0; r < m->cfg.P * M; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+    if (!slot) return;
+    ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
+    for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+}
+
+/*  k(x,x) with the current hyperparameters; where it depends on x, that of inputs of mean square 1: a unit, not a term of
+    anything. */
+static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
+{
+    odvgp_real value[ODVGP__MAX_NODES];
+    return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), NULL, value);
 }
 
 /*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would
-    vanish. k is the mean diagonal of the kernel. Nothing is remembered of the way to here. */
-static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
+    vanish. */
+static void odvgp__q_identity_unit(odvgp__unit *u)
 {
-    int inverse = m->cfg.cov_part == ODVGP_COV_INVERSE, g = odvgp__slot_index(&m->par, "q_diag");
-    odvgp__zero_slot(m, odvgp__slot_index(&m->par, "a_gamma"));
-    odvgp__zero_slot(m, odvgp__slot_index(&m->par, "a"));
+    odvgp_model *m = u->model;
+    odvgp_real k = (odvgp_real)odvgp__usable((double)odvgp__prior_variance(u)),
+               root = u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? ODVGP__R(1e-3) / ODVGP__SQRT(k) : 1;
+    const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
+    odvgp__zero_slot(m, u->slot_a);
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        odvgp__zero_slot(m, m->block[b].slot_mu);
-        odvgp__identity_slot(m, m->block[b].slot_root, inverse ? ODVGP__R(1e-3) / ODVGP__SQRT(k) : 1);
+        odvgp__zero_slot(m, u->block[b].slot_mu);
+        odvgp__identity_slot(m, u->block[b].slot_root, root);
     }
-    for (ptrdiff_t i = 0; g >= 0 && i < m->par.slot[g].count; i++)
-        odvgp__set_positive(m, m->par.slot[g].offset + i, 1e-3 / (double)k);
+    for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++) odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
+}
+
+/*  q of all units to that start. Nothing is remembered of the way to here. */
+static void odvgp__q_identity(odvgp_model *m)
+{
+    for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
     odvgp__zero(m->m1, m->adam_count);
     odvgp__zero(m->m2, m->adam_count);
     m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
@@ -7827,19 +9293,11 @@ static void odvgp__q_identity(odvgp_model *m, odvgp_real k)
     m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  k(x,x) with the hyperparameters of now; where it depends on x, that of inputs of mean square 1: a unit, not a term of
-    anything. */
-static odvgp_real odvgp__prior_variance(const odvgp_model *m)
-{
-    odvgp_real value[ODVGP__MAX_NODES];
-    return odvgp__kernel_diag(&m->kernel, m->par.value, NULL, value);
-}
-
-static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, void *block, size_t bytes, odvgp_info *info)
+static odvgp_status odvgp__model_place(odvgp_model **out, odvgp__draft *draft, void *block, size_t bytes, odvgp_info *info)
 {
     size_t need;
     odvgp__arena a;
-    odvgp_status s = odvgp__model_measure(built, &need, info);
+    odvgp_status s = odvgp__model_measure(&draft->model, &need, info);
     if (s) return s;
     if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
     if (bytes < need)
@@ -7847,37 +9305,48 @@ static odvgp_status odvgp__model_place(odvgp_model **out, odvgp_model *built, vo
     odvgp__arena_init(&a, block, bytes);
     memset(a.base, 0, need - 64); /* padding is computed on, and denormals would be slow */
     odvgp_model *m = (odvgp_model *)odvgp__take_bytes(&a, 1, sizeof *m);
-    memcpy(m, built, sizeof *m);
+    memcpy(m, &draft->model, sizeof *m);
+    m->unit = (odvgp__unit *)odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
+    memcpy(m->unit, &draft->unit, sizeof *m->unit);
     odvgp__model_layout(m, &a);
     m->magic = ODVGP__MODEL_MAGIC;
     m->state.step_scale = 1;
-    for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->unit[i] = 1;
-    for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) {
-        m->columns[i] = i;
-        m->scales[i] = 1;
-    }
+    for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->data_sd[i] = 1;
+    for (int k = 0; k < m->units; k++)
+        for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
+            m->unit[k].columns[i] = i;
+            m->unit[k].scales[i] = 1;
+        }
     *out = m;
     return ODVGP_OK;
+}
+
+/*  Hyperparameters as the expression gives them. */
+static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
+{
+    ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
+    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
+        const odvgp__leaf *leaf = &u->kernel.leaf[i];
+        const double *value = hyp + ODVGP__LEAF_VALUES * i;
+        uint32_t end = i + 1 < u->kernel.nleaf ? leaf[1].ls : u->kernel.nhyp;
+        for (uint32_t h = leaf->ls; h < end; h++)
+            odvgp__set_positive(u->model, first + (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
+    }
 }
 
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
                                         odvgp_info *info)
 {
-    odvgp_model built, *m;
+    odvgp__draft draft;
+    odvgp_model *m;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
     *model = NULL;
-    odvgp_status s = odvgp__model_config(&built, config, NULL, hyp, info);
-    if (s || (s = odvgp__model_place(&m, &built, block, bytes, info)) != ODVGP_OK) return s;
-    for (uint32_t i = 0; i < m->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &m->kernel.leaf[i];
-        const double *value = hyp + ODVGP__LEAF_VALUES * i;
-        uint32_t end = i + 1 < m->kernel.nleaf ? leaf[1].ls : m->kernel.nhyp;
-        for (uint32_t h = leaf->ls; h < end; h++)
-            odvgp__set_positive(m, (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
-    }
-    odvgp__set_noise(m, config->noise_variance > 0 ? (double)config->noise_variance : 0.1);
-    odvgp__q_identity(m, odvgp__prior_variance(m));
+    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
+    if (s || (s = odvgp__model_place(&m, &draft, block, bytes, info)) != ODVGP_OK) return s;
+    odvgp__start_kernel(&m->unit[0], hyp);
+    odvgp__start_likelihood(m);
+    odvgp__q_identity(m);
     odvgp__touch_all(m);
     *model = m;
     return ODVGP_OK;
@@ -7899,12 +9368,12 @@ ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
 
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
 {
-    return odvgp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i] : NULL;
+    return odvgp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
 }
 
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
 {
-    return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name)) : NULL;
+    return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name) - 1) : NULL;
 }
 
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
@@ -7922,7 +9391,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     if (!odvgp__model_ok(m) || !name || (!values && count))
         return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
     int index = odvgp__slot_index(&m->par, name);
-    if (index < 0) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
+    if (!index) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
     const odvgp_slot *slot = &m->par.slot[index];
     if (count != slot->count)
         return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
@@ -7935,7 +9404,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
         if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-        if (!(values[i] >= m->par.low[index] && values[i] <= m->par.high[index]))
+        if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
             return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
     for (ptrdiff_t i = 0; i < count; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
@@ -7960,7 +9429,7 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 {
     int hits = 0;
     if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
-    for (int i = 0; i < m->par.slots; i++) {
+    for (int i = 1; i <= m->par.slots; i++) {
         odvgp_slot *slot = &m->par.slot[i];
         if (!odvgp__slot_matches(slot, name)) continue;
         slot->trainable = trainable != 0;
@@ -7974,8 +9443,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
     const odvgp_slot *slot = &m->par.slot[s];
-    m->par.low[s] = low;
-    m->par.high[s] = high;
+    m->par.state[s].low = low;
+    m->par.state[s].high = high;
     for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
         m->par.value[i] = odvgp__inside(&m->par, s, m->par.value[i]);
         m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
@@ -7990,7 +9459,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_
 {
     int hits = 0, others = 0;
     if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
-    for (int i = 0; i < m->par.slots; i++) {
+    for (int i = 1; i <= m->par.slots; i++) {
         if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
         if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
         hits += m->par.slot[i].positive;
@@ -8003,13 +9472,13 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 {
     int hits = 0, others = 0;
     if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
-    for (int i = 0; i < m->par.slots; i++) {
+    for (int i = 1; i <= m->par.slots; i++) {
         if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
         others++;
         if (!m->par.slot[i].positive || !strcmp(m->par.slot[i].name, "q_diag")) continue;
-        m->par.prior[i] = (int)kind;
-        m->par.prior_a[i] = kind == ODVGP_PRIOR_NONE ? 0 : a;
-        m->par.prior_b[i] = kind == ODVGP_PRIOR_NONE ? 0 : b;
+        m->par.state[i].prior = (int)kind;
+        m->par.state[i].prior_a = kind == ODVGP_PRIOR_NONE ? 0 : a;
+        m->par.state[i].prior_b = kind == ODVGP_PRIOR_NONE ? 0 : b;
         hits++;
     }
     if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* another bound */
@@ -8024,14 +9493,14 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
     t.size = size;
     t.used = 0;
     odvgp__put(&t, "");
-    odvgp__put_kernel(&t, &m->kernel, m->par.value, m->kernel.nnode - 1, 0);
+    odvgp__put_kernel(&t, &m->unit[0].kernel, m->par.value, m->unit[0].kernel.nnode - 1, 0);
     return t.used;
 }
 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
-    if (!odvgp__model_ok(m) || term < 0 || term >= (int)m->kernel.nleaf) return -1;
-    const odvgp__leaf *leaf = &m->kernel.leaf[term];
+    if (!odvgp__model_ok(m) || term < 0 || term >= (int)m->unit[0].kernel.nleaf) return -1;
+    const odvgp__leaf *leaf = &m->unit[0].kernel.leaf[term];
     return leaf->ard && k >= 0 && k < (ptrdiff_t)leaf->ndims ? odvgp__column(leaf, k) : -1;
 }
 
@@ -8064,24 +9533,25 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 /*  Rows [at, at + n) into the tile; Y is turned. X counts as new only where it is. */
 static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
-    odvgp__node *X = &m->tape.node[m->X], *Y = &m->tape.node[m->Y];
-    ptrdiff_t D = m->cfg.D, P = m->cfg.P;
+    odvgp__node *X = &m->tape.node[m->unit[0].X.id], *Y = &m->tape.node[m->Y.id];
+    ptrdiff_t D = m->cfg.D, T = m->T;
     int changed = m->tape.rows != n;
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t row = odvgp__row_at(m, rows, at + i);
-        const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * P;
+        const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
         if (!odvgp__finite(x, D)) {
             ptrdiff_t d = odvgp__first_nonfinite(x, D);
             X->stamp = ++m->tape.clock; /* some rows are the new ones */
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
-        if (!odvgp__finite(y, P)) {
+        odvgp_status s = odvgp__targets_check(m->tape.likelihood, y, T, T, row, info);
+        if (s) {
             X->stamp = ++m->tape.clock;
-            return odvgp__fail(info, ODVGP_E_NAN, "Y", row, (double)y[odvgp__first_nonfinite(y, P)], "a row is not finite");
+            return s;
         }
         if (!changed) changed = memcmp(X->v + i * D, x, (size_t)D * sizeof *x) != 0;
         if (changed) odvgp__copy(X->v + i * D, x, D);
-        for (ptrdiff_t p = 0; p < P; p++) Y->v[p * Y->ld + i] = y[p];
+        for (ptrdiff_t t = 0; t < T; t++) Y->v[t * Y->ld + i] = y[t];
     }
     m->tape.rows = n;
     if (changed) X->stamp = ++m->tape.clock;
@@ -8090,25 +9560,32 @@ static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, pt
 }
 
 /*  Natural steps of gamma are made from gradients: of a, and of HYBRID's q_mu, too. */
-#define ODVGP__ANY_SLOT (-2)
-static int odvgp__natural_reads_gradient(const odvgp_model *m, int slot)
+#define ODVGP__ANY_SLOT 0
+static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
-    if (m->cfg.gamma_step == ODVGP_GAMMA_ADAM || m->Z_gamma < 0) return 0;
-    return slot == ODVGP__ANY_SLOT || slot == m->tape.node[m->a_slot].slot ||
-           (m->cfg.mean_part == ODVGP_MEAN_HYBRID && slot == m->block[ODVGP__ON_BETA].slot_mu);
+    if (u->model->cfg.gamma_step == ODVGP_GAMMA_ADAM || !u->Z_gamma.id) return 0;
+    return slot == ODVGP__ANY_SLOT || slot == u->slot_a ||
+           (u->mean_part->shifted && slot == u->block[ODVGP__ON_BETA].slot_mu);
+}
+
+static int odvgp__any_natural_reads_gradient(const odvgp_model *m)
+{
+    int any = 0;
+    for (int i = 0; i < m->units; i++) any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
+    return any;
 }
 
 static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 {
-    for (int i = 0; i < m->tape.n; i++) {
+    for (int i = 1; i <= m->tape.nodes; i++) {
         odvgp__node *nd = &m->tape.node[i];
         if (nd->op != ODVGP__PARAM) continue;
         nd->needs_grad = 0;
         for (int s = nd->slot; s < nd->slot + nd->slots; s++) {
             const odvgp_slot *slot = &m->par.slot[s];
-            nd->stamp = ODVGP__MAX(nd->stamp, m->par.stamp[s]);
+            nd->stamp = ODVGP__MAX(nd->stamp, m->par.state[s].stamp);
             if (want->grad) nd->needs_grad |= want->all || (slot->trainable && !slot->natgrad);
-            if (want->stats) nd->needs_grad |= odvgp__natural_reads_gradient(m, s);
+            if (want->stats) nd->needs_grad |= odvgp__natural_reads_gradient(nd->of, s);
         }
     }
     m->tape.purpose = want->purpose | (want->stats ? ODVGP__FOR_STATS : 0);
@@ -8117,20 +9594,21 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 
 static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 {
-    m->tape.expected = 0;
+    memset(m->tape.sums, 0, sizeof *m->tape.sums);
+    ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
     if (want->grad || want->stats) odvgp__zero(m->par.grad, m->par.count);
-    for (int b = 0; b < ODVGP__BLOCKS && want->stats; b++) {
-        const odvgp__block *block = &m->block[b];
-        if (block->stats < 0) continue;
-        odvgp__zero(m->tape.node[block->stats].aux, m->cfg.P * block->M * block->M);
-        odvgp__zero(m->tape.node[block->stats].v, m->cfg.P * block->M);
+    for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
+        const odvgp__node *nd = &m->tape.node[i];
+        if (nd->op != ODVGP__NAT_STATS) continue;
+        odvgp__zero(nd->aux, nd->rows * nd->cols * nd->cols);
+        odvgp__zero(nd->v, nd->rows * nd->cols);
     }
 }
 
 /*  Gradients above the diagonal of triangular slots are 0 by definition. */
 static void odvgp__mask_grad(odvgp_model *m)
 {
-    for (int s = 0; s < m->par.slots; s++) {
+    for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         if (!slot->lower) continue;
         ptrdiff_t M = slot->shape[2];
@@ -8139,21 +9617,79 @@ static void odvgp__mask_grad(odvgp_model *m)
     }
 }
 
-/*  One visit of all tiles: forward, and back where gradients or statistics are wanted and known how to be had. */
+/*  --- sums over tiles ---
+    The tiles are cut into S shards: of n tiles, shard s has [s n / S, (s + 1) n / S). Each shard adds up its tiles in order, and
+    the sums of shards go up a binary tree, so that the bits do not depend on who runs which shard. */
+
+/*  Start the sums of another shard. What a forward run does not add to may hold a step that is being looked at, and stays. */
+static void odvgp__sums_clear(odvgp__tape *t, int back)
+{
+    memset(t->sums, 0, sizeof *t->sums);
+    odvgp__zero(t->sum, back ? t->all_sums : t->forward_sums);
+}
+
+/*  A piece of the tree: an odvgp__sums in the first 64 bytes, and numbers. */
+static odvgp_real *odvgp__tree_at(const odvgp__tape *t, int level)
+{
+    return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
+}
+
+static void odvgp__sums_put(const odvgp__tape *t, int back, odvgp_real *piece)
+{
+    memcpy(piece, t->sums, sizeof *t->sums);
+    odvgp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
+}
+
+/*  sums = piece + sums, where the rows of the piece come first. */
+static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
+{
+    odvgp__sums before;
+    const odvgp_real *x = piece + 64 / sizeof(odvgp_real);
+    memcpy(&before, piece, sizeof before);
+    t->sums->expected = before.expected + t->sums->expected;
+    t->sums->clamped += before.clamped;
+    if (before.status) t->sums->status = before.status;
+    for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++) t->sum[i] = x[i] + t->sum[i];
+}
+
+/*  One tile: forward, and back where gradients or statistics are requested. */
+static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, int back, int *data_error,
+                                      odvgp_info *info)
+{
+    odvgp__tape *t = &m->tape;
+    odvgp_status s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info);
+    *data_error = s != ODVGP_OK;
+    if (s || (s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK || !back) return s;
+    odvgp__tape_zero(t, ODVGP__TILE);
+    if (m->expect.id) t->node[m->expect.id].d[0] = -(odvgp_real)m->cfg.N / (odvgp_real)rows->n;
+    odvgp__tape_reverse(t, ODVGP__TILE);
+    return ODVGP_OK;
+}
+
+/*  The tiles of one shard. The first adds to the sums that are there, the others begin at 0. */
+static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard, int back, int *data_error,
+                                       odvgp_info *info)
+{
+    odvgp__tape *t = &m->tape;
+    ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards, from = shard * (tiles / S) + shard * (tiles % S) / S,
+              to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
+    if (shard > 0) odvgp__sums_clear(t, back);
+    for (ptrdiff_t k = from; k < to && !t->sums->status; k++)
+        t->sums->status = odvgp__visit_tile(m, rows, k * tile, back, data_error, info);
+    return t->sums->status;
+}
+
+/*  One visit of all tiles. After shard s, whose number has as many 1s at its end as there are full subtrees to its left, these
+    are added, the nearest first; then the sum waits for its right neighbour. */
 static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
-    odvgp_status s;
-    for (ptrdiff_t at = 0; at < rows->n; at += m->cfg.tile) {
-        if ((s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info)) != ODVGP_OK) {
-            *data_error = 1;
-            return s;
-        }
-        if ((s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK) return s;
-        if (!back) continue;
-        odvgp__tape_zero(t, ODVGP__TILE);
-        if (m->expect >= 0) t->node[m->expect].d[0] = -(odvgp_real)m->cfg.N / (odvgp_real)rows->n;
-        odvgp__tape_reverse(t, ODVGP__TILE);
+    for (ptrdiff_t shard = 0; shard < m->cfg.shards; shard++) {
+        int level = 0;
+        odvgp_status s = odvgp__visit_shard(m, rows, shard, back, data_error, info);
+        if (s) return s;
+        for (; shard >> level & 1; level++) odvgp__sums_add(t, back, odvgp__tree_at(t, level));
+        if (shard + 1 < m->cfg.shards) odvgp__sums_put(t, back, odvgp__tree_at(t, level));
     }
     return ODVGP_OK;
 }
@@ -8163,16 +9699,16 @@ static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, 
 static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
-    if (m->moments >= 0) odvgp__zero(t->node[m->moments].v, t->node[m->moments].cols);
+    if (m->moments.id) odvgp__node_zero(t->node[m->moments.id].v, &t->node[m->moments.id]);
     t->again = 0;
     odvgp_status s = odvgp__visit_tiles(m, rows, 0, data_error, info);
     if (s || (s = odvgp__tape_forward_info(t, ODVGP__TAIL, info)) != ODVGP_OK) return s;
-    t->expected = (double)t->node[m->objective].v[0];
+    t->sums->expected = (double)t->node[m->objective.id].v[0];
     if (!back) return ODVGP_OK;
-    int one = rows->n <= m->cfg.tile;
+    int one = rows->n <= m->cfg.tile && m->cfg.shards == 1;
     if (one) odvgp__tape_zero(t, ODVGP__TILE); /* the tail adds to adjoints of the tile */
     odvgp__tape_zero(t, ODVGP__TAIL);
-    t->node[m->objective].d[0] = -1;
+    t->node[m->objective.id].d[0] = -1;
     odvgp__tape_reverse(t, ODVGP__TAIL);
     t->again = 1;
     if (one) odvgp__tape_reverse(t, ODVGP__TILE);
@@ -8187,20 +9723,23 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 {
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
-    int grads = want.grad || (want.stats && odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT)), whole = m->objective >= 0;
+    int grads = want.grad || (want.stats && odvgp__any_natural_reads_gradient(m)), whole = m->objective.id;
     *data_error = 0;
     if (whole && rows->n != m->cfg.N)
         return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n, "a bound without q needs all rows at once");
+    odvgp_status s = odvgp__theta_check(m, info);
+    if (s) return s;
     if (whole) want.purpose = ODVGP__FOR_COLLAPSED;
     odvgp__mark_params(m, &want);
     odvgp__clear_sums(m, &want);
-    odvgp_status s = odvgp__tape_forward_info(t, ODVGP__HEAD, info);
+    s = odvgp__tape_forward_info(t, ODVGP__HEAD, info);
     if (s) return s;
     odvgp__tape_zero(t, ODVGP__HEAD);
     s = whole ? odvgp__visit_objective(m, rows, grads, data_error, info)
               : odvgp__visit_tiles(m, rows, grads || want.stats, data_error, info);
+    t->events.variance_clamped += t->sums->clamped;
     if (s) return s;
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 1; i <= t->nodes; i++) {
         if (!t->node[i].active || !odvgp__is_kl_term(&t->node[i])) continue;
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
@@ -8209,7 +9748,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }
-    *expected = (odvgp_real)(t->expected * (whole ? 1 : (double)scale) +
+    *expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (double)scale) +
                              odvgp__add_priors(&m->par, grads ? m->par.grad : NULL));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
@@ -8221,10 +9760,19 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 
 /*  What an attempt at the last good parameters must leave as it was if it fails. */
 typedef struct odvgp__attempt {
-    odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events;
     uint64_t nat_valid;
 } odvgp__attempt;
+
+/*  Jitters as they are, before an attempt; and again, if it failed. */
+static void odvgp__keep_jitters(odvgp_model *m)
+{
+    for (int i = 0; i < m->units; i++) memcpy(m->unit[i].jitter_kept, m->unit[i].jitter, sizeof m->unit[i].jitter);
+}
+static void odvgp__restore_jitters(odvgp_model *m)
+{
+    for (int i = 0; i < m->units; i++) odvgp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
+}
 
 /*  theta and the last good theta change places. */
 static void odvgp__swap_good(odvgp_model *m)
@@ -8242,7 +9790,7 @@ static void odvgp__swap_good(odvgp_model *m)
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
     odvgp__attempt before;
-    memcpy(before.jitter, m->tape.jitter, sizeof before.jitter);
+    odvgp__keep_jitters(m);
     before.events = m->tape.events;
     before.nat_valid = m->state.nat_valid;
     odvgp__swap_good(m);
@@ -8253,7 +9801,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
     odvgp__swap_good(m);
-    odvgp__jitter_restore(&m->tape, before->jitter);
+    odvgp__restore_jitters(m);
     m->tape.events = before->events;
     m->state.nat_valid = before->nat_valid;
 }
@@ -8326,19 +9874,31 @@ static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *ro
 
 static void odvgp__all_columns(odvgp_model *m)
 {
-    for (ptrdiff_t i = 0; i < m->cfg.M_gamma; i++) m->columns[i] = i;
-    m->tape.columns = m->columns;
-    m->tape.ncolumns = m->tape.all_columns = m->cfg.M_gamma;
-    m->tape.columns_stamp = ++m->tape.clock;
+    for (int k = 0; k < m->units; k++) {
+        odvgp__unit *u = &m->unit[k];
+        for (ptrdiff_t i = 0; i < u->M_gamma; i++) u->columns[i] = i;
+        u->ncolumns = u->M_gamma;
+        u->columns_stamp = ++m->tape.clock;
+    }
 }
 
 static void odvgp__sample_columns(odvgp_model *m)
 {
     odvgp__all_columns(m);
-    if (m->cfg.gamma_batch >= m->cfg.M_gamma) return;
-    m->tape.ncolumns = m->cfg.gamma_batch;
-    for (ptrdiff_t i = 0; i < m->cfg.gamma_batch; i++)
-        m->columns[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, m->cfg.M_gamma, i);
+    for (int k = 0; k < m->units; k++) {
+        odvgp__unit *u = &m->unit[k];
+        if (m->cfg.gamma_batch >= u->M_gamma) continue;
+        u->ncolumns = m->cfg.gamma_batch;
+        for (ptrdiff_t i = 0; i < u->ncolumns; i++)
+            u->columns[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
+    }
+}
+
+static int odvgp__columns_sampled(const odvgp_model *m)
+{
+    int any = 0;
+    for (int i = 0; i < m->units; i++) any |= m->unit[i].ncolumns < m->unit[i].M_gamma;
+    return any;
 }
 
 static odvgp__rows odvgp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
@@ -8355,7 +9915,7 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
                                       odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !X || !Y) return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
-    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.D, m->cfg.P))
+    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.D, m->T))
         return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
     return ODVGP_OK;
 }
@@ -8391,6 +9951,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
+    ptrdiff_t *columns = m->unit[0].columns;
     if (!elbo || !idx || count < 1 || count > m->cfg.M_gamma)
         return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
     for (ptrdiff_t i = 0; i < count; i++)
@@ -8398,14 +9959,14 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
     for (ptrdiff_t i = 0; i < count; i++) { /* a column that was seen is marked where the columns will stand */
-        if (m->columns[idx[i]] < 0) {
+        if (columns[idx[i]] < 0) {
             odvgp__all_columns(m);
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
         }
-        m->columns[idx[i]] = -1;
+        columns[idx[i]] = -1;
     }
-    m->tape.ncolumns = count;
-    for (ptrdiff_t i = 0; i < count; i++) m->columns[i] = idx[i];
+    m->unit[0].ncolumns = count;
+    for (ptrdiff_t i = 0; i < count; i++) columns[i] = idx[i];
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
@@ -8415,51 +9976,64 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 /* ---------------------------------------------------------------------------------------------------------------------- */
 
 /*  A variance of two blocks needs both sets of points as one. */
-static int odvgp__is_joint(const odvgp_model *m) { return m->cfg.cov_part == ODVGP_COV_BLOCKS; }
+static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_root != NULL; }
 
 /*  Coefficients at gamma (or alpha) that are not among those of the variance's points. */
-static int odvgp__has_own_mean(const odvgp_model *m)
+static int odvgp__has_own_mean(const odvgp__unit *u)
 {
-    return (m->a >= 0 && m->Z_gamma >= 0) || (m->cfg.mean_part == ODVGP_MEAN_BLOCKS && !odvgp__is_joint(m));
+    return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-static void odvgp__predictor_sizes(const odvgp_model *m, odvgp_predictor *p)
+/*  The head of a frozen model. Returns the number of reals, -1 if that overflows. */
+static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
+    odvgp__view v;
     memset(p, 0, sizeof *p);
     p->magic = ODVGP__PREDICTOR_MAGIC;
     p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
-    p->P = (uint32_t)m->cfg.P;
-    int joint = odvgp__is_joint(m), own = odvgp__has_own_mean(m);
-    p->M = (uint32_t)(m->cfg.M + (joint ? m->cfg.M_gamma : 0));
-    p->M_root = (uint32_t)m->cfg.M;
-    p->M_gamma = (uint32_t)(own ? m->cfg.M_gamma : 0);
-    p->cov_part = joint ? (uint32_t)ODVGP_COV_DENSE : (uint32_t)m->cfg.cov_part;
-    p->no_alpha = m->weights < 0 && own;
-    p->mean_function = (uint32_t)m->cfg.mean_function;
-    p->likelihood = (uint32_t)m->cfg.likelihood;
-    p->kernel = m->kernel;
+    p->leaves = u->kernel.nleaf;
+    p->nhyp = u->kernel.nhyp;
+    p->columns = (uint32_t)odvgp__points_columns(&u->kernel);
+    p->D = (uint32_t)u->D;
+    p->P = (uint32_t)u->P;
+    p->F = (uint32_t)u->model->F;
+    p->T = (uint32_t)u->model->T;
+    p->lik_params = (uint32_t)odvgp__lik_all_numbers(&odvgp__likelihoods[u->model->cfg.likelihood]);
+    int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
+    p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
+    p->M_root = (uint32_t)u->M;
+    p->M_gamma = (uint32_t)(own ? u->M_gamma : 0);
+    p->cov_part = (uint32_t)(joint ? u->cov_part->without_gamma : u->model->cfg.cov_part);
+    p->no_alpha = !u->weights.id && own;
+    p->mean_function = (uint32_t)u->mean_function;
+    p->likelihood = (uint32_t)u->model->cfg.likelihood;
+    ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
+    odvgp__predictor_set_reals(p, reals);
+    return reals;
 }
 
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
-    odvgp_predictor p;
-    odvgp__view v;
-    if (!odvgp__model_ok(m)) return 0;
-    odvgp__predictor_sizes(m, &p);
-    ptrdiff_t reals = odvgp__view_layout(&p, NULL, &v);
-    return reals < 0 ? 0 : odvgp__predictor_head() + (size_t)reals * sizeof(odvgp_real) + 64;
+    odvgp__predictor p;
+    return odvgp__model_ok(m) && odvgp__predictor_sizes(&m->unit[0], &p) >= 0 ? odvgp__predictor_bytes(&p)
+                                                                    : 0;
 }
 
-static odvgp_status odvgp__scales_check(const odvgp_scales *s, ptrdiff_t D, ptrdiff_t P, odvgp_info *info)
+static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales *s, odvgp_info *info)
 {
+    ptrdiff_t D = m->cfg.D, T = m->T;
     const struct {
         const char *name;
         const odvgp_real *x;
         ptrdiff_t n;
         int positive;
     } list[] = {
-        {"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1}, {"y_mean", s->y_mean, P, 0}, {"y_scale", s->y_scale, P, 1}};
+        {"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1}, {"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
+    int scalable = odvgp__likelihoods[m->cfg.likelihood].flags & ODVGP__LIK_SCALABLE;
+    if ((s->y_mean || s->y_scale) && !scalable)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
+                           "targets of this likelihood have no scale");
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(list); k++)
         for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
             if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
@@ -8468,28 +10042,38 @@ static odvgp_status odvgp__scales_check(const odvgp_scales *s, ptrdiff_t D, ptrd
     return ODVGP_OK;
 }
 
-static int odvgp__node_finite(const odvgp_model *m, int i)
+static int odvgp__node_finite(const odvgp_model *m, odvgp__ref node)
 {
-    const odvgp__node *nd = &m->tape.node[i < 0 ? 0 : i];
-    return i < 0 || odvgp__finite(nd->v, nd->rows * nd->ld);
+    const odvgp__node *nd = &m->tape.node[node.id];
+    return !node.id || odvgp__finite(nd->v, nd->rows * nd->ld);
+}
+
+/*  What prediction reads of a unit's head. */
+static int odvgp__head_finite(const odvgp__unit *u)
+{
+    odvgp__ref read[ODVGP__PREDICTOR_NODES];
+    int finite = 1;
+    odvgp__predictor_nodes(u, read);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++) finite = finite && odvgp__node_finite(u->model, read[i]);
+    return finite;
 }
 
 static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_PREDICTOR};
-    odvgp__mark_params(m, &want);
-    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
+    odvgp_status s = odvgp__theta_check(m, info);
     if (s) return s;
-    int read[ODVGP__PREDICTOR_NODES], finite = odvgp__finite(m->par.theta, m->par.count);
-    odvgp__predictor_nodes(m, read);
-    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++) finite = finite && odvgp__node_finite(m, read[i]);
-    return finite ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite");
+    odvgp__mark_params(m, &want);
+    if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info)) != ODVGP_OK) return s;
+    int finite = 1;
+    for (int i = 0; i < m->units; i++) finite = finite && odvgp__head_finite(&m->unit[i]);
+    return finite ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite, or not above 0");
 }
 
 /*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
-    if (m->objective >= 0 && !m->state.fitted)
+    if (m->objective.id && !m->state.fitted)
         return odvgp__fail(info, ODVGP_E_ARG, "q", -1, 0,
                            "is not that of the bound: call odvgp_fit_q after the last step, and before this");
     odvgp__all_columns(m);
@@ -8510,9 +10094,20 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
     odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
     odvgp__mark_params(m, &factors);
     odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
-    if (!s && !(odvgp__node_finite(m, m->L) && odvgp__node_finite(m, m->L_v)))
-        s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
+    for (int i = 0; i < m->units && !s; i++)
+        if (!odvgp__node_finite(m, m->unit[i].L) || !odvgp__node_finite(m, m->unit[i].L_v))
+            s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
     return s;
+}
+
+/*  q_sqrt = L for each output: the prior in the papers' coordinates. */
+static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
+{
+    if (!block->white_root.id) return;
+    const odvgp_slot *slot = &m->par.slot[block->slot_root];
+    odvgp_real *root = m->par.theta + slot->offset;
+    for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
+        odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
 }
 
 /*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
@@ -8520,155 +10115,168 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
-    odvgp__jitter jitter[ODVGP__JITTERS];
     odvgp_events events = m->tape.events;
-    memcpy(jitter, m->tape.jitter, sizeof jitter);
+    odvgp__keep_jitters(m);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
     if (s) {
-        odvgp__jitter_restore(&m->tape, jitter);
+        odvgp__restore_jitters(m);
         m->tape.events = events;
         return s;
     }
-    odvgp__q_identity(m, odvgp__prior_variance(m));
-    for (int b = 0; b < ODVGP__BLOCKS && prior; b++) {
-        const odvgp__block *block = &m->block[b];
-        if (block->white_root < 0) continue;
-        odvgp_real *root = m->par.theta + m->par.slot[block->slot_root].offset;
-        for (ptrdiff_t p = 0; p < m->cfg.P; p++)
-            odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L].v, block->M * block->M);
-    }
+    odvgp__q_identity(m);
+    for (int i = 0; i < m->units && prior; i++)
+        for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__root_of_prior(&m->unit[i].block[b], m);
     odvgp__touch_all(m);
     return ODVGP_OK;
 }
 
-/*  What a predictor holds, in the order of its view; from NULL: each number from `at`, or n times `otherwise`. */
-typedef struct odvgp__piece {
-    const odvgp_real *from;
-    odvgp_real (*at)(const odvgp_model *m, ptrdiff_t i);
-    ptrdiff_t n;
-    odvgp_real otherwise;
-} odvgp__piece;
-
-static odvgp__piece odvgp__piece_of(const odvgp_real *from, ptrdiff_t n, odvgp_real otherwise)
-{
-    odvgp__piece piece;
-    piece.from = from;
-    piece.at = NULL;
-    piece.n = n;
-    piece.otherwise = otherwise;
-    return piece;
-}
-
-static odvgp__piece odvgp__piece_made(odvgp_real (*at)(const odvgp_model *m, ptrdiff_t i), ptrdiff_t n)
-{
-    odvgp__piece piece = odvgp__piece_of(NULL, n, 0);
-    piece.at = at;
-    return piece;
-}
-
-static odvgp_real odvgp__piece_at(const odvgp_model *m, const odvgp__piece *piece, ptrdiff_t i)
-{
-    return piece->from ? piece->from[i] : piece->at ? piece->at(m, i) : piece->otherwise;
-}
-
-/*  The two sets of points of SOLVE-GP as one. */
-static odvgp_real odvgp__joint_Z(const odvgp_model *m, ptrdiff_t i)
-{
-    ptrdiff_t beta = m->cfg.M * m->cfg.D;
-    return i < beta ? m->tape.node[m->Z_beta].v[i] : m->tape.node[m->Z_gamma].v[i - beta];
-}
-
-/*  [L 0; W^T L_v] */
-static odvgp_real odvgp__joint_L(const odvgp_model *m, ptrdiff_t i)
-{
-    const odvgp__node *L = &m->tape.node[m->L], *W = &m->tape.node[m->W], *Lv = &m->tape.node[m->L_v];
-    ptrdiff_t M = m->cfg.M, F = M + m->cfg.M_gamma, row = i / F, col = i % F;
-    if (row < M) return col < M ? L->v[row * L->ld + col] : 0;
-    return col < M ? W->v[col * W->ld + row - M] : Lv->v[(row - M) * Lv->ld + col - M];
-}
-
-static odvgp_real odvgp__root_diag(const odvgp_model *m, ptrdiff_t i) { return ODVGP__SQRT(m->tape.node[m->q_diag].v[i]); }
-
 /*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a =
     L_v^-T v_mu and L^-T (weights - W a), a in its place where the blocks are one set, else behind all. */
-static void odvgp__predictor_alpha(odvgp_model *m, odvgp_real *alpha)
+static void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 {
+    odvgp_model *m = u->model;
     const odvgp__node *node = m->tape.node;
-    int joint = odvgp__is_joint(m);
-    ptrdiff_t P = m->cfg.P, M = m->cfg.M, Mg = odvgp__uses_v(&m->cfg) ? m->cfg.M_gamma : 0, F = M + (joint ? Mg : 0);
+    int joint = odvgp__is_joint(u);
+    ptrdiff_t P = u->P, M = u->M, Mg = odvgp__uses_v(u) ? u->M_gamma : 0, F = M + (joint ? Mg : 0);
     const odvgp_blas *blas = &m->tape.blas;
-    int v_mu = m->block[ODVGP__ON_GAMMA].white_mu;
+    int v_mu = u->block[ODVGP__ON_GAMMA].white_mu.id;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-        if (m->weights < 0) { /* coefficients already, or none */
-            if (m->a >= 0 && m->Z_gamma < 0) odvgp__copy(beta, node[m->a].v + p * M, M);
+        if (!u->weights.id) { /* coefficients already, or none */
+            if (u->a.id && !u->Z_gamma.id) odvgp__copy(beta, node[u->a.id].v + p * M, M);
             else odvgp__zero(beta, M);
-        } else odvgp__copy(beta, node[m->weights].v + p * M, M);
+        } else odvgp__copy(beta, node[u->weights.id].v + p * M, M);
         odvgp__zero(gamma, Mg);
-        if (Mg && v_mu >= 0) {
+        if (Mg && v_mu) {
             odvgp__copy(gamma, node[v_mu].v + p * Mg, Mg);
-            odvgp_trsm(blas, 1, 0, 1, Mg, node[m->L_v].v, Mg, gamma, Mg);
-            odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[m->W].v, node[m->W].ld, gamma, 1, 1, beta, 1);
+            odvgp_trsm(blas, 1, 0, 1, Mg, node[u->L_v.id].v, Mg, gamma, Mg);
+            odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[u->W.id].v, node[u->W.id].ld, gamma, 1, 1, beta, 1);
         }
-        if (m->weights >= 0) odvgp_trsm(blas, 1, 0, 1, M, node[m->L].v, M, beta, F);
+        if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, node[u->L.id].v, M, beta, F);
     }
 }
 
-/*  Valid until the model is used again. The head has been run. */
-static odvgp_status odvgp__predictor_pieces(odvgp_model *m, const odvgp_scales *sc, odvgp__piece *piece, odvgp_info *info)
+/*  The points of a predictor: their centre, then they themselves, those of the first set before
+    those of the second. */
+static void odvgp__predictor_points(const odvgp__unit *u, const odvgp__ref *sets, int count,
+                                    odvgp_real *centre, odvgp_real *to)
 {
-    const odvgp_config *c = &m->cfg;
-    const odvgp__node *node = m->tape.node;
-    const odvgp__block *beta = &m->block[ODVGP__ON_BETA], *gamma = &m->block[ODVGP__ON_GAMMA];
-    int joint = odvgp__is_joint(m), diagonal = c->cov_part == ODVGP_COV_DIAGONAL, own = odvgp__has_own_mean(m);
-    ptrdiff_t P = c->P, M = c->M, Mg = c->M_gamma, D = c->D, F = joint ? M + Mg : M;
-    const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
-    odvgp_real *alpha = m->par.grad;
-    odvgp__predictor_alpha(m, alpha);
-    if (!odvgp__finite(alpha, P * F + (own && m->a < 0 ? P * Mg : 0)))
-        return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
-    *piece++ = odvgp__piece_of(node[m->hyp].v, (ptrdiff_t)m->kernel.nhyp, 0);
-    *piece++ = odvgp__piece_of(node[m->lik].v, 1, 0);
-    *piece++ = odvgp__piece_of(A ? odvgp__slot_value(&m->par, A) : NULL, A ? A->count : 0, 0);
-    *piece++ = odvgp__piece_of(b ? odvgp__slot_value(&m->par, b) : NULL, b ? b->count : 0, 0);
-    *piece++ = odvgp__piece_of(sc->x_mean, D, 0);
-    *piece++ = odvgp__piece_of(sc->x_scale, D, 1);
-    *piece++ = odvgp__piece_of(sc->y_mean, P, 0);
-    *piece++ = odvgp__piece_of(sc->y_scale, P, 1);
-    *piece++ = joint ? odvgp__piece_made(odvgp__joint_Z, F * D) : odvgp__piece_of(node[m->Z_beta].v, M * D, 0);
-    *piece++ = odvgp__piece_of(own ? node[m->Z_gamma].v : NULL, own ? Mg * D : 0, 0);
-    *piece++ = odvgp__piece_of(alpha, m->weights < 0 && own ? 0 : P * F, 0);
-    *piece++ = odvgp__piece_of(m->a >= 0 ? node[m->a].v : alpha + P * F, own ? P * Mg : 0, 0);
-    if (m->L_H >= 0) *piece++ = odvgp__piece_of(node[m->L_H].v, P * M * M, 0);
-    else *piece++ = joint ? odvgp__piece_made(odvgp__joint_L, F * F) : odvgp__piece_of(node[m->L].v, M * M, 0);
-    if (diagonal) *piece++ = odvgp__piece_made(odvgp__root_diag, P * M);
-    else *piece++ = odvgp__piece_of(node[m->L_H >= 0 ? m->q_diag : beta->white_root].v, P * M * M, 0);
-    *piece = odvgp__piece_of(joint ? node[gamma->white_root].v : NULL, joint ? P * Mg * Mg : 0, 0);
-    return ODVGP_OK;
+    const odvgp__node *node = u->model->tape.node;
+    ptrdiff_t D = u->D, all = 0, done = 0;
+    for (int i = 0; i < count; i++) all += sets[i].rows;
+    odvgp__zero(centre, D);
+    for (int i = 0; i < count; i++) {
+        const odvgp__node *Z = &node[sets[i].id];
+        for (ptrdiff_t j = 0; j < Z->rows; j++)
+            for (ptrdiff_t d = 0; d < D; d++) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
+    }
+    for (int i = 0; i < count; i++) {
+        const odvgp__node *Z = &node[sets[i].id];
+        odvgp__points_place(&u->kernel, node[u->hyp.id].v, Z->v, Z->rows, centre, to + done,
+                            odvgp__points_ld(all));
+        done += Z->rows;
+    }
 }
 
-ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes,
-                                    const odvgp_predictor **predictor, odvgp_info *info)
+/*  [L 0; W^T L_v] */
+static void odvgp__joint_L(const odvgp__unit *u, odvgp_real *to)
+{
+    const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id], *Lv = &node[u->L_v.id];
+    ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
+    for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(to + i * F, L->v + i * L->ld, M);
+    for (ptrdiff_t i = 0; i < Mg; i++) {
+        odvgp_real *row = to + (M + i) * F;
+        for (ptrdiff_t j = 0; j < M; j++) row[j] = W->v[j * W->ld + i];
+        odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
+    }
+}
+
+/*  The factor and the root of q. */
+static void odvgp__predictor_factors(const odvgp__unit *u, const odvgp__view *v)
+{
+    const odvgp__node *node = u->model->tape.node;
+    ptrdiff_t P = u->P, M = u->M, Mg = u->M_gamma, square = P * M * M;
+    int joint = odvgp__is_joint(u);
+    if (u->L_H.id) odvgp__copy(v->L, node[u->L_H.id].v, square);
+    else if (joint) odvgp__joint_L(u, v->L);
+    else odvgp__copy(v->L, node[u->L.id].v, M * M);
+    if (u->cov_part->factor == ODVGP__DIAGONAL_OF_INVERSE)
+        for (ptrdiff_t i = 0; i < P * M; i++) v->root[i] = ODVGP__SQRT(node[u->q_diag.id].v[i]);
+    else
+        odvgp__copy(v->root, node[u->L_H.id ? u->q_diag.id : u->block[ODVGP__ON_BETA].white_root.id].v,
+                    square);
+    if (joint) odvgp__copy(v->root_v, node[u->block[ODVGP__ON_GAMMA].white_root.id].v, P * Mg * Mg);
+}
+
+/*  n numbers, or n times `otherwise`. */
+static void odvgp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n,
+                           odvgp_real otherwise)
+{
+    for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
+}
+
+/*  Run the head, and compute the coefficients of the mean in the memory of the gradient, which odvgp__predictor_write gives back. */
+static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
+{
+    odvgp__unit *u = &m->unit[0];
+    ptrdiff_t F = u->M + (odvgp__is_joint(u) ? u->M_gamma : 0),
+              beside = odvgp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
+    odvgp_status s = odvgp__run_head(m, info);
+    if (s) return s;
+    odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
+    odvgp__predictor_alpha(u, alpha);
+    if (odvgp__finite(alpha, u->P * F + beside)) return ODVGP_OK;
+    odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
+    return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
+}
+
+/*  The frozen unit, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
+static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
+{
+    odvgp_model *m = u->model;
+    const odvgp__node *node = m->tape.node;
+    const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
+    const odvgp__ref sets[2] = {u->Z_beta, u->Z_gamma};
+    const odvgp_real *alpha = m->par.grad;
+    int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
+    ptrdiff_t D = u->D, P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+    odvgp__predictor_sizes(u, p);
+    memset(p + 1, 0, odvgp__predictor_bytes(p) - sizeof *p);
+    odvgp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
+    odvgp__view v = odvgp__view_of(p);
+    odvgp__predictor_points(u, sets, joint ? 2 : 1, v.beta_centre, v.beta);
+    if (own) odvgp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
+    if (!p->no_alpha) odvgp__copy(v.alpha, alpha, P * F);
+    if (own) odvgp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
+    odvgp__predictor_factors(u, &v);
+    odvgp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
+    if (m->lik.id) odvgp__copy(v.lik, node[m->lik.id].v, m->lik.cols);
+    if (m->lik_free.id) odvgp__copy(v.lik + m->lik.cols, node[m->lik_free.id].v, m->lik_free.cols);
+    if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
+    if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
+    odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
+    odvgp__copy_or(v.x_scale, sc->x_scale, D, 1);
+    odvgp__copy_or(v.y_mean, sc->y_mean, m->T, 0);
+    odvgp__copy_or(v.y_scale, sc->y_scale, m->T, 1);
+    odvgp__predictor_sum(p, p->checksum);
+    odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
+}
+
+ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block,
+                                    size_t bytes, odvgp_info *info)
 {
     odvgp_scales none = {NULL, NULL, NULL, NULL};
-    odvgp__view v;
-    odvgp__piece piece[ODVGP__PIECES];
-    if (!odvgp__model_ok(m) || !block || !predictor)
-        return odvgp__fail(info, ODVGP_E_ARG, "model, block or predictor", -1, 0, "is NULL");
+    if (!odvgp__model_ok(m) || !block)
+        return odvgp__fail(info, ODVGP_E_ARG, "model or block", -1, 0, "is NULL");
+    if ((uintptr_t)block % sizeof(odvgp_real))
+        return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0,
+                           "must stand at an address that a real can have");
     size_t need = odvgp_predictor_size(m);
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
-    odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
-    if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
-    if ((s = odvgp__predictor_pieces(m, scales ? scales : &none, piece, info)) != ODVGP_OK) return s;
-    odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
-    odvgp_real *to = (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head());
-    memset(p, 0, odvgp__predictor_head());
-    odvgp__predictor_sizes(m, p);
-    odvgp__predictor_set_reals(p, odvgp__view_layout(p, NULL, &v));
-    for (int k = 0; k < ODVGP__PIECES; k++)
-        for (ptrdiff_t i = 0; i < piece[k].n; i++) *to++ = odvgp__piece_at(m, &piece[k], i);
-    *predictor = p;
+    odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
+    if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
+    odvgp__predictor_write(&m->unit[0], scales ? scales : &none, (odvgp__predictor *)block);
     return ODVGP_OK;
 }
 
@@ -8695,43 +10303,47 @@ static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odv
 }
 
 /*  HYBRID's natural parameter is made of q_mu + c: its mean is ORTH's in other coordinates. NULL for the others. */
-static const odvgp_real *odvgp__nat_shift(const odvgp_model *m, int b)
+static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
-    return m->cfg.mean_part == ODVGP_MEAN_HYBRID && b == ODVGP__ON_BETA && m->cc >= 0 ? m->tape.node[m->cc].v : NULL;
+    odvgp_model *m = u->model;
+    return u->mean_part->shifted && b == ODVGP__ON_BETA && u->cc.id ? m->tape.node[u->cc.id].v : NULL;
 }
 
 /*  The mean of one output's q in whitened coordinates, the shift included, into mean [M]. */
-static void odvgp__nat_mean(const odvgp_model *m, int b, ptrdiff_t p, odvgp_real *mean)
+static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
-    ptrdiff_t M = m->block[b].M;
-    const odvgp_real *shift = odvgp__nat_shift(m, b), *mu = m->tape.node[m->block[b].white_mu].v + p * M;
+    odvgp_model *m = u->model;
+    ptrdiff_t M = u->block[b].M;
+    const odvgp_real *shift = odvgp__nat_shift(u, b), *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
     for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
 /*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P where it is not known, j where it depends on more than q. */
-static void odvgp__nat_from_q(odvgp_model *m, int b)
+static void odvgp__nat_from_q(odvgp__unit *u, int b)
 {
-    const odvgp__block *block = &m->block[b];
+    odvgp_model *m = u->model;
+    const odvgp__block *block = &u->block[b];
     ptrdiff_t M = block->M;
-    const odvgp_real *root = m->tape.node[block->white_root].v;
-    int known = (m->state.nat_valid >> b & 1) && m->cfg.param == ODVGP_WHITENED;
-    if (known && !odvgp__nat_shift(m, b)) return;
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+    const odvgp_real *root = m->tape.node[block->white_root.id].v;
+    int known = (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_WHITENED;
+    if (known && !odvgp__nat_shift(u, b)) return;
+    for (ptrdiff_t p = 0; p < u->P; p++) {
         if (!known) {
             odvgp__copy(m->nat_R, root + p * M * M, M * M);
             odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
             odvgp_lauum(&m->tape.blas, M, m->nat_R, M, block->P + p * M * M, M);
         }
-        odvgp__nat_mean(m, b, p, m->nat_t);
+        odvgp__nat_mean(u, b, p, m->nat_t);
         odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
     }
 }
 
 /*  R = the new q_sqrt of output p for a step tau; E_NOT_PD if the step is too long. */
-static odvgp_status odvgp__nat_try(odvgp_model *m, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
+static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
+    odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
-    const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats].aux + p * M * M;
+    const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats.id].aux + p * M * M;
     for (ptrdiff_t i = 0; i < M; i++) {
         odvgp_real *row = m->nat_R + i * M;
         for (ptrdiff_t j = 0; j <= i; j++) row[j] = (1 - tau) * P[i * M + j] - 2 * tau * G[i * M + j];
@@ -8744,40 +10356,49 @@ static odvgp_status odvgp__nat_try(odvgp_model *m, const odvgp__block *block, pt
     return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  From (mu, R) in whitened coordinates to the slots' own, into the memory of their gradients, which nothing uses here.  */
-static void odvgp__nat_stage(odvgp_model *m, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
+/*  The new value of a slot waits in the memory of its gradient: Adam does not move what a natural step moves. */
+static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 {
+    ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
+    return m->tape.node[param.id].d;
+}
+
+/*  From (mu, R) in whitened coordinates to the slots' own, staged.  */
+static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
+{
+    odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
-    odvgp_real *slot_mu = m->tape.node[block->mu].d + p * M, *slot_root = m->tape.node[block->root].d + p * M * M;
-    const odvgp_real *L = m->tape.node[block->L].v;
-    if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
+    odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M, *slot_root = odvgp__nat_staged(m, block->root) + p * M * M;
+    const odvgp_real *L = m->tape.node[block->L.id].v;
+    if (u->param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
     else {
         odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
         g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&m->tape.blas, &g);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
     }
-    if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
-    if (m->cfg.param == ODVGP_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
+    if (u->param == ODVGP_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
+    if (u->param == ODVGP_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
     else odvgp__copy(slot_mu, mu, M);
 }
 
 /*  One output's step, halved until it stays positive definite: the new (P, j) into the statistics, which it is made of, the
     new q into the gradients of its slots. */
-static odvgp_status odvgp__nat_output(odvgp_model *m, int b, ptrdiff_t p, odvgp_real step)
+static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
-    const odvgp__block *block = &m->block[b];
-    const odvgp__node *stats = &m->tape.node[block->stats];
+    odvgp_model *m = u->model;
+    const odvgp__block *block = &u->block[b];
+    const odvgp__node *stats = &m->tape.node[block->stats.id];
     ptrdiff_t M = block->M;
     odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M, *h = stats->v + p * M;
-    const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M, *shift = odvgp__nat_shift(m, b);
-    odvgp_status s = odvgp__nat_try(m, block, p, step);
+    const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M, *shift = odvgp__nat_shift(u, b);
+    odvgp_status s = odvgp__nat_try(u, block, p, step);
     for (int halved = 0; s && halved < 20; halved++) {
         m->tape.events.step_shortened++;
-        s = odvgp__nat_try(m, block, p, step *= ODVGP__R(0.5));
+        s = odvgp__nat_try(u, block, p, step *= ODVGP__R(0.5));
     }
     if (s) return s;
-    odvgp__nat_mean(m, b, p, mu);
+    odvgp__nat_mean(u, b, p, mu);
     odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, G, mu, Gmu);
     for (ptrdiff_t i = 0; i < M; i++) {
         h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
@@ -8787,30 +10408,31 @@ static odvgp_status odvgp__nat_output(odvgp_model *m, int b, ptrdiff_t p, odvgp_
     odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
     odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
     for (ptrdiff_t i = 0; i < M && shift; i++) mu[i] -= shift[p * M + i];
-    odvgp__nat_stage(m, block, p, mu);
+    odvgp__nat_stage(u, block, p, mu);
     return ODVGP_OK;
 }
 
-static void odvgp__nat_take(odvgp_model *m, int b)
+static void odvgp__nat_take(odvgp__unit *u, int b)
 {
-    odvgp__block *block = &m->block[b];
-    ptrdiff_t M = block->M, all = m->cfg.P * M;
-    odvgp__node *stats = &m->tape.node[block->stats], *slot_mu = &m->tape.node[block->mu], *root = &m->tape.node[block->root];
-    odvgp__copy(slot_mu->v, slot_mu->d, all);
-    odvgp__copy(root->v, root->d, all * M);
+    odvgp_model *m = u->model;
+    odvgp__block *block = &u->block[b];
+    ptrdiff_t M = block->M, all = u->P * M;
+    odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id], *root = &m->tape.node[block->root.id];
+    odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
+    odvgp__copy(root->v, odvgp__nat_staged(m, block->root), all * M);
     odvgp__copy(block->P, stats->aux, all * M);
     odvgp__copy(block->j, stats->v, all);
     odvgp__touch(m, block->slot_mu);
     odvgp__touch(m, block->slot_root);
-    if (m->cfg.param == ODVGP_WHITENED) m->state.nat_valid |= (uint64_t)1 << b;
+    if (u->param == ODVGP_WHITENED) m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
 /*  out = K(X1, X2) a for the nodes' points. */
-static void odvgp__nat_kernel_times(odvgp_model *m, int X1, int X2, const odvgp_real *a, odvgp_real *out)
+static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
-    odvgp__tape *t = &m->tape;
-    const odvgp__node *x = &t->node[X1], *z = &t->node[X2];
-    odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, x->v, x->rows, z->v, z->rows);
+    odvgp__tape *t = &u->model->tape;
+    const odvgp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
+    odvgp__kjob job = odvgp__kernel_job(&t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
     job.a = a;
     job.lda = z->rows;
     job.P = 1;
@@ -8820,64 +10442,79 @@ static void odvgp__nat_kernel_times(odvgp_model *m, int X1, int X2, const odvgp_
 }
 
 /*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h, where h is the gradient in the whitened q_mu, made of that in the slot. */
-static void odvgp__nat_hybrid_back(odvgp_model *m, ptrdiff_t p, odvgp_real *g)
+static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
+    odvgp_model *m = u->model;
     odvgp__tape *t = &m->tape;
-    const odvgp__node *L = &t->node[m->L], *q = &t->node[m->block[ODVGP__ON_BETA].mu];
-    ptrdiff_t M = m->cfg.M, Mg = m->cfg.M_gamma;
+    const odvgp__node *L = &t->node[u->L.id], *q = &t->node[u->block[ODVGP__ON_BETA].mu.id];
+    ptrdiff_t M = u->M, Mg = u->M_gamma;
     odvgp_real *h = m->nat_R, *out = m->nat_t;
     odvgp__copy(h, q->d + p * M, M); /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
-    if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
-    if (m->cfg.param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
-    odvgp__nat_kernel_times(m, m->Z_gamma, m->Z_beta, h, out);
+    if (u->param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
+    if (u->param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
+    odvgp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
     for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
 }
 
 /*  What the slot of q_mu changes by when a falls by da: q_mu + c stays. */
-static void odvgp__nat_hybrid_shift(odvgp_model *m, const odvgp_real *da, odvgp_real *slot)
+static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
+    odvgp_model *m = u->model;
     odvgp__tape *t = &m->tape;
-    const odvgp__node *L = &t->node[m->L];
-    ptrdiff_t M = m->cfg.M;
+    const odvgp__node *L = &t->node[u->L.id];
+    ptrdiff_t M = u->M;
     odvgp_real *c = m->nat_R;
-    odvgp__nat_kernel_times(m, m->Z_beta, m->Z_gamma, da, c); /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
-    if (m->cfg.param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
-    if (m->cfg.param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
+    odvgp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c); /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
+    if (u->param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
+    if (u->param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
     for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
 }
 
 /*  Gamma's own natural step, from the gradient g of the loss in a at the old point; HYBRID's with its mean q_mu + c held: g
     - W^T dL/dq_mu. EXACT: a <- a - tau C^-1 g; DIAGONAL: a <- a - tau g / (D + eps). Here the change, in the memory of the
     gradient. */
-static void odvgp__nat_gamma_change(odvgp_model *m, odvgp_real tau)
+static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
+    odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
-    ptrdiff_t Mg = c->M_gamma;
-    odvgp_real eps = c->gamma_eps > 0 ? c->gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(m);
-    for (ptrdiff_t p = 0; p < c->P; p++) {
-        odvgp_real *g = t->node[m->a_slot].d + p * Mg;
-        if (c->mean_part == ODVGP_MEAN_HYBRID) odvgp__nat_hybrid_back(m, p, g);
+    ptrdiff_t Mg = u->M_gamma;
+    odvgp_real eps = c->gamma_eps > 0 ? c->gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
+    for (ptrdiff_t p = 0; p < u->P; p++) {
+        odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
+        if (u->mean_part->shifted) odvgp__nat_hybrid_back(u, p, g);
         if (c->gamma_step == ODVGP_GAMMA_EXACT) {
-            const odvgp__node *L = &t->node[m->L_v];
+            const odvgp__node *L = &t->node[u->L_v.id];
             odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
             odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
         }
         for (ptrdiff_t i = 0; i < Mg; i++)
-            g[i] *= tau * c->gamma_natgrad / (c->gamma_step == ODVGP_GAMMA_EXACT ? 1 : t->node[m->gamma_residual].v[i] + eps);
+            g[i] *= tau * c->gamma_natgrad / (c->gamma_step == ODVGP_GAMMA_EXACT ? 1 : t->node[u->gamma_residual.id].v[i] + eps);
     }
 }
 
 /*  And here it is made. HYBRID's c moves with a, and q_mu makes up for it. */
-static void odvgp__nat_gamma_take(odvgp_model *m)
+static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
-    odvgp__node *a = &m->tape.node[m->a_slot], *q = &m->tape.node[m->block[ODVGP__ON_BETA].mu];
-    int hybrid = m->cfg.mean_part == ODVGP_MEAN_HYBRID;
-    for (ptrdiff_t i = 0; i < m->cfg.P * m->cfg.M_gamma; i++) a->v[i] -= a->d[i];
-    for (ptrdiff_t p = 0; p < m->cfg.P && hybrid; p++)
-        odvgp__nat_hybrid_shift(m, a->d + p * m->cfg.M_gamma, q->v + p * m->cfg.M);
+    odvgp_model *m = u->model;
+    odvgp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id];
+    int hybrid = u->mean_part->shifted;
+    for (ptrdiff_t i = 0; i < u->P * u->M_gamma; i++) a->v[i] -= a->d[i];
+    for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
+        odvgp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
     odvgp__touch(m, a->slot);
-    if (hybrid) odvgp__touch(m, m->block[ODVGP__ON_BETA].slot_mu);
+    if (hybrid) odvgp__touch(m, u->block[ODVGP__ON_BETA].slot_mu);
+}
+
+/*  Takes back a part of the step, so that the rest of it stays in the memory of the gradient. */
+static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
+{
+    if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
+    odvgp__node *a = &u->model->tape.node[u->a_slot.id];
+    ptrdiff_t n = u->P * u->M_gamma;
+    for (ptrdiff_t i = 0; i < n; i++) a->d[i] *= -part;
+    odvgp__nat_gamma_take(u);
+    for (ptrdiff_t i = 0; i < n; i++) a->d[i] = -a->d[i];
 }
 
 #define ODVGP__GAMMA_LOOKS 20
@@ -8897,17 +10534,13 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
     at. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
-    odvgp__node *a = &m->tape.node[m->a_slot];
-    ptrdiff_t n = m->cfg.P * m->cfg.M_gamma;
     double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
     for (int looks = 1;; looks++) {
         if (odvgp__nat_gamma_look(m, rows) >= least) return looks;
         int last = looks == ODVGP__GAMMA_LOOKS; /* then nothing is left of it */
-        for (ptrdiff_t i = 0; i < n; i++) a->d[i] *= last ? -1 : ODVGP__R(-0.5);
-        odvgp__nat_gamma_take(m);
+        for (int i = 0; i < m->units; i++) odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
         m->tape.events.step_shortened++;
         if (last) return looks;
-        for (ptrdiff_t i = 0; i < n; i++) a->d[i] = -a->d[i];
     }
 }
 
@@ -8922,9 +10555,10 @@ typedef struct odvgp__diag_work {
 } odvgp__diag_work;
 
 /*  Q and its factor for the g of now; E = G + (Q - I) / 2, whole, in place of G where it is given. */
-static odvgp_status odvgp__diag_factor(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G)
+static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
-    ptrdiff_t M = m->cfg.M;
+    odvgp_model *m = u->model;
+    ptrdiff_t M = u->M;
     odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
     for (ptrdiff_t i = 0; i < M; i++) {
         for (ptrdiff_t j = 0; j <= i && G; j++) G[j * M + i] = G[i * M + j] += ODVGP__R(0.5) * w->Q[i * M + j];
@@ -8936,10 +10570,11 @@ static odvgp_status odvgp__diag_factor(odvgp_model *m, odvgp__diag_work *w, odvg
 
 /*  change = (S o S / 2)^-1 dL/dg. Where that matrix cannot be factored, with a multiple of the identity that lets it: a shorter
     step. */
-static odvgp_status odvgp__diag_change(odvgp_model *m, odvgp__diag_work *w, const odvgp_real *E)
+static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, const odvgp_real *E)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = u->M;
     odvgp_real mean = 0, added = 0;
     for (ptrdiff_t i = 0; i < M; i++)
         for (ptrdiff_t j = 0; j < M; j++) w->X[i * M + j] = w->L[j * M + i];
@@ -8974,11 +10609,12 @@ static odvgp_status odvgp__diag_change(odvgp_model *m, odvgp__diag_work *w, cons
 
 /*  g <- g - tau change, but no component below a tenth of what it was: one near 0 does not hold up the others. Where the best g is
     0, it ends where k(x,x) g is a rounding error, and not in numbers too small to go on with. */
-static void odvgp__diag_move(odvgp_model *m, odvgp__diag_work *w, odvgp_real tau)
+static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau)
 {
+    odvgp_model *m = u->model;
     int shortened = 0;
-    odvgp_real floor = ODVGP__EPS / odvgp__prior_variance(m);
-    for (ptrdiff_t i = 0; i < m->cfg.M; i++) {
+    odvgp_real floor = ODVGP__EPS / odvgp__prior_variance(u);
+    for (ptrdiff_t i = 0; i < u->M; i++) {
         odvgp_real now = w->g[i] - tau * w->change[i], least = ODVGP__MAX(ODVGP__R(0.1) * w->g[i], floor);
         shortened |= now < least && least > floor;
         w->g[i] = now < least ? least : now;
@@ -8987,10 +10623,11 @@ static void odvgp__diag_move(odvgp_model *m, odvgp__diag_work *w, odvgp_real tau
 }
 
 /*  x <- L^-T Q^-1 L^T x for the Q of now */
-static void odvgp__diag_shrink(odvgp_model *m, odvgp__diag_work *w, odvgp_real *x)
+static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *x)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = u->M;
     odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
     odvgp_trsm(blas, 0, 0, M, 1, w->Q, M, w->gradient, 1);
     odvgp_trsm(blas, 0, 1, M, 1, w->Q, M, w->gradient, 1);
@@ -9000,10 +10637,11 @@ static void odvgp__diag_shrink(odvgp_model *m, odvgp__diag_work *w, odvgp_real *
 
 /*  change = g + 2 diag(L^-T G L^-1), what the dense natural step does to the diagonal of S^-1; gradient = -2 dL/dS m, its part in that
     of S^-1 m: [OM] eqs. 3.19, 3.20. */
-static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G)
+static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = u->M;
     for (ptrdiff_t i = 0; i < M; i++)
         for (ptrdiff_t j = 0; j < i; j++) G[j * M + i] = G[i * M + j];
     odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
@@ -9016,42 +10654,44 @@ static void odvgp__diag_projected(odvgp_model *m, odvgp__diag_work *w, odvgp_rea
 }
 
 /*  One output: the new mu and g in w. */
-static odvgp_status odvgp__diag_output(odvgp_model *m, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
+static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = u->M;
     odvgp_diag_step how = m->cfg.diag_step;
     int projected = how == ODVGP_DIAG_PROJECTED || how == ODVGP_DIAG_PROJECTED_MU;
     int mean_alone = how == ODVGP_DIAG_EXACT || how == ODVGP_DIAG_PROJECTED_MU;
-    odvgp_status s = odvgp__diag_factor(m, w, projected ? NULL : G);
+    odvgp_status s = odvgp__diag_factor(u, w, projected ? NULL : G);
     if (s) return s;
     odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
     odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
-    if (projected) odvgp__diag_projected(m, w, G);
-    else if ((s = odvgp__diag_change(m, w, G)) != ODVGP_OK) return s;
+    if (projected) odvgp__diag_projected(u, w, G);
+    else if ((s = odvgp__diag_change(u, w, G)) != ODVGP_OK) return s;
     if (how == ODVGP_DIAG_AFFINE)
         for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
     odvgp__copy(w->lambda, h, M);
     odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
     for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
     if (mean_alone) {                                                         /* m <- m - tau S dL/dm, as in the dense step */
-        odvgp__diag_shrink(m, w, w->lambda);
+        odvgp__diag_shrink(u, w, w->lambda);
         for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
-        odvgp__diag_move(m, w, tau);
+        odvgp__diag_move(u, w, tau);
         return ODVGP_OK;
     }
     for (ptrdiff_t i = 0; i < M; i++) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]); /* S^-1 m */
-    odvgp__diag_move(m, w, tau);
-    if ((s = odvgp__diag_factor(m, w, NULL)) != ODVGP_OK) return s;
-    odvgp__diag_shrink(m, w, w->mu);
+    odvgp__diag_move(u, w, tau);
+    if ((s = odvgp__diag_factor(u, w, NULL)) != ODVGP_OK) return s;
+    odvgp__diag_shrink(u, w, w->mu);
     return ODVGP_OK;
 }
 
-static odvgp__diag_work odvgp__diag_work_of(const odvgp_model *m)
+static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u)
 {
+    odvgp_model *m = u->model;
     odvgp__diag_work w;
-    ptrdiff_t M = m->cfg.M;
-    w.L = m->tape.node[m->L].v;
+    ptrdiff_t M = u->M;
+    w.L = m->tape.node[u->L.id].v;
     w.Q = m->nat_R;
     w.X = w.Q + M * M;
     w.T = w.X + M * M;
@@ -9066,31 +10706,60 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp_model *m)
 }
 
 /*  All outputs, or none: the new ones wait in the memory of the gradients. */
-static odvgp_status odvgp__nat_diagonal(odvgp_model *m, odvgp_real tau)
+static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
-    const odvgp__block *block = &m->block[ODVGP__ON_BETA];
-    odvgp__node *stats = &m->tape.node[block->stats], *mu = &m->tape.node[block->mu], *g = &m->tape.node[m->q_diag];
-    ptrdiff_t M = m->cfg.M, square = M * M;
-    odvgp__diag_work w = odvgp__diag_work_of(m);
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+    odvgp_model *m = u->model;
+    const odvgp__block *block = &u->block[ODVGP__ON_BETA];
+    odvgp__node *stats = &m->tape.node[block->stats.id], *mu = &m->tape.node[block->mu.id], *g = &m->tape.node[u->q_diag.id];
+    ptrdiff_t M = u->M, square = M * M;
+    odvgp__diag_work w = odvgp__diag_work_of(u);
+    for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp__copy(w.mu, mu->v + p * M, M);
         odvgp__copy(w.g, g->v + p * M, M);
-        odvgp_status s = odvgp__diag_output(m, &w, stats->aux + p * square, stats->v + p * M, tau);
+        odvgp_status s = odvgp__diag_output(u, &w, stats->aux + p * square, stats->v + p * M, tau);
         if (!s && !(odvgp__finite(w.mu, M) && odvgp__finite(w.g, M))) s = ODVGP_E_NAN;
         if (s) return s;
         odvgp__copy(mu->d + p * M, w.mu, M);
         odvgp__copy(g->d + p * M, w.g, M);
     }
-    odvgp__copy(mu->v, mu->d, m->cfg.P * M);
-    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) {
+    odvgp__copy(mu->v, mu->d, u->P * M);
+    for (ptrdiff_t i = 0; i < u->P * M; i++) {
         g->d[i] = odvgp__inside(&m->par, g->slot, g->d[i]);
         odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
     }
-    odvgp__copy(g->v, g->d, m->cfg.P * M);
+    odvgp__copy(g->v, g->d, u->P * M);
     odvgp__touch(m, mu->slot);
     odvgp__touch(m, g->slot);
     m->state.nat_steps++;
     return ODVGP_OK;
+}
+
+/*  Whether this step moves block b: both blocks of a unit, or each in turn. */
+static int odvgp__nat_moves(const odvgp__unit *u, int b)
+{
+    const odvgp_model *m = u->model;
+    int alternate = m->cfg.blocks_step == ODVGP_BLOCKS_ALTERNATE && u->block[!b].stats.id;
+    return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
+}
+
+/*  The new q of one unit's blocks, and the change of its gamma, where the statistics and the gradients were. */
+static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
+{
+    odvgp_status s = ODVGP_OK;
+    if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_change(u, tau);
+    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) {
+        if (!odvgp__nat_moves(u, b)) continue;
+        odvgp__nat_from_q(u, b);
+        for (ptrdiff_t p = 0; p < u->P && !s; p++) s = odvgp__nat_output(u, b, p, tau);
+    }
+    return s;
+}
+
+static void odvgp__nat_unit_take(odvgp__unit *u)
+{
+    for (int b = 0; b < ODVGP__BLOCKS; b++)
+        if (odvgp__nat_moves(u, b)) odvgp__nat_take(u, b);
+    if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
 /*  One step of size tau from the statistics of the last evaluation. Outputs are independent and each shortens its own step,
@@ -9098,26 +10767,14 @@ static odvgp_status odvgp__nat_diagonal(odvgp_model *m, odvgp_real tau)
     point, too, and its memory is not that of q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
-    int turn = (int)(m->state.nat_steps % 2), alternate = m->cfg.blocks_step == ODVGP_BLOCKS_ALTERNATE;
     odvgp_status s = ODVGP_OK;
-    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__nat_diagonal(m, tau);
-    int natural[ODVGP__BLOCKS], moves[ODVGP__BLOCKS];
-    for (int b = 0; b < ODVGP__BLOCKS; b++) natural[b] = m->block[b].stats >= 0;
-    for (int b = 0; b < ODVGP__BLOCKS; b++) moves[b] = natural[b] && !(alternate && natural[!b] && b != turn);
-    int gamma = odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT);
-    if (gamma) odvgp__nat_gamma_change(m, tau);
-    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) {
-        if (!moves[b]) continue;
-        odvgp__nat_from_q(m, b);
-        for (ptrdiff_t p = 0; p < m->cfg.P && !s; p++) s = odvgp__nat_output(m, b, p, tau);
-    }
+    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__nat_diagonal(&m->unit[0], tau);
+    for (int i = 0; i < m->units && !s; i++) s = odvgp__nat_unit(&m->unit[i], tau);
     if (s) {
-        m->state.nat_valid = 0; /* the next step makes (P, j) anew from q */
+        m->state.nat_valid = 0; /* the next step recomputes (P, j) from q */
         return s;
     }
-    for (int b = 0; b < ODVGP__BLOCKS; b++)
-        if (moves[b]) odvgp__nat_take(m, b);
-    if (gamma) odvgp__nat_gamma_take(m);
+    for (int i = 0; i < m->units; i++) odvgp__nat_unit_take(&m->unit[i]);
     m->state.nat_steps++;
     return ODVGP_OK;
 }
@@ -9146,8 +10803,6 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 /*      K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1  */
 /*      K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2).                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
-
 typedef struct odvgp__fit {
     int gamma;                        /* what the features of gamma are */
     ptrdiff_t M, Mg, F, from, to;     /* beta, gamma, both; the features of the mean */
@@ -9158,29 +10813,28 @@ typedef struct odvgp__fit {
     double rr, kk;
 } odvgp__fit;
 
-static void odvgp__fit_layout(const odvgp_model *m, odvgp__arena *a, odvgp__fit *f)
+static void odvgp__fit_layout(const odvgp__unit *u, odvgp__arena *a, odvgp__fit *f)
 {
+    odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
     memset(f, 0, sizeof *f);
-    f->M = c->M;
-    if (odvgp__uses_v(c)) f->gamma = ODVGP__WHITE_GAMMA;
-    if (c->M_gamma && c->mean_part == ODVGP_MEAN_FREE) f->gamma = ODVGP__FREE_GAMMA;
-    if (c->M_gamma && (c->mean_part == ODVGP_MEAN_ORTH || c->mean_part == ODVGP_MEAN_HYBRID))
-        f->gamma = ODVGP__RESIDUAL_GAMMA;
-    f->Mg = f->gamma ? c->M_gamma : 0;
+    f->M = u->M;
+    if (odvgp__uses_v(u)) f->gamma = ODVGP__WHITE_GAMMA;
+    if (u->M_gamma && u->mean_part->gamma) f->gamma = u->mean_part->gamma;
+    f->Mg = f->gamma ? u->M_gamma : 0;
     f->F = f->M + f->Mg;
     f->from = f->gamma == ODVGP__FREE_GAMMA ? f->M : 0;
-    f->to = c->mean_part == ODVGP_MEAN_BETA || c->objective == ODVGP_OBJECTIVE_PARTLY ? f->M : f->F;
+    f->to = !u->mean_part->gamma || odvgp__kept_terms(u) ? f->M : f->F;
     f->S = odvgp__take(a, f->F, f->F);
     f->G = odvgp__take(a, f->F, f->F);
     f->prior = odvgp__take(a, f->Mg, f->Mg);
     f->W = odvgp__take(a, f->gamma == ODVGP__RESIDUAL_GAMMA ? f->M : 0, f->Mg);
-    f->h = odvgp__take(a, c->P, f->F);
-    f->w = odvgp__take(a, c->P, f->F);
-    f->rest = odvgp__take(a, c->P, f->F);
+    f->h = odvgp__take(a, u->P, f->F);
+    f->w = odvgp__take(a, u->P, f->F);
+    f->rest = odvgp__take(a, u->P, f->F);
     f->scale = odvgp__take(a, 1, f->F);
     f->Phi = odvgp__take(a, f->F, c->tile);
-    f->r = odvgp__take(a, c->P, c->tile);
+    f->r = odvgp__take(a, u->P, c->tile);
 }
 
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
@@ -9189,53 +10843,56 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
     odvgp__fit f;
     if (!odvgp__model_ok(m)) return 0;
     odvgp__arena_init(&a, NULL, 0);
-    odvgp__fit_layout(m, &a, &f);
+    odvgp__fit_layout(&m->unit[0], &a, &f);
     return a.bad ? 0 : a.used + 64;
 }
 
 /*  K(X1, X2) into out [n1,n2], ld n2. */
-static void odvgp__fit_kernel(odvgp_model *m, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2, ptrdiff_t n2,
+static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2, ptrdiff_t n2,
                               odvgp_real *out)
 {
-    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, m->tape.node[m->hyp].v, X1, n1, X2, n2);
+    odvgp_model *m = u->model;
+    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
     job.K = out;
     job.ldk = n2;
     odvgp__kernel_run(&job, m->tape.scratch);
 }
 
 /*  W and the prior of gamma's weights. */
-static void odvgp__fit_prior(odvgp_model *m, odvgp__fit *f)
+static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
+    odvgp_model *m = u->model;
     const odvgp__node *node = m->tape.node;
     ptrdiff_t Mg = f->Mg;
     if (f->gamma == ODVGP__NO_GAMMA) return;
     if (f->gamma == ODVGP__WHITE_GAMMA) {
-        f->W = node[m->W].v;
+        f->W = node[u->W.id].v;
         for (ptrdiff_t i = 0; i < Mg; i++)
             for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
         return;
     }
-    odvgp__fit_kernel(m, node[m->Z_gamma].v, Mg, node[m->Z_gamma].v, Mg, f->prior);
+    odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, f->prior);
     if (f->gamma == ODVGP__FREE_GAMMA) return;
-    odvgp__fit_kernel(m, node[m->Z_beta].v, f->M, node[m->Z_gamma].v, Mg, f->W);
-    odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[m->L].v, f->M, f->W, Mg);
+    odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, f->W);
+    odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
     odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
 /*  Features of the n rows in the tape's X, ld n, and what is left of Y without the mean function. */
-static void odvgp__fit_features(odvgp_model *m, odvgp__fit *f, ptrdiff_t n)
+static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
-    const odvgp__node *node = m->tape.node, *X = &node[m->X], *Y = &node[m->Y];
+    const odvgp__node *node = m->tape.node, *X = &node[u->X.id], *Y = &node[m->Y.id];
     const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
     odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
-    ptrdiff_t P = m->cfg.P, D = m->cfg.D;
-    odvgp__fit_kernel(m, node[m->Z_beta].v, f->M, X->v, n, beta);
-    odvgp_trsm(blas, 0, 0, f->M, n, node[m->L].v, f->M, beta, n);
-    if (f->gamma) odvgp__fit_kernel(m, node[m->Z_gamma].v, f->Mg, X->v, n, gamma);
+    ptrdiff_t P = u->P, D = u->D;
+    odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, beta);
+    odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
+    if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, gamma);
     if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
         odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
-    if (f->gamma == ODVGP__WHITE_GAMMA) odvgp_trsm(blas, 0, 0, f->Mg, n, node[m->L_v].v, f->Mg, gamma, n);
+    if (f->gamma == ODVGP__WHITE_GAMMA) odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
@@ -9243,25 +10900,27 @@ static void odvgp__fit_features(odvgp_model *m, odvgp__fit *f, ptrdiff_t n)
             f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
         }
     if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept */
-        odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[m->block[ODVGP__ON_GAMMA].white_mu].v, f->Mg, gamma, n, 1, f->r, n);
+        odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v, f->Mg, gamma, n, 1, f->r, n);
 }
 
 /*  The sum of k(x,x) over the tile's rows. */
-static double odvgp__fit_diag(const odvgp_model *m, ptrdiff_t n)
+static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 {
-    const odvgp__node *X = &m->tape.node[m->X];
+    odvgp_model *m = u->model;
+    const odvgp__node *X = &m->tape.node[u->X.id];
     odvgp_real value[ODVGP__MAX_NODES];
     double sum = 0;
-    for (ptrdiff_t i = 0; i < n; i++) sum += (double)odvgp__kernel_diag(&m->kernel, m->par.value, X->v + i * X->ld, value);
+    for (ptrdiff_t i = 0; i < n; i++) sum += (double)odvgp__kernel_diag(&u->kernel, m->par.value, X->v + i * X->ld, value);
     return sum;
 }
 
 /*  One pass: S, h, |r|^2, and k summed over rows and outputs. */
-static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status odvgp__fit_sums(odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.N);
-    ptrdiff_t P = m->cfg.P;
+    ptrdiff_t P = u->P;
     odvgp__zero(f->S, f->F * f->F);
     odvgp__zero(f->h, P * f->F);
     f->kk = f->rr = 0;
@@ -9269,8 +10928,8 @@ static odvgp_status odvgp__fit_sums(odvgp_model *m, odvgp__fit *f, const odvgp_r
         ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
         odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
         if (s) return s;
-        odvgp__fit_features(m, f, n);
-        f->kk += (double)P * odvgp__fit_diag(m, n);
+        odvgp__fit_features(u, f, n);
+        f->kk += (double)P * odvgp__fit_diag(u, n);
         odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
         odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
         for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
@@ -9289,40 +10948,41 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
 /*  Whether a slot of q keeps its values because it is frozen. A bound without q has no q to freeze. */
 static int odvgp__fit_held(const odvgp_model *m, int slot)
 {
-    return slot >= 0 && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+    return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*  The slots of the mean's weights on gamma's features and on beta's; -1: none. */
-static int odvgp__fit_gamma_slot(const odvgp_model *m)
+/*  The slots of the mean's weights on gamma's features and on beta's; 0: none. */
+static int odvgp__fit_gamma_slot(const odvgp__unit *u)
 {
-    return m->a_slot >= 0 ? m->tape.node[m->a_slot].slot : m->block[ODVGP__ON_GAMMA].slot_mu;
+    return u->a_slot.id ? u->slot_a : u->block[ODVGP__ON_GAMMA].slot_mu;
 }
-static int odvgp__fit_beta_slot(const odvgp_model *m) { return m->block[ODVGP__ON_BETA].slot_mu; }
+static int odvgp__fit_beta_slot(const odvgp__unit *u) { return u->block[ODVGP__ON_BETA].slot_mu; }
 
 /*  Weights of frozen slots into w, and the range of the others. */
-static void odvgp__fit_hold(const odvgp_model *m, odvgp__fit *f)
+static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
+    const odvgp_model *m = u->model;
     const odvgp__node *node = m->tape.node;
-    int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(m)), gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(m));
-    odvgp__zero(f->w, m->cfg.P * f->F);
-    if (m->cfg.mean_part == ODVGP_MEAN_FREE) { /* one slot has all weights */
+    int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(u)), gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(u));
+    odvgp__zero(f->w, u->P * f->F);
+    if (u->mean_part->mu == ODVGP__MU_COEFFICIENTS) { /* one slot has all weights */
         if (beta || gamma) f->to = f->from;
         return;
     }
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
-        if (beta) odvgp__copy(f->w + p * f->F, node[m->block[ODVGP__ON_BETA].white_mu].v + p * f->M, f->M);
+    for (ptrdiff_t p = 0; p < u->P; p++) {
+        if (beta) odvgp__copy(f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M, f->M);
         if (gamma && f->to == f->F)
             odvgp__copy(f->w + p * f->F + f->M,
-                        node[m->a >= 0 ? m->a : m->block[ODVGP__ON_GAMMA].white_mu].v + p * f->Mg, f->Mg);
+                        node[u->a.id ? u->a.id : u->block[ODVGP__ON_GAMMA].white_mu.id].v + p * f->Mg, f->Mg);
     }
     if (gamma) f->to = ODVGP__MIN(f->to, f->M);
     if (beta) f->from = ODVGP__MIN(f->M, f->to);
 }
 
 /*  rest = h / s - (Lambda + S / s) w over the features of the mean. */
-static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
+static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
 {
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+    for (ptrdiff_t p = 0; p < u->P; p++) {
         const odvgp_real *w = f->w + p * f->F;
         odvgp_real *rest = f->rest + p * f->F;
         for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
@@ -9336,11 +10996,12 @@ static void odvgp__fit_rest(const odvgp_model *m, odvgp__fit *f, odvgp_real s)
 }
 
 /*  w, with rows and columns scaled to a unit diagonal; what is added where that is singular is made up for by refining. */
-static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
-    odvgp__fit_hold(m, f);
+    odvgp_model *m = u->model;
+    odvgp__fit_hold(u, f);
     const odvgp_blas *blas = &m->tape.blas;
-    ptrdiff_t n = f->to - f->from, P = m->cfg.P;
+    ptrdiff_t n = f->to - f->from, P = u->P;
     odvgp_real added = 0;
     odvgp_info bad;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -9358,7 +11019,7 @@ static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s,
         added = ODVGP__MAX(4 * added, ODVGP__EPS);
     }
     for (int pass = 0; pass < 4; pass++) {
-        odvgp__fit_rest(m, f, s);
+        odvgp__fit_rest(u, f, s);
         for (ptrdiff_t p = 0; p < P; p++) {
             odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
             for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
@@ -9370,49 +11031,61 @@ static odvgp_status odvgp__fit_mean(odvgp_model *m, odvgp__fit *f, odvgp_real s,
     return odvgp__finite(f->w, P * f->F) ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
-/*  A staged slot: a copy of the parameter vector in the memory of its gradient. */
-static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot) { return m->par.grad + m->par.slot[slot].offset; }
+/*  Stage the optimum: a copy of the parameter vector in the memory of its gradient, given back by whoever staged it. */
+static void odvgp__fit_stage(odvgp_model *m)
+{
+    odvgp__copy(odvgp__lend_gradient(&m->par, ODVGP__LENT_OPTIMUM), m->par.theta, m->par.count);
+}
+
+static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot)
+{
+    ODVGP_ASSERT(m->par.lent == ODVGP__LENT_OPTIMUM);
+    return m->par.grad + m->par.slot[slot].offset;
+}
 
 /*  Whitened means to a block's slot. */
-static void odvgp__fit_put_mean(odvgp_model *m, const odvgp__fit *f, int b)
+static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 {
-    const odvgp__block *block = &m->block[b];
+    odvgp_model *m = u->model;
+    const odvgp__block *block = &u->block[b];
     const odvgp_blas *blas = &m->tape.blas;
-    const odvgp_real *L = m->tape.node[block->L].v;
-    ptrdiff_t M = block->M, P = m->cfg.P;
-    int coefficients = m->cfg.param == ODVGP_A_BETA || m->cfg.mean_part == ODVGP_MEAN_FREE;
-    if (block->slot_mu < 0) return;
+    const odvgp_real *L = m->tape.node[block->L.id].v;
+    ptrdiff_t M = block->M, P = u->P;
+    int coefficients = u->param == ODVGP_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
+    if (!block->slot_mu) return;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
         const odvgp_real *w = f->w + p * f->F + (b == ODVGP__ON_GAMMA ? f->M : 0);
-        if (m->cfg.param == ODVGP_PRIMAL && !coefficients) odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+        if (u->param == ODVGP_PRIMAL && !coefficients) odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
         else odvgp__copy(to, w, M);
         if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
     }
 }
 
 /*  Gamma's coefficients; HYBRID's w stands for q_mu + c, so c = W a is taken off before q_mu is put. */
-static void odvgp__fit_put_gamma(odvgp_model *m, odvgp__fit *f)
+static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
+    odvgp_model *m = u->model;
     const odvgp__node *D =
-        m->gamma_residual >= 0 && m->cfg.gamma_coords == ODVGP_GAMMA_DIFFERENTIATED ? &m->tape.node[m->gamma_residual] : NULL;
-    if (m->a_slot < 0) return;
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+        u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED ? &m->tape.node[u->gamma_residual.id] : NULL;
+    if (!u->a_slot.id) return;
+    for (ptrdiff_t p = 0; p < u->P; p++) {
         const odvgp_real *a = f->w + p * f->F + f->M;
-        odvgp_real *to = odvgp__fit_slot(m, m->tape.node[m->a_slot].slot) + p * f->Mg;
+        odvgp_real *to = odvgp__fit_slot(m, u->slot_a) + p * f->Mg;
         for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
-        if (m->cfg.mean_part == ODVGP_MEAN_HYBRID)
+        if (u->mean_part->shifted)
             odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, f->w + p * f->F, 1);
     }
 }
 
 /*  q_sqrt of a block: (I + S / s)^-1 = R^-1 R^-T, R from the last row up. */
-static odvgp_status odvgp__fit_put_root(odvgp_model *m, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
+static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
 {
-    const odvgp__block *block = &m->block[b];
+    odvgp_model *m = u->model;
+    const odvgp__block *block = &u->block[b];
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = block->M, from = b == ODVGP__ON_GAMMA ? f->M : 0;
-    if (block->white_root < 0 || (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY)) return ODVGP_OK;
+    if (!block->white_root.id || (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY)) return ODVGP_OK;
     for (ptrdiff_t i = 0; i < M; i++) {
         for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
         odvgp__zero(f->G + i * M + i + 1, M - i - 1);
@@ -9420,22 +11093,23 @@ static odvgp_status odvgp__fit_put_root(odvgp_model *m, odvgp__fit *f, odvgp_rea
     odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
     if (status) return status;
     odvgp_trtri(blas, M, f->G, M);
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+    for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp_real *to = odvgp__fit_slot(m, block->slot_root) + p * M * M;
-        if (m->cfg.param == ODVGP_WHITENED) odvgp__copy(to, f->G, M * M);
-        else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L].v, M, f->G, M, 0, to, M);
+        if (u->param == ODVGP_WHITENED) odvgp__copy(to, f->G, M * M);
+        else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
     }
     return ODVGP_OK;
 }
 
 /*  B = L^-T (S / s) L^-1 and its root; of fewer rows than points B is singular, so its diagonal gets as little as will do. */
-static odvgp_status odvgp__fit_put_inverse(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
-    const odvgp_real *L = m->tape.node[m->L].v;
+    const odvgp_real *L = m->tape.node[u->L.id].v;
     ptrdiff_t M = f->M;
-    odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, m->block[ODVGP__ON_BETA].slot_root);
+    odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_root);
     odvgp_info bad;
     for (ptrdiff_t i = 0; i < M; i++)
         for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
@@ -9452,47 +11126,49 @@ static odvgp_status odvgp__fit_put_inverse(odvgp_model *m, odvgp__fit *f, odvgp_
         if (tries == 29) return odvgp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
         added = ODVGP__MAX(4 * added, ODVGP__EPS * mean);
     }
-    for (ptrdiff_t p = 1; p < m->cfg.P; p++) odvgp__copy(to + p * M * M, to, M * M);
+    for (ptrdiff_t p = 1; p < u->P; p++) odvgp__copy(to + p * M * M, to, M * M);
     return ODVGP_OK;
 }
 
 /*  O(M)'s g: its natural step of one half with G = -S / (2 s), which does not depend on q, until it stays. */
-static odvgp_status odvgp__fit_put_diagonal(odvgp_model *m, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
+    odvgp_model *m = u->model;
     ptrdiff_t M = f->M;
-    odvgp__diag_work w = odvgp__diag_work_of(m);
-    odvgp_real *E = f->G, *g = odvgp__fit_slot(m, m->tape.node[m->q_diag].slot);
+    odvgp__diag_work w = odvgp__diag_work_of(u);
+    odvgp_real *E = f->G, *g = odvgp__fit_slot(m, u->slot_q_diag);
     odvgp_events events = m->tape.events;
-    odvgp__copy(w.g, m->tape.node[m->q_diag].v, M);
+    odvgp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
     for (int step = 0; step < 2000; step++) {
         double moved = 0;
         for (ptrdiff_t i = 0; i < M; i++)
             for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
-        odvgp_status status = odvgp__diag_factor(m, &w, E);
-        if (!status) status = odvgp__diag_change(m, &w, E);
+        odvgp_status status = odvgp__diag_factor(u, &w, E);
+        if (!status) status = odvgp__diag_change(u, &w, E);
         if (status) return odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached");
         odvgp__copy(w.mu, w.g, M);
-        odvgp__diag_move(m, &w, ODVGP__R(0.5));
+        odvgp__diag_move(u, &w, ODVGP__R(0.5));
         for (ptrdiff_t i = 0; i < M; i++)
             moved = ODVGP__MAX(moved, fabs((double)(w.g[i] - w.mu[i])) / (double)(w.g[i] + w.mu[i]));
         if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
     }
     m->tape.events = events;
-    for (ptrdiff_t i = 0; i < m->cfg.P * M; i++) g[i] = odvgp__inside(&m->par, m->tape.node[m->q_diag].slot, w.g[i % M]);
+    for (ptrdiff_t i = 0; i < u->P * M; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
     return ODVGP_OK;
 }
 
 /*  The staged slots of q take the place of the old. */
-static void odvgp__fit_take(odvgp_model *m)
+static void odvgp__fit_take(odvgp__unit *u)
 {
-    const int slots[] = {m->block[0].slot_mu,
-                         m->block[0].slot_root,
-                         m->block[1].slot_mu,
-                         m->block[1].slot_root,
-                         m->a_slot < 0 ? -1 : m->tape.node[m->a_slot].slot,
-                         m->q_diag < 0 ? -1 : m->tape.node[m->q_diag].slot};
+    odvgp_model *m = u->model;
+    const int slots[] = {u->block[0].slot_mu,
+                         u->block[0].slot_root,
+                         u->block[1].slot_mu,
+                         u->block[1].slot_root,
+                         u->a_slot.id ? u->slot_a : 0,
+                         u->slot_q_diag};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
-        if (slots[k] < 0 || odvgp__fit_held(m, slots[k])) continue;
+        if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
         const odvgp_real *from = odvgp__fit_slot(m, slots[k]);
         for (ptrdiff_t i = 0; i < slot->count; i++) {
@@ -9506,42 +11182,46 @@ static void odvgp__fit_take(odvgp_model *m)
 }
 
 /*  Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
-static odvgp_status odvgp__fit_exact(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
+    odvgp_model *m = u->model;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.N);
     odvgp__wants_list want = {0, 0, 0, 0};
     odvgp_real expected, kl;
     int data_error;
     odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &kl, &data_error, info);
     if (s) return s;
-    const odvgp__node *bound = &m->tape.node[m->objective];
+    odvgp__fit_stage(m);
+    const odvgp__node *bound = &m->tape.node[m->objective.id];
     ptrdiff_t N = m->cfg.N;
-    odvgp_real noise = m->tape.node[m->lik].v[0], *g = odvgp__fit_slot(m, m->tape.node[m->q_diag].slot);
-    odvgp__copy(odvgp__fit_slot(m, m->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, m->cfg.P * N);
-    for (ptrdiff_t i = 0; i < m->cfg.P * N; i++) g[i] = 1 / noise;
-    odvgp__copy(m->tape.node[m->Z_beta].v, X, N * m->cfg.D);
-    odvgp__touch(m, m->tape.node[m->Z_beta].slot);
-    odvgp__fit_take(m);
+    odvgp_real noise = odvgp__noise(m), *g = odvgp__fit_slot(m, u->slot_q_diag);
+    odvgp__copy(odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
+    for (ptrdiff_t i = 0; i < u->P * N; i++) g[i] = 1 / noise;
+    odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
+    odvgp__touch(m, u->slot_Z_beta);
+    odvgp__fit_take(u);
+    odvgp__give_back(&m->par, ODVGP__LENT_OPTIMUM);
     return ODVGP_OK;
 }
 
 /*  Checks, work, factors and sums: what both calls begin with. */
-static odvgp_status odvgp__fit_begin(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
                                      odvgp__fit *f, odvgp_info *info)
 {
+    odvgp_model *m = u->model;
     odvgp__arena a;
     odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_L};
     size_t need = odvgp_fit_q_size(m);
     if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
     if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
     odvgp__arena_init(&a, work, bytes);
-    odvgp__fit_layout(m, &a, f);
+    odvgp__fit_layout(u, &a, f);
     odvgp__all_columns(m);
     odvgp__mark_params(m, &want);
     odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
     if (s) return s;
-    odvgp__fit_prior(m, f);
-    return odvgp__fit_sums(m, f, X, Y, info);
+    odvgp__fit_prior(u, f);
+    return odvgp__fit_sums(u, f, X, Y, info);
 }
 
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
@@ -9550,38 +11230,39 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     odvgp__fit f;
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-    if (m->cfg.likelihood != ODVGP_GAUSSIAN)
+    if (!odvgp__has_noise(&m->cfg))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
-    odvgp__copy(m->par.grad, m->par.theta, m->par.count);
-    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(m, X, Y, info);
-    if (m->cfg.cov_part == ODVGP_COV_DIAGONAL && !odvgp__natural_diagonal(&m->cfg))
+    odvgp__unit *u = &m->unit[0];
+    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(u, X, Y, info);
+    if (u->cov_part->factor == ODVGP__DIAGONAL_OF_INVERSE && !odvgp__natural_diagonal(&m->cfg))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
-    if (m->cfg.mean_part == ODVGP_MEAN_HYBRID && odvgp__fit_held(m, odvgp__fit_beta_slot(m)) &&
-        !odvgp__fit_held(m, odvgp__fit_gamma_slot(m)))
+    if (u->mean_part->shifted && odvgp__fit_held(m, odvgp__fit_beta_slot(u)) && !odvgp__fit_held(m, odvgp__fit_gamma_slot(u)))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
-    if ((s = odvgp__fit_begin(m, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
-    odvgp_real noise = m->tape.node[m->lik].v[0];
-    if ((s = odvgp__fit_mean(m, &f, noise, info)) != ODVGP_OK) return s;
-    odvgp__copy(m->par.grad, m->par.theta, m->par.count);
-    odvgp__fit_put_gamma(m, &f);
-    odvgp__fit_put_mean(m, &f, ODVGP__ON_BETA);
-    if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(m, &f, ODVGP__ON_GAMMA);
-    if (m->cfg.cov_part == ODVGP_COV_BLOCKS && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
+    if ((s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
+    odvgp_real noise = odvgp__noise(m);
+    if ((s = odvgp__fit_mean(u, &f, noise, info)) != ODVGP_OK) return s;
+    odvgp__fit_stage(m);
+    odvgp__fit_put_gamma(u, &f);
+    odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
+    if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(u, &f, ODVGP__ON_GAMMA);
+    if (u->cov_part->v_root && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
         f.gamma = ODVGP__WHITE_GAMMA;
-        odvgp__fit_prior(m, &f);
-        s = odvgp__fit_sums(m, &f, X, Y, info);
+        odvgp__fit_prior(u, &f);
+        s = odvgp__fit_sums(u, &f, X, Y, info);
     }
-    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) s = odvgp__fit_put_root(m, &f, noise, b, info);
-    if (!s && m->cfg.cov_part == ODVGP_COV_INVERSE) s = odvgp__fit_put_inverse(m, &f, noise, info);
-    if (!s && m->cfg.cov_part == ODVGP_COV_DIAGONAL) s = odvgp__fit_put_diagonal(m, &f, noise, info);
-    if (!s) odvgp__fit_take(m);
+    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) s = odvgp__fit_put_root(u, &f, noise, b, info);
+    if (!s && u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE) s = odvgp__fit_put_inverse(u, &f, noise, info);
+    if (!s && u->cov_part->factor == ODVGP__DIAGONAL_OF_INVERSE) s = odvgp__fit_put_diagonal(u, &f, noise, info);
+    if (!s) odvgp__fit_take(u);
+    odvgp__give_back(&m->par, ODVGP__LENT_OPTIMUM);
     return s;
 }
 
 /*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the
     upper. */
-static odvgp_status odvgp__fit_bound(odvgp_model *m, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
+static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
+    odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = f->M;
     double hJh = 0;
@@ -9594,7 +11275,7 @@ static odvgp_status odvgp__fit_bound(odvgp_model *m, odvgp__fit *f, odvgp_real s
         *logs = pass ? *logs : (double)m->cfg.N * log((double)s);
         for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
     }
-    for (ptrdiff_t p = 0; p < m->cfg.P; p++) {
+    for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp__copy(f->rest, f->h + p * f->F, M);
         odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
         for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
@@ -9613,22 +11294,28 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     double logs, above, below, left;
     if (status || (status = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return status;
     if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-    if (m->cfg.likelihood != ODVGP_GAUSSIAN || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
+    if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
-    if ((status = odvgp__fit_begin(m, X, Y, work, bytes, &f, info)) != ODVGP_OK) return status;
-    odvgp_real s = m->tape.node[m->lik].v[0];
+    if ((status = odvgp__fit_begin(&m->unit[0], X, Y, work, bytes, &f, info)) != ODVGP_OK) return status;
+    odvgp_real s = odvgp__noise(m);
     double P = (double)m->cfg.P, N = (double)m->cfg.N;
     left = f.kk / P;
     for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
     left = ODVGP__MAX(left, 0);
-    if ((status = odvgp__fit_bound(m, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-        (status = odvgp__fit_bound(m, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
+    if ((status = odvgp__fit_bound(&m->unit[0], &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
+        (status = odvgp__fit_bound(&m->unit[0], &f, s, (double)s, &logs, &below)) != ODVGP_OK)
         return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
                            status == ODVGP_E_NAN ? "the noise is too small beside the targets: all digits cancel" : NULL);
     above = ODVGP__MIN(above, below + P * left / (double)s); /* where both are equal but for rounding */
-    *upper = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
-    if (lower)
-        *lower = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below + P * left / (double)s));
+    odvgp_real bound[2];
+    bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
+    bound[1] =
+        (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below + P * left / (double)s));
+    if (!odvgp__finite(bound, lower ? 2 : 1))
+        return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
+                           "is not finite: the data are too large, or the noise is too small");
+    *upper = bound[0];
+    if (lower) *lower = bound[1];
     return ODVGP_OK;
 }
 
@@ -9661,31 +11348,17 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
     return s->divide ? s->times / u : s->times * u;
 }
 
-/*  The power of the targets' unit that the numbers of a slot have. */
-static int odvgp__target_power(const odvgp_model *m, int slot)
-{
-    if (m->par.slot[slot].positive) return 0;
-    if (!strncmp(m->par.name[slot], "mean.", 5)) return 1;
-    if (m->a_slot >= 0 && slot == m->tape.node[m->a_slot].slot) return m->a != m->a_slot ? 1 : -1; /* D a, or a */
-    for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        if (slot == m->block[b].slot_mu)
-            return m->cfg.mean_part == ODVGP_MEAN_FREE || m->cfg.param == ODVGP_A_BETA ? -1 : m->cfg.param == ODVGP_PRIMAL;
-        if (slot == m->block[b].slot_root) return m->cfg.cov_part == ODVGP_COV_INVERSE ? -1 : m->cfg.param != ODVGP_WHITENED;
-    }
-    return 0;
-}
-
 /*  One over the unit of each number of a slot. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = {1, NULL, m->cfg.D, 1, 0};
-    int power = odvgp__target_power(m, slot);
-    odvgp_real unit = m->unit[m->cfg.D];
-    if (power) scale.times = power > 0 ? 1 / unit : unit;
-    if (m->par.name[slot][0] != 'Z' && strcmp(m->par.name[slot], "mean.A")) return scale;
-    scale.at = m->unit;
-    scale.divide = m->par.name[slot][0] == 'Z';
-    if (!scale.divide) scale.repeat = m->cfg.P;
+    const odvgp__slot_state *state = &m->par.state[slot];
+    odvgp_real sd = m->data_sd[m->cfg.D];
+    if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
+    if (!state->column) return scale;
+    scale.at = m->data_sd;
+    scale.divide = state->column == ODVGP__IN_INPUTS;
+    if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
     return scale;
 }
 
@@ -9725,38 +11398,65 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
 
 /*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the unit k, so that the learning rate
     counts prior standard deviations whatever the units of y. Columns in blocks, in the memory of A. */
-static void odvgp__renew_scales(odvgp_model *m)
+static void odvgp__renew_scales(odvgp__unit *u)
 {
+    odvgp_model *m = u->model;
     odvgp__tape *t = &m->tape;
-    odvgp__node *A = &t->node[m->A], *Zg = &t->node[m->Z_gamma], *L = &t->node[m->L];
-    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(m);
-    int residual = m->cfg.mean_part == ODVGP_MEAN_ORTH; /* the curvature of the KL in a: C, or all of Kg */
-    for (ptrdiff_t i = 0; i < m->cfg.M_gamma && !residual; i++) m->scales[i] = ODVGP__SQRT(k);
-    for (ptrdiff_t j = 0; j < m->cfg.M_gamma && residual; j += m->cfg.tile) {
-        ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, m->cfg.M_gamma - j);
-        odvgp__kjob job = odvgp__kernel_job(&t->blas, &m->kernel, t->node[m->hyp].v, t->node[m->Z_beta].v, m->cfg.M,
-                                            Zg->v + j * m->cfg.D, cols);
+    odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
+    odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
+    int residual = u->mean_part->scaled_by_residual; /* the curvature of the KL in a: C, or all of Kg */
+    if (residual) odvgp__lend_value(A);
+    for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
+    for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
+        ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
+        odvgp__kjob job = odvgp__kernel_job(&t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v, u->M,
+                                            Zg->v + j * u->D, cols);
         job.K = A->v;
         job.ldk = A->ld;
         odvgp__kernel_run(&job, t->scratch);
-        odvgp_trsm(&t->blas, 0, 0, m->cfg.M, cols, L->v, L->ld, A->v, A->ld);
-        odvgp__column_squares(A->v, m->cfg.M, cols, A->ld, m->scales + j);
+        odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
+        odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
         for (ptrdiff_t i = j; i < j + cols; i++) {
-            odvgp_real own = odvgp__kernel_diag(&m->kernel, m->par.value, Zg->v + i * m->cfg.D, value);
-            m->scales[i] = ODVGP__MAX(own - m->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
+            odvgp_real own = odvgp__kernel_diag(&u->kernel, m->par.value, Zg->v + i * u->D, value);
+            u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
         }
     }
-    m->state.scales_age = 0;
-    if (residual) A->stamp = 0; /* it is no longer that of the tile */
 }
 
 /*  Slots in units of 1 / y beside gamma's own: O(M)'s alpha, and B_sqrt. */
-static int odvgp__has_units(const odvgp_model *m, int slot)
+static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
-    const odvgp__block *beta = &m->block[ODVGP__ON_BETA];
-    return m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && slot >= 0 &&
-           ((m->cfg.mean_part == ODVGP_MEAN_FREE && slot == beta->slot_mu) ||
-            (m->cfg.cov_part == ODVGP_COV_INVERSE && slot == beta->slot_root));
+    const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
+    return u->gamma_coords == ODVGP_GAMMA_SCALED &&
+           ((u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
+            (u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE && slot == beta->slot_root));
+}
+
+/*  D of a slot: from the units of the data, but for what SCALED names. */
+static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
+{
+    odvgp__scale scale = odvgp__unit_scale(m, slot);
+    for (int i = 0; i < m->units; i++) {
+        const odvgp__unit *u = &m->unit[i];
+        odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
+        if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
+        if (u->gamma_coords == ODVGP_GAMMA_SCALED && u->a_slot.id && slot == u->slot_a) scale = of_gamma;
+    }
+    return scale;
+}
+
+/*  Before the kernels move: their sizes, and every 100 steps the scales of gamma. */
+static void odvgp__adam_units(odvgp_model *m)
+{
+    int scaled = 0, renew = m->state.scales_age % 100 == 0;
+    for (int i = 0; i < m->units; i++) {
+        odvgp__unit *u = &m->unit[i];
+        u->prior_sd = ODVGP__SQRT(odvgp__prior_variance(u));
+        if (u->gamma_coords != ODVGP_GAMMA_SCALED || !u->a_slot.id) continue;
+        scaled = 1;
+        if (renew) odvgp__renew_scales(u);
+    }
+    if (scaled) m->state.scales_age = renew ? 1 : m->state.scales_age + 1;
 }
 
 static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
@@ -9768,56 +11468,44 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     adam.eps = (double)m->cfg.adam_eps;
     adam.eps_inside = m->cfg.adam_eps_inside;
     adam.t = ++m->state.adam_steps;
-    int scaled = m->cfg.gamma_coords == ODVGP_GAMMA_SCALED && m->a_slot >= 0;
-    odvgp_real unit = ODVGP__SQRT(odvgp__prior_variance(m));
-    if (scaled && m->state.scales_age++ % 100 == 0) {
-        odvgp__renew_scales(m);
-        m->state.scales_age = 1;
-    }
-    for (int s = 0; s < m->par.slots; s++) {
+    odvgp__adam_units(m);
+    for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         ptrdiff_t o = slot->offset;
         if (!slot->trainable || slot->natgrad || !slot->count) continue;
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
                 m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
-        odvgp__scale scale = odvgp__unit_scale(m, s), of_gamma = {1, m->scales, m->cfg.M_gamma, 1, 0};
-        if (odvgp__has_units(m, s)) scale.times = unit;
-        if (scaled && m->tape.node[m->a_slot].slot == s) scale = of_gamma;
+        odvgp__scale scale = odvgp__adam_scale(m, s);
         odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o, m->m2 + o);
         for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++) odvgp__set_theta(m, s, i, m->par.theta[i]);
         odvgp__touch(m, s);
     }
 }
 
+static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
+{
+    if (!(jitter->raised > 0) || ++jitter->clean < 100) return;
+    jitter->raised *= ODVGP__R(0.1);
+    jitter->clean = 0;
+    if (jitter->raised < ODVGP__R(0.1) * jitter->base) jitter->raised = 0;
+    odvgp__jitter_moved(t, jitter);
+}
+
 /*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
 static void odvgp__recover(odvgp_model *m)
 {
     if (++m->state.clean_steps % 100 == 0) m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
-    for (int k = 0; k < ODVGP__JITTERS; k++) {
-        odvgp__jitter *jitter = &m->tape.jitter[k];
-        if (!(jitter->raised > 0) || ++jitter->clean < 100) continue;
-        jitter->raised *= ODVGP__R(0.1);
-        jitter->clean = 0;
-        if (jitter->raised < ODVGP__R(0.1) * jitter->base) jitter->raised = 0;
-        odvgp__jitter_moved(&m->tape, k);
-    }
+    for (int i = 0; i < m->units; i++)
+        for (int k = 0; k < ODVGP__JITTERS; k++) odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
 }
 
 static int odvgp__uses_natgrad(const odvgp_model *m)
 {
     if (!m->cfg.natgrad) return 0;
-    for (int i = 0; i < m->par.slots; i++)
+    for (int i = 1; i <= m->par.slots; i++)
         if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
     return 1;
-}
-
-/*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
-static int odvgp__theta_ok(const odvgp_model *m)
-{
-    for (ptrdiff_t i = 0; i < m->par.positive; i++)
-        if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
-    return odvgp__finite(m->par.theta, m->par.count);
 }
 
 /*  A slot at its last good values. */
@@ -9843,8 +11531,8 @@ static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__
         evaluations++;
         if (odvgp__nat_gamma_look(m, rows) >= least) break;
         m->tape.events.step_shortened++;
-        odvgp__slot_back(m, m->block[ODVGP__ON_BETA].slot_mu);
-        odvgp__slot_back(m, m->tape.node[m->q_diag].slot);
+        odvgp__slot_back(m, m->unit[0].block[ODVGP__ON_BETA].slot_mu);
+        odvgp__slot_back(m, m->unit[0].slot_q_diag);
         evaluations++;
         if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__DIAGONAL_LOOKS) break;
         if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
@@ -9857,9 +11545,9 @@ static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__
     has no optimum. */
 static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
 {
-    int looks = 0, sampled = m->tape.ncolumns < m->tape.all_columns;
+    int looks = 0, sampled = odvgp__columns_sampled(m);
     if (odvgp__natural_diagonal(&m->cfg)) return odvgp__step_diagonal(m, rows, want, tau, bound);
-    if (!odvgp__natural_reads_gradient(m, ODVGP__ANY_SLOT)) {
+    if (!odvgp__any_natural_reads_gradient(m)) {
         odvgp__nat_step(m, tau);
         return 0;
     }
@@ -10138,7 +11826,6 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 typedef struct odvgp__lbfgs_job {
     odvgp_model *m;
     const odvgp__rows *rows;
-    odvgp__jitter jitter[ODVGP__JITTERS]; /* each evaluation starts from it, so that the bound is a function of theta */
     uint64_t nat_valid, fitted;           /* of where the iteration begins */
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
@@ -10146,7 +11833,7 @@ typedef struct odvgp__lbfgs_job {
 /*  theta <- x / D; values are made anew where it differs. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
-    for (int s = 0; s < m->par.slots; s++) {
+    for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         odvgp__scale scale = odvgp__unit_scale(m, s);
         if (!slot->trainable) continue;
@@ -10161,7 +11848,7 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 /*  x = D theta */
 static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 {
-    for (int s = 0; s < m->par.slots; s++) {
+    for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         odvgp__scale scale = odvgp__unit_scale(m, s);
         for (ptrdiff_t i = 0; i < slot->count; i++)
@@ -10172,7 +11859,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 /*  The gradient with respect to x, 0 for slots that stay. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
-    for (int s = 0; s < m->par.slots; s++) {
+    for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         odvgp__scale scale = odvgp__unit_scale(m, s);
         for (ptrdiff_t k = 0; k < slot->count; k++) {
@@ -10200,7 +11887,7 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
     odvgp_model *m = job->m;
     *loss = HUGE_VAL;
     odvgp__lbfgs_place(m, x);
-    odvgp__jitter_restore(&m->tape, job->jitter);
+    odvgp__restore_jitters(m); /* of the start, so that the bound is a function of theta */
     if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
@@ -10215,11 +11902,18 @@ static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
     return h;
 }
 
-static int odvgp__same_jitter(const odvgp__jitter *jitter, const odvgp_real *raised)
+static int odvgp__lbfgs_same_jitters(const odvgp_model *m)
 {
     int same = 1;
-    for (int k = 0; k < ODVGP__JITTERS; k++) same &= jitter[k].raised == raised[k];
+    for (int i = 0; i < m->units; i++)
+        for (int k = 0; k < ODVGP__JITTERS; k++) same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
     return same;
+}
+
+static void odvgp__lbfgs_note_jitters(odvgp_model *m)
+{
+    for (int i = 0; i < m->units; i++)
+        for (int k = 0; k < ODVGP__JITTERS; k++) m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
 /*  Loss and gradient at theta: known from the last iteration, or made; then the history is of another function, and goes. */
@@ -10229,19 +11923,18 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
     const odvgp__rows *rows = job->rows;
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
-    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->cfg.P, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.D, 1));
+    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.D, 1));
     odvgp__lbfgs_take(m, w->x);
     job->expected = (odvgp_real)state->lbfgs_expected;
     job->kl = (odvgp_real)state->lbfgs_kl;
     w->loss = state->lbfgs_kl - state->lbfgs_expected;
     *evaluations = 0;
-    if (state->lbfgs_valid && state->lbfgs_data == hash && odvgp__same_jitter(m->tape.jitter, state->lbfgs_jitter))
-        return ODVGP_OK;
+    if (state->lbfgs_valid && state->lbfgs_data == hash && odvgp__lbfgs_same_jitters(m)) return ODVGP_OK;
     odvgp_events events = m->tape.events;
-    memcpy(job->jitter, m->tape.jitter, sizeof job->jitter);
+    odvgp__keep_jitters(m);
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
     if (s) {
-        odvgp__jitter_restore(&m->tape, job->jitter);
+        odvgp__restore_jitters(m);
         m->tape.events = events;
         return s;
     }
@@ -10258,7 +11951,7 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     odvgp__lbfgs_place(m, m->lbfgs.x);
     odvgp__copy(m->par.theta, m->good, m->par.count);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
-    odvgp__jitter_restore(&m->tape, job->jitter);
+    odvgp__restore_jitters(m);
     m->state.nat_valid = job->nat_valid;
     m->state.fitted = job->fitted;
 }
@@ -10278,15 +11971,15 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     odvgp_status s = odvgp__lbfgs_start(&job, &evaluations, info);
     if (s) return s;
     odvgp_real expected = job.expected, kl = job.kl;
-    memcpy(job.jitter, m->tape.jitter, sizeof job.jitter);
+    odvgp__keep_jitters(m);
     job.nat_valid = state->nat_valid;
     job.fitted = state->fitted;
     odvgp__copy(m->good, m->par.theta, m->par.count);
     odvgp__copy(m->kept, m->par.value, m->par.positive);
-    for (int k = 0; k < ODVGP__JITTERS; k++) state->lbfgs_jitter[k] = job.jitter[k].raised;
+    odvgp__lbfgs_note_jitters(m);
     if (odvgp__lbfgs_iterate(w, &problem)) {
-        if (!odvgp__same_jitter(m->tape.jitter, state->lbfgs_jitter)) odvgp__lbfgs_drop(w);
-        for (int k = 0; k < ODVGP__JITTERS; k++) state->lbfgs_jitter[k] = m->tape.jitter[k].raised;
+        if (!odvgp__lbfgs_same_jitters(m)) odvgp__lbfgs_drop(w);
+        odvgp__lbfgs_note_jitters(m);
     } else {
         odvgp__lbfgs_return(&job);
         job.expected = expected;
@@ -10374,16 +12067,17 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
 }
 
 /*  The sample: the first rows of a random permutation of all. */
-static void odvgp__draw_sample(const odvgp_model *m, ptrdiff_t rows, odvgp__init_work *w)
+static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     for (ptrdiff_t i = 0; i < rows; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
 }
 
 /*  to [rows,D]: the rows of the sample from `from` on. */
-static void odvgp__gather(const odvgp_model *m, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows, const odvgp__init_work *w,
+static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows, const odvgp__init_work *w,
                           odvgp_real *to)
 {
-    ptrdiff_t D = m->cfg.D;
+    ptrdiff_t D = u->D;
     for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
@@ -10437,10 +12131,11 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
 
 /*  Random rows behind the `taken` ones that Z has: as long as there are such, rows that are neither among these nor in `other`
     [others,D]; then rows that are not among these; then any. */
-static void odvgp__fill_rows(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
+static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
                              const odvgp_real *other, ptrdiff_t others, odvgp__init_work *w)
 {
-    ptrdiff_t D = m->cfg.D, N = m->cfg.N;
+    odvgp_model *m = u->model;
+    ptrdiff_t D = u->D, N = m->cfg.N;
     for (int alone = others == 0; alone < 2 && taken < count; alone++) {
         odvgp__set_rows(w, Z, taken, D);
         for (ptrdiff_t k = 0; k < others && !alone; k++) *odvgp__row_place(w, other + k * D, D) = other + k * D;
@@ -10454,12 +12149,12 @@ static void odvgp__fill_rows(const odvgp_model *m, const odvgp_real *X, odvgp_re
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
 /*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
-static double odvgp__nearest_lower(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k,
+static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k,
                                    odvgp__init_work *w)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
-        odvgp_real r2 = odvgp__row_distance(X + w->row[i] * m->cfg.D, Z + k * m->cfg.D, m->cfg.D);
+        odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->D, Z + k * u->D, u->D);
         if (k == 0 || r2 < w->distance[i]) {
             w->distance[i] = r2;
             w->nearest[i] = k;
@@ -10470,8 +12165,9 @@ static double odvgp__nearest_lower(const odvgp_model *m, const odvgp_real *X, pt
 }
 
 /*  The next seed: a row drawn with probability proportional to its distance. */
-static ptrdiff_t odvgp__kmeans_draw(const odvgp_model *m, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans_draw(const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
     ptrdiff_t last = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -10512,11 +12208,12 @@ static void odvgp__kmeans_task(void *arg, int task)
     }
 }
 
-static void odvgp__kmeans_nearest(const odvgp_model *m, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z,
+static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z,
                                   odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
-    ptrdiff_t D = m->cfg.D, M = m->cfg.M, ld = odvgp__padded(M);
+    ptrdiff_t D = u->D, M = u->M, ld = odvgp__padded(M);
     for (ptrdiff_t d = 0; d < D; d++)
         for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
     odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
@@ -10524,9 +12221,9 @@ static void odvgp__kmeans_nearest(const odvgp_model *m, const odvgp_real *X, ptr
 
 /*  All rows are in the sample: means of the rows nearest to each centre, as differences from the old centre, so that a centre
     with equal rows only keeps their exact place; one without rows stays. */
-static void odvgp__kmeans_lloyd(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t M = m->cfg.M, D = m->cfg.D;
+    ptrdiff_t M = u->M, D = u->D;
     odvgp__zero(w->centre, M * D);
     memset(w->count, 0, (size_t)M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -10536,20 +12233,21 @@ static void odvgp__kmeans_lloyd(const odvgp_model *m, const odvgp_real *X, ptrdi
     }
     for (ptrdiff_t k = 0; k < M; k++)
         for (ptrdiff_t d = 0; d < D && w->count[k]; d++) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
-    odvgp__kmeans_nearest(m, X, rows, Z, w);
+    odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
 /*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts
     start with the sample's). */
-static void odvgp__kmeans_batches(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t D = m->cfg.D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
-    memset(w->count, 0, (size_t)m->cfg.M * sizeof *w->count);
+    odvgp_model *m = u->model;
+    ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
+    memset(w->count, 0, (size_t)u->M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
     for (ptrdiff_t from = 0; from < total; from += rows) { /* the rows of the permutation that follow the sample, once each */
         ptrdiff_t n = ODVGP__MIN(rows, total - from);
         for (ptrdiff_t i = 0; i < n; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, rows + from + i);
-        odvgp__kmeans_nearest(m, X, n, Z, w);
+        odvgp__kmeans_nearest(u, X, n, Z, w);
         for (ptrdiff_t i = 0; i < n; i++) {
             ptrdiff_t k = w->nearest[i];
             odvgp_real rate = 1 / (odvgp_real)++w->count[k];
@@ -10573,48 +12271,50 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 }
 
 /*  Where the sample has fewer distinct rows than there are centres, all of them are seeds, and no mean is needed. */
-static ptrdiff_t odvgp__kmeans(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, M = m->cfg.M, next = 0;
-    odvgp__draw_sample(m, rows, w);
+    odvgp_model *m = u->model;
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, M = u->M, next = 0;
+    odvgp__draw_sample(u, rows, w);
     for (ptrdiff_t k = 0; k < M; k++) {
         odvgp__copy(Z + k * D, X + w->row[next] * D, D);
-        double sum = odvgp__nearest_lower(m, X, rows, Z, k, w);
+        double sum = odvgp__nearest_lower(u, X, rows, Z, k, w);
         if (!(sum > 0) && k + 1 < M) return k + 1;
-        next = odvgp__kmeans_draw(m, rows, sum, k + 1, w);
+        next = odvgp__kmeans_draw(u, rows, sum, k + 1, w);
     }
-    for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(m, X, rows, Z, w);
-    if (rows < m->cfg.N) odvgp__kmeans_batches(m, X, rows, Z, w);
+    for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(u, X, rows, Z, w);
+    if (rows < m->cfg.N) odvgp__kmeans_batches(u, X, rows, Z, w);
     return odvgp__distinct_rows(Z, M, D, w);
 }
 
-static ptrdiff_t odvgp__farthest(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, next = 0, k = 0;
-    odvgp__draw_sample(m, rows, w);
-    while (k < m->cfg.M && (k == 0 || w->distance[next] > 0)) {
+    odvgp_model *m = u->model;
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, next = 0, k = 0;
+    odvgp__draw_sample(u, rows, w);
+    while (k < u->M && (k == 0 || w->distance[next] > 0)) {
         odvgp__copy(Z + k * D, X + w->row[next] * D, D);
-        odvgp__nearest_lower(m, X, rows, Z, k++, w);
+        odvgp__nearest_lower(u, X, rows, Z, k++, w);
         next = odvgp__largest(w->distance, rows);
     }
     return k;
 }
 
 /*  Nothing is chosen: all are filled up with random rows. */
-static ptrdiff_t odvgp__random_rows(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     (void)m, (void)X, (void)Z, (void)w;
     return 0;
 }
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
-static const odvgp_real *odvgp__hyp(const odvgp_model *m) { return m->tape.node[m->hyp].v; }
 
 /*  Variances below this are rounding. */
-static odvgp_real odvgp__no_variance(const odvgp_model *m, odvgp_real prior)
+static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
 {
-    return (odvgp_real)m->cfg.M * ODVGP__EPS * prior;
+    return (odvgp_real)u->M * ODVGP__EPS * prior;
 }
 
 /*  The next column of the factor: pivot is a row of the sample. */
@@ -10657,45 +12357,47 @@ static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t r
     job->column++;
 }
 
-static ptrdiff_t odvgp__greedy(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = m->cfg.D;
+    odvgp_model *m = u->model;
+    ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = u->D;
     odvgp_real value[ODVGP__MAX_NODES], prior = 0;
     odvgp__arena scratch = w->rest;
     odvgp__pivot_job job;
     memset(&job, 0, sizeof job);
-    job.kernel = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), NULL, 1, w->sample, rows);
+    job.kernel = odvgp__kernel_job(&m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
     job.w = w;
-    job.M = m->cfg.M;
-    odvgp__kernel_scratch(&scratch, &m->kernel, 1, rows, 0, 0, &job.kernel);
+    job.M = u->M;
+    odvgp__kernel_scratch(&scratch, &u->kernel, 1, rows, 0, 0, &job.kernel);
     ODVGP_ASSERT(!scratch.bad);
-    odvgp__draw_sample(m, rows, w);
-    odvgp__gather(m, X, 0, rows, w, w->sample);
+    odvgp__draw_sample(u, rows, w);
+    odvgp__gather(u, X, 0, rows, w, w->sample);
     odvgp__kernel_prepare(&job.kernel);
     job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
     odvgp__set_rows(w, Z, 0, D);
     for (ptrdiff_t i = 0; i < rows; i++) {
-        w->distance[i] = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->sample + i * D, value);
+        w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->sample + i * D, value);
         prior = ODVGP__MAX(prior, w->distance[i]);
     }
     for (;;) { /* each turn sets one variance to 0 */
         ptrdiff_t next = odvgp__largest(w->distance, rows);
         const odvgp_real *x = w->sample + next * D;
-        if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(m, prior))) return job.column;
+        if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior))) return job.column;
         if (odvgp__take_row(w, x, Z + job.column * D, D)) odvgp__pivot(&job, x, next);
         w->distance[next] = 0;
     }
 }
 
 /*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's on that gives one. 0: none does. */
-static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, const odvgp__init_work *w)
+static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const odvgp__init_work *w)
 {
-    ptrdiff_t M = m->cfg.M;
+    odvgp_model *m = u->model;
+    ptrdiff_t M = u->M;
     odvgp_real value[ODVGP__MAX_NODES], prior = 0;
     for (ptrdiff_t i = 0; i < M; i++)
-        prior += odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), Z + i * m->cfg.D, value) / (odvgp_real)M;
-    odvgp_real jitter = m->cfg.jitter + m->cfg.jitter_rel * prior, least = odvgp__no_variance(m, prior);
-    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), Z, M, Z, M);
+        prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
+    odvgp_real jitter = m->cfg.jitter + m->cfg.jitter_rel * prior, least = odvgp__no_variance(u, prior);
+    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
@@ -10711,21 +12413,22 @@ static int odvgp__beta_factor(const odvgp_model *m, const odvgp_real *Z, const o
 }
 
 /*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. Returns the largest k(x,x). */
-static odvgp_real odvgp__residuals(const odvgp_model *m, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z,
+static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z,
                                    const odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     odvgp_real value[ODVGP__MAX_NODES], most = 0;
-    ptrdiff_t M = m->cfg.M;
+    ptrdiff_t M = u->M;
     for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
-        odvgp__gather(m, X, from, n, w, w->X);
-        odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &m->kernel, odvgp__hyp(m), w->X, n, Z, M);
+        odvgp__gather(u, X, from, n, w, w->X);
+        odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &u->kernel, odvgp__hyp(u), w->X, n, Z, M);
         job.K = w->A;
         job.ldk = M;
         odvgp__kernel_run(&job, w->rest);
         odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
         for (ptrdiff_t i = 0; i < n; i++) {
-            odvgp_real k = odvgp__kernel_diag(&m->kernel, odvgp__hyp(m), w->X + i * m->cfg.D, value);
+            odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->D, value);
             odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
             most = ODVGP__MAX(most, k);
             w->distance[from + i] = rest < 0 ? rest : 0;
@@ -10764,34 +12467,36 @@ static void odvgp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, pt
     }
 }
 
-static ptrdiff_t odvgp__worst_explained(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = m->cfg.D, taken = 0;
-    const odvgp_real *Zb = m->tape.node[m->Z_beta].v;
-    if (!odvgp__beta_factor(m, Zb, w)) return 0;
-    odvgp__draw_sample(m, rows, w);
-    odvgp_real prior = odvgp__residuals(m, X, rows, Zb, w);
+    odvgp_model *m = u->model;
+    ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = u->D, taken = 0;
+    const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
+    if (!odvgp__beta_factor(u, Zb, w)) return 0;
+    odvgp__draw_sample(u, rows, w);
+    odvgp_real prior = odvgp__residuals(u, X, rows, Zb, w);
     for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
     odvgp__sort(w->nearest, rows, w->distance, 1);
-    odvgp__set_rows(w, Zb, m->cfg.M, D);
-    for (ptrdiff_t i = 0; i < rows && taken < m->cfg.M_gamma; i++) {
-        if (!(-w->distance[w->nearest[i]] > odvgp__no_variance(m, prior))) break;
+    odvgp__set_rows(w, Zb, u->M, D);
+    for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
+        if (!(-w->distance[w->nearest[i]] > odvgp__no_variance(u, prior))) break;
         taken += odvgp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
     }
     return taken;
 }
 
 /*  By odvgp_init_beta and odvgp_init_gamma: write the points that the method can tell apart to Z, and say how many they are. */
-typedef ptrdiff_t (*odvgp__points_method)(const odvgp_model *m, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
+typedef ptrdiff_t (*odvgp__points_method)(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
 static const odvgp__points_method odvgp__beta_methods[] = {odvgp__kmeans, odvgp__random_rows, odvgp__greedy, odvgp__farthest};
 static const odvgp__points_method odvgp__gamma_methods[] = {odvgp__random_rows, odvgp__worst_explained};
 
-static void odvgp__init_points(const odvgp_model *m, const odvgp_real *X, odvgp__init_work *w)
+static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
+    odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
-    odvgp_real *Zb = m->tape.node[m->Z_beta].v, *Zg = m->Z_gamma < 0 ? NULL : m->tape.node[m->Z_gamma].v;
-    odvgp__fill_rows(m, X, Zb, odvgp__beta_methods[c->init_beta](m, X, Zb, w), c->M, NULL, 0, w);
-    if (Zg && c->M_gamma) odvgp__fill_rows(m, X, Zg, odvgp__gamma_methods[c->init_gamma](m, X, Zg, w), c->M_gamma, Zb, c->M, w);
+    odvgp_real *Zb = m->tape.node[u->Z_beta.id].v, *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
+    odvgp__fill_rows(u, X, Zb, odvgp__beta_methods[c->init_beta](u, X, Zb, w), u->M, NULL, 0, w);
+    if (Zg && u->M_gamma) odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init_gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
 }
 
 /* --- hyperparameters --- */
@@ -10821,9 +12526,10 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 
 /*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from
     distinct pairs only. */
-static double odvgp__median_distance(odvgp_model *m, const odvgp_real *X, const odvgp__leaf *leaf, odvgp_real *work)
+static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X, const odvgp__leaf *leaf, odvgp_real *work)
 {
-    ptrdiff_t D = m->cfg.D, N = m->cfg.N, count = 0;
+    odvgp_model *m = u->model;
+    ptrdiff_t D = u->D, N = m->cfg.N, count = 0;
     for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
         const odvgp_real *x = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
         const odvgp_real *z = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
@@ -10837,34 +12543,32 @@ static double odvgp__median_distance(odvgp_model *m, const odvgp_real *X, const 
     return count ? sqrt((double)odvgp__median(work, count)) : 1;
 }
 
-static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
+static double odvgp__target_variance(const odvgp__unit *u, const odvgp_real *Y)
 {
-    ptrdiff_t N = m->cfg.N, P = m->cfg.P;
+    odvgp_model *m = u->model;
+    ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
-    for (ptrdiff_t p = 0; p < P; p++) { /* as differences from the first row, so that equal targets give exactly 0 */
-        double first = (double)Y[p], mean = 0, squares = 0;
-        for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * P + p] - first) / (double)N;
+    for (ptrdiff_t t = 0; t < T; t++) { /* as differences from the first row, so that equal targets give exactly 0 */
+        double first = (double)Y[t], mean = 0, squares = 0;
+        for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * T + t] - first) / (double)N;
         for (ptrdiff_t i = 0; i < N; i++) {
-            double d = (double)Y[i * P + p] - first - mean;
+            double d = (double)Y[i * T + t] - first - mean;
             squares += d * d;
         }
         total += squares / (double)N;
     }
-    return total > 0 ? total / (double)P : 1;
+    return total > 0 ? total / (double)T : 1;
 }
-
-/*  A start value from data of a size whose square is not a number of this precision is 1. */
-static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
 
 typedef struct odvgp__start {
     double lengthscale, variance; /* of a leaf */
 } odvgp__start;
 
-static odvgp__start odvgp__median_start(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+static odvgp__start odvgp__median_start(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
-    double n = (double)m->kernel.nleaf, factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
+    double n = (double)u->kernel.nleaf, factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
     odvgp__start start = {0, w->target_variance};
-    start.lengthscale = odvgp__median_distance(m, X, &m->kernel.leaf[i], w->median) * factor * 0.70710678118654752;
+    start.lengthscale = odvgp__median_distance(u, X, &u->kernel.leaf[i], w->median) * factor * 0.70710678118654752;
     return start;
 }
 
@@ -10880,37 +12584,38 @@ static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdi
     return count > 0 ? sum / count : 0;
 }
 
-/*  d_x and each output's d_y of every column. Rows with equal x stay in the order of the data. */
-static void odvgp__find_gaps(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+/*  d_x and each target's d_y of every column. Rows with equal x stay in the order of the data. */
+static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = m->cfg.D, P = m->cfg.P;
-    odvgp__draw_sample(m, rows, w);
+    odvgp_model *m = u->model;
+    ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, T = m->T;
+    odvgp__draw_sample(u, rows, w);
     for (ptrdiff_t d = 0; d < D; d++) {
-        odvgp_real *gap = w->gaps + d * (1 + P);
+        odvgp_real *gap = w->gaps + d * (1 + T);
         odvgp__sort(w->row, rows, X + d, D);
         gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
-        for (ptrdiff_t p = 0; p < P; p++) gap[1 + p] = (odvgp_real)odvgp__mean_gap(Y + p, P, w->row, rows);
+        for (ptrdiff_t t = 0; t < T; t++) gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, T, w->row, rows);
     }
 }
 
 /*  Constant columns, whose d_x would be 0/0, are left out of both means; 0 if there are no others. */
-static odvgp__start odvgp__ulapane_start(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
-    const odvgp__leaf *leaf = &m->kernel.leaf[i];
-    ptrdiff_t P = m->cfg.P;
-    double factor = m->kernel.nleaf > 1 ? pow(10, (double)i / (double)(m->kernel.nleaf - 1)) : 1;
+    const odvgp__leaf *leaf = &u->kernel.leaf[i];
+    ptrdiff_t T = u->model->T;
+    double factor = u->kernel.nleaf > 1 ? pow(10, (double)i / (double)(u->kernel.nleaf - 1)) : 1;
     odvgp__start start = {0, 0};
     (void)X;
-    for (ptrdiff_t k = 0; k <= P; k++) {
+    for (ptrdiff_t k = 0; k <= T; k++) {
         double sum = 0, used = 0;
         for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-            const odvgp_real *gap = w->gaps + odvgp__column(leaf, d) * (1 + P);
+            const odvgp_real *gap = w->gaps + odvgp__column(leaf, d) * (1 + T);
             if (!(gap[0] > 0)) continue;
             sum += (double)gap[k];
             used++;
         }
         double mean = used > 0 ? sum / used : 0;
-        if (k) start.variance += mean * mean / (double)P;
+        if (k) start.variance += mean * mean / (double)T;
         else start.lengthscale = mean * factor;
     }
     return start;
@@ -10918,36 +12623,39 @@ static odvgp__start odvgp__ulapane_start(odvgp_model *m, const odvgp_real *X, ui
 
 /*  By odvgp_init_hyper: what looks at the data as a whole, or NULL, and what gives a leaf's start. */
 static const struct {
-    void (*look)(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
-    odvgp__start (*leaf)(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
+    void (*look)(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
+    odvgp__start (*leaf)(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
 /*  Where a leaf begins: lengthscales of distances from the data, those on circles at 1; variances so that the leaf's k(x,x)
     is that of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and
     periods begin at 1, which for periods is a guess: give them. */
-static void odvgp__init_leaf(odvgp_model *m, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
-    const odvgp__leaf *leaf = &m->kernel.leaf[i];
+    odvgp_model *m = u->model;
+    const odvgp__leaf *leaf = &u->kernel.leaf[i];
     odvgp__start start = {1, w->target_variance};
     int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
-    if (odvgp__geometry(leaf) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init_hyper].leaf(m, X, i, w);
+    ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
+    if (odvgp__geometry(leaf) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init_hyper].leaf(u, X, i, w);
     if (leaf->type == ODVGP__WHITE) start.variance *= 0.1;
     if (leaf->type == ODVGP__POLYNOMIAL) start.variance = 0.5 * pow(start.variance, 1 / (double)leaf->degree);
     if (leaf->type == ODVGP__POLYNOMIAL && !(leaf->given & ODVGP__GIVEN_EXTRA))
-        odvgp__set_positive(m, (ptrdiff_t)leaf->extra, odvgp__usable(start.variance));
+        odvgp__set_positive(m, first + (ptrdiff_t)leaf->extra, odvgp__usable(start.variance));
     if (inner) start.variance /= (double)leaf->ndims;
     for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
-        odvgp__set_positive(m, (ptrdiff_t)(leaf->ls + d), odvgp__usable(start.lengthscale));
+        odvgp__set_positive(m, first + (ptrdiff_t)(leaf->ls + d), odvgp__usable(start.lengthscale));
     for (uint32_t d = 0; d < leaf->nvar && !(leaf->given & ODVGP__GIVEN_VARIANCE); d++)
-        odvgp__set_positive(m, (ptrdiff_t)(leaf->var + d), odvgp__usable(start.variance));
+        odvgp__set_positive(m, first + (ptrdiff_t)(leaf->var + d), odvgp__usable(start.variance));
 }
 
 /*  Only what neither the expression nor the config gives. */
-static void odvgp__init_hyper(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-    w->target_variance = odvgp__usable(odvgp__target_variance(m, Y));
-    if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(m, X, Y, w);
-    for (uint32_t i = 0; i < m->kernel.nleaf; i++) odvgp__init_leaf(m, X, i, w);
+    odvgp_model *m = u->model;
+    w->target_variance = odvgp__usable(odvgp__target_variance(u, Y));
+    if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(u, X, Y, w);
+    for (uint32_t i = 0; i < u->kernel.nleaf; i++) odvgp__init_leaf(u, X, i, w);
     if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * w->target_variance);
 }
 
@@ -10957,11 +12665,11 @@ static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stri
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
     odvgp_real mean;
-    ptrdiff_t D = m->cfg.D, noise = (ptrdiff_t)m->kernel.nhyp;
-    int s = odvgp__slot_of(&m->par, noise);
-    for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->unit[d]);
-    m->unit[D] = (odvgp_real)sqrt(target_variance);
-    m->par.floor[s] = m->cfg.noise_floor > 0 ? (odvgp_real)((double)m->cfg.noise_floor * target_variance) : 0;
+    ptrdiff_t D = m->cfg.D, noise = m->par.slot[m->slot_lik].offset;
+    for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
+    m->data_sd[D] = (odvgp_real)sqrt(target_variance);
+    if (!odvgp__has_noise(&m->cfg)) return;
+    m->par.state[m->slot_lik].floor = m->cfg.noise_floor > 0 ? (odvgp_real)((double)m->cfg.noise_floor * target_variance) : 0;
     odvgp__set_positive(m, noise, (double)m->par.value[noise]);
 }
 
@@ -10970,29 +12678,30 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__init_work w;
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-    ptrdiff_t D = m->cfg.D, P = m->cfg.P, bad;
+    ptrdiff_t D = m->cfg.D, T = m->T, bad;
     if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
         return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-    if ((bad = odvgp__first_nonfinite(Y, m->cfg.N * P)) >= 0)
-        return odvgp__fail(info, ODVGP_E_NAN, "Y", bad / P, (double)Y[bad], "a row is not finite");
+    if ((s = odvgp__targets_check(m->tape.likelihood, Y, m->cfg.N * T, T, 0, info)) != ODVGP_OK) return s;
     odvgp__arena a = m->tape.scratch;
-    odvgp__init_scratch(&a, m, &w);
+    odvgp__init_scratch(&a, &m->unit[0], &w);
     ODVGP_ASSERT(!a.bad);
     uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid;
-    odvgp__copy(m->par.grad, m->par.theta, m->par.count); /* the gradient's memory is free here */
+    odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
+    odvgp__copy(theta_before, m->par.theta, m->par.count);
     odvgp__copy(m->kept, m->par.value, m->par.positive);
-    int noise = odvgp__slot_of(&m->par, (ptrdiff_t)m->kernel.nhyp);
-    odvgp_real floor_before = m->par.floor[noise];
-    m->par.floor[noise] = 0; /* that of other data */
-    odvgp__init_hyper(m, X, Y, &w); /* first, for points may be chosen by the kernel */
-    odvgp__init_points(m, X, &w);
+    odvgp_real floor_before = m->par.state[m->slot_lik].floor;
+    m->par.state[m->slot_lik].floor = 0; /* that of other data */
+    odvgp__init_hyper(&m->unit[0], X, Y, &w); /* first, for points may be chosen by the kernel */
+    odvgp__init_points(&m->unit[0], X, &w);
     odvgp__touch_all(m);
-    if ((s = odvgp_init_q(m, info)) == ODVGP_OK) {
+    s = odvgp_init_q(m, info);
+    odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
+    if (!s) {
         odvgp__init_units(m, X, w.target_variance);
         return ODVGP_OK;
     }
-    m->par.floor[noise] = floor_before;
-    odvgp__copy(m->par.theta, m->par.grad, m->par.count);
+    m->par.state[m->slot_lik].floor = floor_before;
+    odvgp__copy(m->par.theta, theta_before, m->par.count);
     odvgp__copy(m->par.value, m->kept, m->par.positive);
     odvgp__touch_all(m);
     m->state.nat_valid = nat_valid;
@@ -11049,41 +12758,12 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>io   model files                                                                                                    */
-/*      magic, version, sizes | config, kernel, slots' flags, state | reals: theta, values, moments, (P, j), scales,      */
-/*      last good | predictor | the caller's bytes | checksum of all that. Little-endian whatever the machine; reals in   */
-/*      the precision of the build. One walk over the same fields writes, measures and reads, so that the three cannot    */
-/*      disagree.                                                                                                         */
+/*      magic, version, sizes | config, table of units, the likelihood's parameters | state, slots' flags, theta, values, */
+/*      last good, moments, each unit's arrays, L-BFGS | predictor | the caller's bytes | checksum of all that. Little-   */
+/*      endian whatever the machine; reals in the precision of the build. One walk over the same fields writes, measures  */
+/*      and reads, so that the three cannot disagree. What the config decides is stored again in the table of units and   */
+/*      must agree with it.                                                                                               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__FILE_VERSION                                                                                                    \
-    5 /* 4: without units of the data; 3: without alpha, period, offset; 2: ORTH and COUPLED alone; 1: without the last jitter event */
-enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
-
-typedef struct odvgp__file {
-    int mode, bad;
-    unsigned char *at; /* NULL: measure */
-    size_t used, size;
-} odvgp__file;
-
-/*  One little-endian number of `bytes` bytes. */
-static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
-{
-    if (f->size - f->used < (size_t)bytes) {
-        f->bad = 1;
-        return 0;
-    }
-    if (f->mode == ODVGP__FILE_WRITE)
-        for (int i = 0; i < bytes; i++) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
-    if (f->mode == ODVGP__FILE_READ) {
-        value = 0;
-        for (int i = 0; i < bytes; i++) value |= (uint64_t)f->at[f->used + (size_t)i] << (8 * i);
-    }
-    f->used += (size_t)bytes;
-    return value;
-}
-
-static void odvgp__file_u32(odvgp__file *f, uint32_t *v) { *v = (uint32_t)odvgp__file_bits(f, *v, 4); }
-static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
-
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
     uint64_t bits;
@@ -11115,37 +12795,17 @@ static void odvgp__file_int(odvgp__file *f, int *v)
     else *v = (int)u;
 }
 
-/*  n reals of 4 or 8 bytes each. */
-static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
+/*  An enumeration or int of this many bytes in memory. */
+static void odvgp__file_choice(odvgp__file *f, void *at, size_t bytes)
 {
-    if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
-        f->bad = 1;
-        return;
-    }
-    if (f->mode == ODVGP__FILE_MEASURE) {
-        f->used += (size_t)n * (size_t)bytes;
-        return;
-    }
-    for (ptrdiff_t i = 0; i < n; i++) {
-        float single = (float)x[i];
-        double wide = (double)x[i];
-        uint32_t u32;
-        uint64_t bits;
-        memcpy(&u32, &single, sizeof u32);
-        memcpy(&bits, &wide, sizeof bits);
-        bits = odvgp__file_bits(f, bytes == 4 ? u32 : bits, bytes);
-        u32 = (uint32_t)bits;
-        memcpy(&single, &u32, sizeof single);
-        memcpy(&wide, &bits, sizeof wide);
-        if (f->mode == ODVGP__FILE_READ) x[i] = bytes == 4 ? (odvgp_real)single : (odvgp_real)wide;
-    }
+    int v = odvgp__choice_get(at, bytes);
+    odvgp__file_int(f, &v);
+    if (f->mode == ODVGP__FILE_READ && !odvgp__choice_set(at, bytes, v)) f->bad = 1;
 }
 
 static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
 {
-    int kind = (int)s->kind;
-    odvgp__file_int(f, &kind);
-    s->kind = (odvgp_schedule_kind)kind;
+    odvgp__file_choice(f, &s->kind, sizeof s->kind);
     odvgp__file_real(f, &s->start);
     odvgp__file_real(f, &s->end);
     odvgp__file_size(f, &s->steps);
@@ -11154,88 +12814,22 @@ static void odvgp__file_schedule(odvgp__file *f, odvgp_schedule *s)
     odvgp__file_size(f, &s->decay_steps);
 }
 
+static void odvgp__file_field(odvgp__file *f, const odvgp__field *field, odvgp_config *c)
+{
+    void *at = (unsigned char *)c + field->offset;
+    switch (field->type) {
+    case ODVGP__FIELD_CHOICE: odvgp__file_choice(f, at, field->bytes); return;
+    case ODVGP__FIELD_REAL: odvgp__file_real(f, (odvgp_real *)at); return;
+    case ODVGP__FIELD_SCHEDULE: odvgp__file_schedule(f, (odvgp_schedule *)at); return;
+    case ODVGP__FIELD_BITS: odvgp__file_u64(f, (uint64_t *)at); return;
+    default: odvgp__file_size(f, (ptrdiff_t *)at);
+    }
+}
+
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
-    ptrdiff_t *sizes[] = {&c->N,     &c->D,    &c->P,           &c->M,    &c->M_gamma,
-                          &c->batch, &c->tile, &c->gamma_batch, &c->keep, &c->lbfgs_memory};
-    odvgp_real *reals[] = {&c->noise_variance, &c->jitter,   &c->jitter_rel,    &c->jitter_max, &c->adam_beta1,
-                           &c->adam_beta2,     &c->adam_eps, &c->gamma_natgrad, &c->gamma_eps,  &c->noise_floor};
-    int kind[] = {(int)c->mean_part,     (int)c->cov_part,  (int)c->param,      (int)c->gamma_coords, (int)c->likelihood,
-                  (int)c->mean_function, (int)c->positive,  (int)c->q_init,     (int)c->update,       c->natgrad,
-                  c->adam_eps_inside,    (int)c->gamma_kl,  (int)c->gamma_step, (int)c->blocks_step,  (int)c->diag_step,
-                  (int)c->objective,     (int)c->init_beta, (int)c->init_gamma, (int)c->init_hyper,   (int)c->optimizer};
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_size(f, sizes[i]);
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(kind); i++) odvgp__file_int(f, &kind[i]);
-    c->mean_part = (odvgp_mean_part)kind[0];
-    c->cov_part = (odvgp_cov_part)kind[1];
-    c->param = (odvgp_param)kind[2];
-    c->gamma_coords = (odvgp_gamma_coords)kind[3];
-    c->likelihood = (odvgp_likelihood)kind[4];
-    c->mean_function = (odvgp_mean_function)kind[5];
-    c->positive = (odvgp_positive)kind[6];
-    c->q_init = (odvgp_q_init)kind[7];
-    c->update = (odvgp_update)kind[8];
-    c->natgrad = kind[9];
-    c->adam_eps_inside = kind[10];
-    c->gamma_kl = (odvgp_gamma_kl)kind[11];
-    c->gamma_step = (odvgp_gamma_step)kind[12];
-    c->blocks_step = (odvgp_blocks_step)kind[13];
-    c->diag_step = (odvgp_diag_step)kind[14];
-    c->objective = (odvgp_objective)kind[15];
-    c->init_beta = (odvgp_init_beta)kind[16];
-    c->init_gamma = (odvgp_init_gamma)kind[17];
-    c->init_hyper = (odvgp_init_hyper)kind[18];
-    c->optimizer = (odvgp_optimizer)kind[19];
-    odvgp__file_schedule(f, &c->natgrad_step);
-    odvgp__file_schedule(f, &c->lr);
-    odvgp__file_u64(f, &c->seed);
-}
-
-static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
-{
-    uint32_t word;
-    for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
-        memcpy(&word, (unsigned char *)words + i, sizeof word);
-        odvgp__file_u32(f, &word);
-        memcpy((unsigned char *)words + i, &word, sizeof word);
-    }
-}
-
-/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each leaf with columns of the
-    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them. */
-static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
-{
-    uint64_t nhyp = 0;
-    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0};
-    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1) return 0;
-    for (uint32_t i = 0; i < k->nleaf; i++) {
-        const odvgp__leaf *leaf = &k->leaf[i];
-        uint64_t dims = leaf->nranges ? 0 : k->D;
-        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES) return 0;
-        if (leaf->ard && !odvgp__has_lengthscale(leaf) && leaf->type != ODVGP__LINEAR) return 0;
-        if (leaf->nranges && odvgp__geometry(leaf) == ODVGP__NO_INPUT) return 0;
-        if (leaf->type == ODVGP__POLYNOMIAL ? leaf->degree < 1 || leaf->degree > ODVGP__MAX_DEGREE : leaf->degree) return 0;
-        for (uint32_t r = 0; r < leaf->nranges; r++) {
-            if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
-            dims += leaf->range[r][1] - leaf->range[r][0];
-        }
-        if (leaf->ndims != dims) return 0;
-        nhyp += (leaf->ard ? dims : 1) + 2; /* at most */
-    }
-    if (nhyp > INT_MAX) return 0;
-    for (uint32_t t = 0; t < k->nnode; t++) {
-        const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF) {
-            if (node[1] >= k->nleaf || uses[node[1]]++) return 0;
-        } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
-            return 0;
-    }
-    odvgp__kernel same = *k;
-    same.nhyp = same.ngroup = 0;
-    odvgp__kernel_finish(&same);
-    return same.nhyp == k->nhyp && same.ngroup == k->ngroup && !memcmp(same.leaf, k->leaf, sizeof k->leaf) &&
-           !memcmp(same.group_leaf, k->group_leaf, sizeof k->group_leaf);
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++)
+        odvgp__file_field(f, &odvgp__fields[i], c);
 }
 
 /*  One of a list of words, as its number counted from 1; 0 is NULL. */
@@ -11249,24 +12843,80 @@ static void odvgp__file_listed(odvgp__file *f, const char **word, const char *co
     else *word = number ? list[number - 1] : NULL;
 }
 
-/*  All that a model is, but for its arrays. */
-static void odvgp__file_model_head(odvgp__file *f, odvgp_model *m)
+/*  A number of 4 or 8 bytes that the reader knows already. */
+static void odvgp__file_known(odvgp__file *f, uint64_t known, int bytes)
 {
-    odvgp__file_config(f, &m->cfg);
-    odvgp__file_words(f, &m->kernel, sizeof m->kernel);
+    if (odvgp__file_bits(f, known, bytes) != known) f->bad = 1;
+}
+
+/*  Its length and characters. */
+static void odvgp__file_known_text(odvgp__file *f, const char *text)
+{
+    odvgp__file_known(f, strlen(text), 4);
+    for (; *text; text++) odvgp__file_known(f, (unsigned char)*text, 1);
+}
+
+/*  Its base kernels in use, as a predictor has them. A count that this build does not allow is bad, but stays in k. */
+static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
+{
+    uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than are packed */
+    if (f->bad) return;
+    odvgp__file_u32(f, &k->nleaf);
+    f->bad |= k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES;
+    if (f->bad) return;
+    if (f->mode != ODVGP__FILE_READ) odvgp__kernel_pack(k, words);
+    odvgp__file_words(f, words, odvgp__kernel_words(k->nleaf) * sizeof *words);
+    if (f->mode == ODVGP__FILE_READ) odvgp__kernel_unpack(words, k->nleaf, k);
+}
+
+/*  Its row of the table of units. */
+static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
+{
+    const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
+    const ptrdiff_t choices[] = {u->mean_part - odvgp__mean_parts, u->cov_part - odvgp__cov_parts,
+                                 (ptrdiff_t)u->param, (ptrdiff_t)u->gamma_coords,
+                                 (ptrdiff_t)u->mean_function};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_known(f, (uint64_t)sizes[i], 8);
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(choices); i++)
+        odvgp__file_known(f, (uint64_t)choices[i], 4);
+    odvgp__file_kernel(f, &u->kernel);
+}
+
+/*  Functions, targets, and the parameters by name and number of values. */
+static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
+{
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    odvgp__file_known(f, (uint64_t)m->F, 8);
+    odvgp__file_known(f, (uint64_t)m->T, 8);
+    odvgp__file_known(f, (uint64_t)lik->params, 4);
+    for (int i = 0; i < lik->params; i++) {
+        odvgp__file_known_text(f, lik->param[i].name);
+        odvgp__file_known(f, (uint64_t)lik->param[i].count, 8);
+    }
+}
+
+/*  The units, which have their config already, and the likelihood. */
+static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
+{
+    odvgp__file_known(f, (uint64_t)m->units, 4);
+    for (int i = 0; i < m->units; i++) odvgp__file_unit_head(f, &m->unit[i]);
+    odvgp__file_likelihood(f, m);
 }
 
 /*  Bounds and priors of positive slots. */
 static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 {
-    for (int s = 0; s < p->slots && p->slot[s].positive; s++) {
-        odvgp_real *reals[] = {&p->low[s], &p->high[s], &p->floor[s], &p->prior_a[s], &p->prior_b[s]};
-        odvgp__file_int(f, &p->prior[s]);
+    odvgp__slot_state measured;
+    memset(&measured, 0, sizeof measured);
+    for (int s = 1; s <= p->positive_slots; s++) {
+        odvgp__slot_state *state = p->state ? &p->state[s] : &measured;
+        odvgp_real *reals[] = {&state->low, &state->high, &state->floor, &state->prior_a, &state->prior_b};
+        odvgp__file_int(f, &state->prior);
         for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
         if (f->mode != ODVGP__FILE_READ || f->bad) continue;
-        int none = p->prior[s] == ODVGP_PRIOR_NONE || strcmp(p->slot[s].name, "q_diag") != 0;
-        if (!none || !odvgp__bounds_ok(p->low[s], p->high[s]) || !odvgp__bounds_ok(p->floor[s], (odvgp_real)HUGE_VAL) ||
-            !odvgp__prior_ok(p->prior[s], p->prior_a[s], p->prior_b[s]))
+        int none = p->state[s].prior == ODVGP_PRIOR_NONE || strcmp(p->slot[s].name, "q_diag") != 0;
+        if (!none || !odvgp__bounds_ok(state->low, state->high) || !odvgp__bounds_ok(state->floor, (odvgp_real)HUGE_VAL) ||
+            !odvgp__prior_ok(state->prior, state->prior_a, state->prior_b))
             f->bad = 1;
     }
 }
@@ -11281,7 +12931,6 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->lbfgs_expected);
     odvgp__file_double(f, &s->lbfgs_kl);
-    odvgp__file_reals(f, s->lbfgs_jitter, ODVGP__JITTERS, (int)sizeof(odvgp_real));
     int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
     if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory || (full ? w->next >= w->pairs : w->next != w->pairs)))
         f->bad = 1;
@@ -11296,6 +12945,22 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
     odvgp__file_reals(f, w->Y, w->memory * w->n, (int)sizeof(odvgp_real));
     odvgp__file_reals(f, w->g, w->n, (int)sizeof(odvgp_real));
     if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !odvgp__finite(w->g, w->n))) f->bad = 1;
+}
+
+/*  Arrays of one unit: jitters, scales of gamma, natural parameters. */
+static void odvgp__file_unit(odvgp__file *f, odvgp__unit *u)
+{
+    for (int k = 0; k < ODVGP__JITTERS; k++) {
+        odvgp__file_real(f, &u->jitter[k].raised);
+        odvgp__file_int(f, &u->jitter[k].clean);
+    }
+    odvgp__file_reals(f, u->lbfgs_jitter, ODVGP__JITTERS, (int)sizeof(odvgp_real));
+    odvgp__file_reals(f, u->scales, u->M_gamma, (int)sizeof(odvgp_real));
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        const odvgp__block *block = &u->block[b];
+        odvgp__file_reals(f, block->P, u->P * block->natural * block->M, (int)sizeof(odvgp_real));
+        odvgp__file_reals(f, block->j, u->P * block->natural, (int)sizeof(odvgp_real));
+    }
 }
 
 static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
@@ -11314,27 +12979,22 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_size(f, &e->pivot);
     odvgp__file_double(f, &e->pivot_value);
     if (e->pivot >= ODVGP__MAX(m->cfg.M, m->cfg.M_gamma)) f->bad = 1;
-    for (int i = 0; i < ODVGP__JITTERS; i++) {
-        odvgp__file_real(f, &m->tape.jitter[i].raised);
-        odvgp__file_int(f, &m->tape.jitter[i].clean);
+    for (int i = 1; i <= m->par.slots; i++) {
+        int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring knows no tables */
+        odvgp__file_int(f, &trainable);
+        if (f->mode == ODVGP__FILE_READ) m->par.slot[i].trainable = trainable;
     }
-    for (int i = 0; i < m->par.slots; i++) odvgp__file_int(f, &m->par.slot[i].trainable);
     odvgp__file_beliefs(f, &m->par);
     struct {
         odvgp_real *x;
         ptrdiff_t n;
     } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
-                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->scales, m->cfg.M_gamma},
-                  {m->unit, m->cfg.D + 1}};
+                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->data_sd, m->cfg.D + 1}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
         odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
     for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.D; i++)
-        if (!(m->unit[i] > 0 && m->unit[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-    for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        ptrdiff_t natural = m->cfg.P * m->block[b].natural;
-        odvgp__file_reals(f, m->block[b].P, natural * m->block[b].M, (int)sizeof(odvgp_real));
-        odvgp__file_reals(f, m->block[b].j, natural, (int)sizeof(odvgp_real));
-    }
+        if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
+    for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
     odvgp__file_lbfgs(f, m);
 }
 
@@ -11343,57 +13003,19 @@ static int odvgp__state_ok(const odvgp_model *m)
 {
     const odvgp__state *s = &m->state;
     const uint64_t counts[] = {s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
-    if (s->nat_valid >> ODVGP__BLOCKS || s->good_valid > 1 || s->fitted > 1) return 0;
+    if (s->nat_valid >> (ODVGP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
     if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
         if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
-    for (int i = 0; i < ODVGP__JITTERS; i++) {
-        const odvgp__jitter *jitter = &m->tape.jitter[i];
+    for (int i = 0; i < ODVGP__JITTERS * m->units; i++) {
+        const odvgp__jitter *jitter = &m->unit[i / ODVGP__JITTERS].jitter[i % ODVGP__JITTERS];
+        odvgp_real known = m->unit[i / ODVGP__JITTERS].lbfgs_jitter[i % ODVGP__JITTERS];
         if (!(jitter->raised >= 0) || !odvgp__finite(&jitter->raised, 1) || jitter->clean > 100) return 0;
+        if (!(known >= 0) || !odvgp__finite(&known, 1)) return 0;
     }
-    for (int i = 0; i < m->par.slots; i++)
+    for (int i = 1; i <= m->par.slots; i++)
         if (m->par.slot[i].trainable > 1) return 0;
     return odvgp__theta_ok(m);
-}
-
-/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
-static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
-{
-    uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t *x = &lane[i / 8 % 4];
-        *x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8))));
-        if (i % 8 == 7 || i + 1 == n) *x = odvgp__mix(*x + UINT64_C(0x9e3779b97f4a7c15));
-    }
-    for (int k = 0; k < 4; k++) h = odvgp__mix(h ^ lane[k]);
-    return h;
-}
-
-typedef struct odvgp__file_head {
-    uint64_t magic, state_bytes, predictor_bytes, user_bytes;
-    uint32_t version, real_size;
-} odvgp__file_head;
-#define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
-#define ODVGP__FILE_HEAD  40
-
-static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
-{
-    odvgp__file_u64(f, &h->magic);
-    odvgp__file_u32(f, &h->version);
-    odvgp__file_u32(f, &h->real_size);
-    odvgp__file_u64(f, &h->state_bytes);
-    odvgp__file_u64(f, &h->predictor_bytes);
-    odvgp__file_u64(f, &h->user_bytes);
-}
-
-static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
-{
-    odvgp__file f;
-    memset(&f, 0, sizeof f);
-    f.mode = mode;
-    f.at = (unsigned char *)(uintptr_t)at; /* written in WRITE mode only */
-    f.size = mode == ODVGP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
-    return f;
 }
 
 /*  state_bytes is 0 where no file can hold the model. */
@@ -11401,19 +13023,17 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
 {
     odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
     odvgp__file_head h;
-    odvgp_predictor p;
-    odvgp__view v;
+    odvgp__predictor p;
     memset(&h, 0, sizeof h);
     h.magic = ODVGP__FILE_MAGIC;
     h.version = ODVGP__FILE_VERSION;
     h.real_size = sizeof(odvgp_real);
-    odvgp__file_model_head(&f, (odvgp_model *)(uintptr_t)m); /* measuring changes nothing */
+    odvgp__file_config(&f, (odvgp_config *)(uintptr_t)&m->cfg); /* measuring changes nothing */
+    odvgp__file_units(&f, (odvgp_model *)(uintptr_t)m);
     odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
-    odvgp__predictor_sizes(m, &p);
-    ptrdiff_t reals = odvgp__view_layout(&p, NULL, &v);
-    if (f.bad || reals < 0) return h;
+    if (odvgp__predictor_sizes(&m->unit[0], &p) < 0 || f.bad) return h;
     h.state_bytes = f.used;
-    h.predictor_bytes = sizeof p + (size_t)reals * sizeof(odvgp_real);
+    h.predictor_bytes = odvgp__predictor_bytes(&p);
     h.user_bytes = user_bytes;
     return h;
 }
@@ -11426,18 +13046,24 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-static void odvgp__file_frozen(odvgp__file *f, const odvgp_model *m, const odvgp__piece *piece)
+/*  The predictor's part of a file. The block is made there first, at the next address that a
+    real can have: fewer than 8 bytes further, and behind it there is room for the checksum. Then
+    each number moves to where its bytes belong. */
+static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
 {
-    odvgp_predictor p;
-    odvgp__view v;
-    odvgp__predictor_sizes(m, &p);
-    odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
-    odvgp__file_words(f, &p, sizeof p);
-    for (int k = 0; k < ODVGP__PIECES; k++)
-        for (ptrdiff_t i = 0; i < piece[k].n; i++) {
-            odvgp_real x = odvgp__piece_at(m, &piece[k], i);
-            odvgp__file_reals(f, &x, 1, (int)sizeof x);
-        }
+    unsigned char *at = f->at + f->used;
+    at += (sizeof(odvgp_real) - (uintptr_t)at % sizeof(odvgp_real)) % sizeof(odvgp_real);
+    odvgp__predictor *p = (odvgp__predictor *)(void *)at;
+    odvgp__predictor_write(&m->unit[0], scales, p);
+    size_t head = odvgp__predictor_head(p->leaves), reals = (size_t)odvgp__predictor_reals(p);
+    p->checksum[0] = p->checksum[1] = 0; /* that of the file is enough */
+    for (size_t i = 0; i < head; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, at + i, sizeof word);
+        odvgp__file_u32(f, &word);
+    }
+    odvgp__file_reals(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals,
+                      (int)sizeof(odvgp_real));
 }
 
 ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file,
@@ -11449,103 +13075,66 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
-    odvgp__piece piece[ODVGP__PIECES];
-    odvgp_status s = odvgp__scales_check(scales ? scales : &none, m->cfg.D, m->cfg.P, info);
-    if (s || (s = odvgp__run_head(m, info)) != ODVGP_OK) return s;
-    if (!odvgp__theta_ok(m)) return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "a parameter is not finite, or not above 0");
-    if ((s = odvgp__predictor_pieces(m, scales ? scales : &none, piece, info)) != ODVGP_OK) return s;
+    odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
+    if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
     odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
     odvgp__file_head_walk(&f, &h);
-    odvgp__file_model_head(&f, m);
+    odvgp__file_config(&f, &m->cfg);
+    odvgp__file_units(&f, m);
     odvgp__file_model_state(&f, m);
-    odvgp__file_frozen(&f, m, piece);
+    odvgp__file_frozen(&f, m, scales ? scales : &none);
     if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
     f.used += user_bytes;
     odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
     return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-/*  Magic, version, sizes and checksum; the head on success. */
-static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
+/*  Units and likelihood of a file, for a config that is checked. */
+static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp__draft *raw, odvgp_info *info)
 {
-    memset(h, 0, sizeof *h);
-    if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
-    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    odvgp__file_head_walk(&f, h);
-    if (f.bad || h->magic != ODVGP__FILE_MAGIC)
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
-    if (h->version != ODVGP__FILE_VERSION)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-                           "written by another version of the library");
-    if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
-        ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes, "truncated, or longer than it should be");
-    f.used = bytes - 8;
-    if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
-    if (h->real_size != 4 && h->real_size != 8)
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
+    odvgp__settle_config(&raw->model.cfg);
+    odvgp__unit_config(&raw->unit, &raw->model, 0);
+    odvgp__file_units(f, &raw->model);
+    if (raw->unit.kernel.nleaf > ODVGP_MAX_LEAVES)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
+                           (double)raw->unit.kernel.nleaf, odvgp__too_many_leaves);
+    if (f->bad)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+                           "its units or its likelihood do not fit its config");
+    if (!odvgp__kernel_ok(&raw->unit.kernel, raw->unit.D))
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     return ODVGP_OK;
 }
 
-/*  Config and kernel of a file into a model that is not placed yet; f stands at the state afterwards. */
+/*  Config and units of a file into a model that is not placed yet; f stands at the state afterwards. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa,
-                                      odvgp_model *m, size_t *bytes, odvgp_info *info)
+                                      odvgp__draft *draft, size_t *bytes, odvgp_info *info)
 {
-    odvgp_model raw;
+    odvgp__draft raw;
+    odvgp_model *m = &draft->model;
     memset(&raw, 0, sizeof raw);
+    raw.model.unit = &raw.unit;
+    raw.model.units = 1;
     if (h->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
                            "training goes on in the precision of the file only");
     f->used = ODVGP__FILE_HEAD;
-    odvgp__file_model_head(f, &raw);
-    if (threads) raw.cfg.threads = *threads;
-    raw.cfg.isa = isa;
+    odvgp__file_config(f, &raw.model.cfg);
+    if (threads) raw.model.cfg.threads = *threads;
+    raw.model.cfg.isa = isa;
     odvgp_status s =
-        f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.cfg, info);
+        f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.model.cfg, info);
     if (s) return s;
-    /* Before odvgp__model_config, which measures the kernel's working memory where the tile is 0. */
-    if (!odvgp__kernel_ok(&raw.kernel, raw.cfg.D))
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
-    if ((s = odvgp__model_config(m, &raw.cfg, &raw.kernel, NULL, info)) != ODVGP_OK) return s;
+    /* before odvgp__model_config, which measures the kernel's working memory where the tile is 0 */
+    if ((s = odvgp__file_units_read(f, &raw, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_config(draft, &raw.model.cfg, &raw.unit.kernel, NULL, info)) != ODVGP_OK) return s;
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
+    if (raw.unit.P != draft->unit.P || raw.model.F != m->F || raw.model.T != m->T)
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
-}
-
-static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, odvgp_predictor *p, odvgp_info *info)
-{
-    odvgp__view v;
-    f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
-    odvgp__file_words(f, p, sizeof *p);
-    ptrdiff_t reals = -1;
-    if (!f->bad && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION && p->P >= 1 && p->M >= 1 &&
-        p->P <= INT_MAX && p->M <= INT_MAX && p->M_gamma <= INT_MAX && p->kernel.D >= 1 && p->kernel.D <= INT_MAX &&
-        p->M_root <= p->M && (p->M_root == p->M || p->cov_part == ODVGP_COV_DENSE) && p->cov_part <= ODVGP_COV_DIAGONAL &&
-        p->no_alpha <= 1 && p->mean_function <= ODVGP_MEANFN_LINEAR &&
-        p->likelihood < (uint32_t)ODVGP__COUNT(odvgp__likelihoods) && odvgp__kernel_ok(&p->kernel, (ptrdiff_t)p->kernel.D))
-        reals = odvgp__view_layout(p, NULL, &v);
-    if (reals < 0 || odvgp__predictor_reals(p) != (uint64_t)reals ||
-        h->predictor_bytes != sizeof *p + (uint64_t)reals * h->real_size || p->real_size != h->real_size)
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
-    p->real_size = sizeof(odvgp_real);
-    return ODVGP_OK;
-}
-
-/*  Finite numbers, and above 0 where they must be. */
-static int odvgp__predictor_reals_ok(const odvgp_predictor *p)
-{
-    odvgp__view v = odvgp__view_of(p);
-    const struct {
-        const odvgp_real *x;
-        uint32_t n;
-    } positive[] = {{v.hyp, p->kernel.nhyp}, {v.lik, 1}, {v.x_scale, p->kernel.D}, {v.y_scale, p->P}};
-    for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
-        for (uint32_t i = 0; i < positive[k].n; i++)
-            if (!(positive[k].x[i] > 0)) return 0;
-    return odvgp__finite(v.hyp, (ptrdiff_t)odvgp__predictor_reals(p)); /* the first of them all */
 }
 
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
@@ -11553,19 +13142,14 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
                                        odvgp_info *info)
 {
     odvgp__file_head h;
-    odvgp_model m;
-    odvgp_predictor p;
+    odvgp__draft draft;
     size_t model_need = 0;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &m, &model_need, info)) != ODVGP_OK) return s;
-    if ((s = odvgp__file_predictor(&f, &h, &p, info)) != ODVGP_OK) return s;
+    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &draft, &model_need, info)) != ODVGP_OK) return s;
+    if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK) return s;
     if (model_bytes) *model_bytes = model_need;
-    if (predictor_bytes)
-        *predictor_bytes = odvgp__predictor_head() + (size_t)odvgp__predictor_reals(&p) * sizeof(odvgp_real) + 64;
-    if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
-    if (user_bytes) *user_bytes = (size_t)h.user_bytes;
     return ODVGP_OK;
 }
 
@@ -11573,16 +13157,17 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
                                   size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
     odvgp__file_head h;
-    odvgp_model built, *m = NULL;
+    odvgp__draft draft;
+    odvgp_model *m = NULL;
     size_t need;
     if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     *model = NULL;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if ((s = odvgp__file_model(&f, &h, threads, isa, &built, &need, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__file_model(&f, &h, threads, isa, &draft, &need, info)) != ODVGP_OK) return s;
     size_t at = f.used;
-    if ((s = odvgp__model_place(&m, &built, block, block_bytes, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_place(&m, &draft, block, block_bytes, info)) != ODVGP_OK) return s;
     f.used = at;
     odvgp__file_model_state(&f, m);
     if (f.bad || !odvgp__state_ok(m)) {
@@ -11595,31 +13180,6 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     m->state.fitted = fitted;
     m->state.lbfgs_valid = lbfgs_valid;
     *model = m;
-    return ODVGP_OK;
-}
-
-ODVGP_API odvgp_status odvgp_load_predictor(const void *file, size_t bytes, void *block, size_t block_bytes,
-                                            const odvgp_predictor **predictor, odvgp_info *info)
-{
-    odvgp__file_head h;
-    odvgp_predictor head;
-    odvgp_status s = odvgp__file_open(file, bytes, &h, info);
-    if (s) return s;
-    odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if ((s = odvgp__file_predictor(&f, &h, &head, info)) != ODVGP_OK) return s;
-    if (!block || !predictor) return odvgp__fail(info, ODVGP_E_ARG, "block or predictor", -1, 0, "is NULL");
-    size_t reals = (size_t)odvgp__predictor_reals(&head);
-    if (block_bytes < odvgp__predictor_head() + reals * sizeof(odvgp_real) + 64)
-        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
-    odvgp_predictor *p = (odvgp_predictor *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
-    memset(p, 0, odvgp__predictor_head());
-    memcpy(p, &head, sizeof head);
-    odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + odvgp__predictor_head()), (ptrdiff_t)reals,
-                      (int)h.real_size);
-    if (f.bad || !odvgp__predictor_reals_ok(p))
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-                           "a number of its predictor is not finite, or not above 0 in this precision");
-    *predictor = p;
     return ODVGP_OK;
 }
 
@@ -11846,14 +13406,17 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     if (n == 0) return ODVGP_OK;
     odvgp_allocator a = odvgp__allocator(&m->allocator);
-    const odvgp_predictor *p = NULL;
+    odvgp_server server;
     size_t bytes = odvgp_predictor_size(m), scratch_bytes;
-    void *scratch = NULL, *block = a.alloc(a.user, bytes);
-    odvgp_status s = block ? odvgp_freeze(m, NULL, block, bytes, &p, info) : ODVGP_E_MEMORY;
+    unsigned char *block = bytes ? (unsigned char *)a.alloc(a.user, bytes + 64) : NULL;
+    void *scratch = NULL, *frozen = block ? block + (64 - (uintptr_t)block % 64) % 64 : NULL;
+    odvgp_status s = block ? odvgp_freeze(m, NULL, frozen, bytes, info) : ODVGP_E_MEMORY;
+    if (!s) s = odvgp_server_from_block(&server, frozen, bytes, m->cfg.isa, info);
     if (!s) {
-        scratch_bytes = odvgp_predict_scratch(p, ODVGP__MAX(1, ODVGP__MIN(n, 256)));
+        scratch_bytes = odvgp_predict_scratch(&server, ODVGP__MAX(1, ODVGP__MIN(n, 256)));
         scratch = a.alloc(a.user, scratch_bytes);
-        s = scratch ? odvgp_predict(p, X, n, mean, var, NULL, scratch, scratch_bytes) : ODVGP_E_MEMORY;
+        s = scratch ? odvgp_predict(&server, X, n, mean, var, NULL, scratch, scratch_bytes)
+                    : ODVGP_E_MEMORY;
         if (s) odvgp__fail(info, s, "predict", -1, 0, NULL);
     } else if (!block) odvgp__fail(info, s, "predict", -1, 0, NULL);
     if (scratch) a.release(a.user, scratch);
@@ -11869,7 +13432,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_schedule
 #undef odvgp_config
 #undef odvgp_model
-#undef odvgp_predictor
+#undef odvgp_server
 #undef odvgp_report
 #undef odvgp_slot
 #undef odvgp_scales
@@ -11913,8 +13476,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_kernel_column
 #undef odvgp_predictor_size
 #undef odvgp_freeze
-#undef odvgp_predictor_inputs
-#undef odvgp_predictor_outputs
+#undef odvgp_server_from_block
+#undef odvgp_server_from_file
+#undef odvgp_server_size
 #undef odvgp_predict_scratch
 #undef odvgp_predict
 #undef odvgp_predict_cov
@@ -11925,7 +13489,6 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_save
 #undef odvgp_load_size
 #undef odvgp_load
-#undef odvgp_load_predictor
 #undef odvgp_file_write
 #undef odvgp_file_read
 #undef odvgp_pool_size

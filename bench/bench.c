@@ -1,7 +1,7 @@
 /*  bench.c - how long a training step takes, what it spends it on, and how fast the linear algebra below it is, beside other
     libraries where they are installed. Prints tables; nothing is checked.
 
-        make bench      or      build/bench [steps] [members] [flops] [profile] [vmath] [blas] [options], see --help
+        make bench      or      build/bench [steps] [members] [serve] [flops] [profile] [vmath] [blas] [options], see --help
 
     The parts are in headers of their own, included here. A step is timed from outside, as a caller sees it: batch, bound, gradient,
     natural step, Adam. Whatever is compared takes turns, so that what else the machine does meets all alike; the smallest and the
@@ -23,6 +23,7 @@ static void bench_probe(int node, int reverse);
 #include "vmath.h"
 #include "flops.h"
 #include "profile.h"
+#include "serve.h"
 
 /* ---- training steps ---- */
 
@@ -134,8 +135,9 @@ typedef struct part {
 } part;
 
 static part parts[] = {{"blas", bench_algebra, 0},    {"vmath", bench_vmath, 0}, {"flops", bench_flops, 0},
-                       {"profile", bench_profile, 0}, {"steps", bench_steps, 0}, {"members", bench_members, 0}};
-enum { PARTS = 6 };
+                       {"profile", bench_profile, 0}, {"steps", bench_steps, 0}, {"members", bench_members, 0},
+                       {"serve", bench_serve, 0}};
+enum { PARTS = 7 };
 
 static int help(FILE *to)
 {
@@ -146,6 +148,7 @@ static int help(FILE *to)
                 "  profile   time of one training step by operation\n"
                 "  steps     training steps, milliseconds\n"
                 "  members   training steps of SOLVE-GP and ORTH over those of COUPLED\n"
+                "  serve     one row predicted\n"
                 "options\n"
                 "  --isa c|sse2|avx2|avx512|neon   instead of the best one\n"
                 "  --threads 1|2                   instead of both in turn\n"

@@ -10,11 +10,28 @@ typedef struct tally {
 } tally;
 
 static struct {
-    tally node[ODVGP__MAX_TAPE][2], stage[STAGES];
+    tally (*node)[2]; /* [nodes + 1], forward and in reverse; while nodes is 0 the stages get all */
+    int nodes;
+    tally stage[STAGES];
     tally *at; /* whose turn it is */
     int now;   /* the stage */
     double from;
 } probe;
+
+/*  Begins to count for a model. */
+static void probe_start(const odvgp_model *m)
+{
+    memset(&probe, 0, sizeof probe);
+    probe.node = (tally(*)[2])reserve(((size_t)m->tape.nodes + 1) * sizeof *probe.node); /* zeroed */
+    probe.nodes = m->tape.nodes;
+}
+
+/*  No longer counts for it: other models have other nodes. */
+static void probe_stop(void)
+{
+    free(probe.node);
+    memset(&probe, 0, sizeof probe);
+}
 
 /*  Time up to here goes to whoever was at work. */
 static void probe_turn(tally *next)
@@ -26,7 +43,11 @@ static void probe_turn(tally *next)
     if (next) next->calls++;
 }
 
-static void bench_probe(int node, int reverse) { probe_turn(node < 0 ? &probe.stage[probe.now] : &probe.node[node][reverse]); }
+static void bench_probe(int node, int reverse)
+{
+    int counted_for = node > 0 && node <= probe.nodes;
+    probe_turn(counted_for ? &probe.node[node][reverse] : &probe.stage[probe.now]);
+}
 
 static void probe_stage(int stage)
 {
@@ -144,11 +165,11 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
     need n = flops_needed(who, s);
     double done[ODVGP__OPS][2], all = 0, all_done = 0, distances = 0, exponentials = 0;
     char name[64];
-    memset(&probe, 0, sizeof probe);
     memset(done, 0, sizeof done);
+    probe_start(m);
     m->tape.blas.row = &row;
     step_in_stages(m, r);
-    for (int i = 0; i < m->tape.n; i++)
+    for (int i = 1; i <= m->tape.nodes; i++)
         for (int pass = 0; pass < 2; pass++) {
             const tally *t = &probe.node[i][pass];
             done[m->tape.node[i].op][pass] += t->flops;
@@ -171,6 +192,7 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
     print_flops("distances (pairs)", distances, n.distances, n.distances);
     print_flops("exponentials", exponentials, n.exponentials, n.exponentials);
     fflush(stdout);
+    probe_stop();
     odvgp_model_free(m);
 }
 
@@ -232,16 +254,16 @@ static profile_line stage_line(const char *name, double seconds)
 
 static void profile_of(const member *who, const setting *s, const dataset *r, int threads)
 {
-    profile_line lines[ODVGP__MAX_TAPE], rest = stage_line("other operations", 0);
+    profile_line rest = stage_line("other operations", 0);
     crew c = crew_start(threads);
     odvgp_model *m = model_make(who, s, r, &c.hook);
     int steps = s->M < 1000 ? 5 * option.repeats : option.repeats, count = 0;
     double all = 0, tape = 0;
-    memset(lines, 0, sizeof lines);
+    profile_line *lines = (profile_line *)reserve((size_t)m->tape.nodes * sizeof *lines);
     step_in_stages(m, r);
-    memset(&probe, 0, sizeof probe);
+    probe_start(m);
     for (int i = 0; i < steps; i++) step_in_stages(m, r);
-    for (int i = 0; i < m->tape.n; i++) {
+    for (int i = 1; i <= m->tape.nodes; i++) {
         profile_line *l = &lines[count];
         l->forward = probe.node[i][FORWARD].seconds / steps;
         l->reverse = probe.node[i][REVERSE].seconds / steps;
@@ -268,6 +290,8 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
         printf("    %-26s %9s %9s %9.1f %11.3f\n", beside[i].name, "", "", 100 * beside[i].forward / all,
                1e3 * beside[i].forward);
     fflush(stdout);
+    free(lines);
+    probe_stop();
     odvgp_model_free(m);
     crew_stop(&c);
 }

@@ -16,6 +16,7 @@
 #include "odvgp.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BATCH = 50, BETA = 20, GAMMA = 40, WINDOW = 2000, GRID = 101 };
 
@@ -38,12 +39,12 @@ static void receive(int t, double *X, double *y, int n)
 }
 
 /*  RMS difference between the predictor's mean and the process of now, on [0, 6]. */
-static double error_now(const odvgp_predictor *p, int t)
+static double error_now(const odvgp_server *now, int t)
 {
     static double scratch[8192]; /* odvgp_predict_scratch says how many bytes are needed */
     double x[GRID], mean[GRID], square = 0;
     for (int i = 0; i < GRID; i++) x[i] = 6.0 * i / (GRID - 1);
-    if (odvgp_predict(p, x, GRID, mean, NULL, NULL, scratch, sizeof scratch)) return -1;
+    if (odvgp_predict(now, x, GRID, mean, NULL, NULL, scratch, sizeof scratch)) return -1;
     for (int i = 0; i < GRID; i++) square += (mean[i] - process(x[i], t)) * (mean[i] - process(x[i], t));
     return sqrt(square / GRID);
 }
@@ -74,28 +75,32 @@ int main(void)
     if (!status) status = odvgp_init_q(model, &info);
 
     size_t frozen_bytes = odvgp_predictor_size(model);
-    unsigned char *now = (unsigned char *)malloc(2 * frozen_bytes), *early;
-    const odvgp_predictor *p, *p100 = NULL;
-    if (!now) return 1;
-    early = now + frozen_bytes;
+    unsigned char *frozen = (unsigned char *)malloc(2 * frozen_bytes), *early;
+    odvgp_server now, at100;
+    if (!frozen) return 1;
+    early = frozen + frozen_bytes;
     printf("batch   error   had it stopped at batch 100\n");
     for (int t = 1; t <= 1500 && !status; t++) {
         double X[BATCH], y[BATCH];
         receive(t, X, y, BATCH);
         status = odvgp_step_batch(model, X, y, BATCH, NULL, &info); /* the rows are not needed any more */
         if (status || (t != 1 && t != 10 && t != 100 && t % 500)) continue;
-        status = odvgp_freeze(model, NULL, now, frozen_bytes, &p, &info);
-        if (!status && t == 100) status = odvgp_freeze(model, NULL, early, frozen_bytes, &p100, &info);
+        status = odvgp_freeze(model, NULL, frozen, frozen_bytes, &info);
+        if (!status) status = odvgp_server_from_block(&now, frozen, frozen_bytes, ODVGP_ISA_AUTO, &info);
+        if (!status && t == 100) { /* a predictor is its bytes */
+            memcpy(early, frozen, frozen_bytes);
+            status = odvgp_server_from_block(&at100, early, frozen_bytes, ODVGP_ISA_AUTO, &info);
+        }
         if (status) break;
-        printf("%5d    %.2f", t, error_now(p, t));
-        if (p100) printf("   %.2f", error_now(p100, t));
+        printf("%5d    %.2f", t, error_now(&now, t));
+        if (t >= 100) printf("   %.2f", error_now(&at100, t));
         printf("\n");
     }
     if (status) fprintf(stderr, "%s\n", info.text);
     else
         printf("%td steps in less than %.0f KB of memory, however many rows come\n", odvgp_steps_done(model),
                50 * ceil((double)bytes / 5e4));
-    free(now);
+    free(frozen);
     free(block); /* the model lives in it and needs no release */
     return status != ODVGP_OK;
 }

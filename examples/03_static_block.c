@@ -4,7 +4,7 @@
         cc -O2 -I. examples/03_static_block.c -o build/03_static_block -lm && build/03_static_block
 
     Output:
-        a block of 320 KB to train, 3 KB frozen, 2 KB to predict a row
+        a block of 320 KB to train, 3 KB frozen, 3 KB to predict a row
         angle  load    torque  predicted  +- 2 sd  (Nm)
         -1.20   0.0      -4.4       -4.4      0.1
         -0.72   0.4      -4.1       -4.2      0.1
@@ -25,8 +25,8 @@ enum { N = 400, BETA = 12, GAMMA = 24 };
 
 /*  Sizes are decided by trial on a desk: odvgp_model_size and odvgp_predictor_size say what is needed. In C11 an _Alignas(64) in
     front saves some slack; any alignment works. */
-static unsigned char training[320 * 1024], frozen[4 * 1024], scratch[16 * 1024];
-static float flash[1024]; /* where the predictor is copied to: an address that floats can have */
+static unsigned char training[320 * 1024], scratch[16 * 1024];
+static float frozen[1024], flash[1024]; /* a predictor stands where floats can; flash is where it is copied to */
 
 /*  The joint of a robot arm: the torque that holds it, from angle (rad) and load (kg). */
 static float torque(float angle, float load) { return 9.81f * 0.4f * (1.2f + load) * sinf(angle); }
@@ -69,22 +69,23 @@ int main(void)
     /* the predictor gives torques in Nm again */
     const float y_mean = 0, y_scale = 6;
     const odvgpf_scales scales = {NULL, NULL, &y_mean, &y_scale};
-    const odvgpf_predictor *p;
-    if (odvgpf_freeze(model, &scales, frozen, sizeof frozen, &p, &info)) return stop("freeze", &info);
+    if (odvgpf_freeze(model, &scales, frozen, sizeof frozen, &info)) return stop("freeze", &info);
 
     /* the block holds no pointers: its bytes, written to flash memory or sent elsewhere, are the predictor */
     const size_t size = odvgpf_predictor_size(model);
-    if (size > sizeof flash) return 1;
-    memcpy(flash, p, size - (size_t)((const unsigned char *)p - frozen));
-    p = (const odvgpf_predictor *)(const void *)flash;
+    memcpy(flash, frozen, size);
+
+    /* on the controller: check the block once, then predict */
+    odvgpf_server server;
+    if (odvgpf_server_from_block(&server, flash, size, ODVGP_ISA_AUTO, &info)) return stop("server", &info);
     printf("a block of %zu KB to train, %.0f KB frozen, %.0f KB to predict a row\n", sizeof training / 1024,
-           ceil((double)size / 1e3), ceil((double)odvgpf_predict_scratch(p, 1) / 1e3));
+           ceil((double)size / 1e3), ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
 
     printf("angle  load    torque  predicted  +- 2 sd  (Nm)\n");
     for (int i = 0; i < 6; i++) {
         const float x[2] = {-1.2f + 0.48f * (float)i, 0.4f * (float)i};
         float mean, var;
-        if (odvgpf_predict(p, x, 1, &mean, &var, NULL, scratch, sizeof scratch)) return 1;
+        if (odvgpf_predict(&server, x, 1, &mean, &var, NULL, scratch, sizeof scratch)) return 1;
         printf("%5.2f  %4.1f  %8.1f   %8.1f  %7.1f\n", (double)x[0], (double)x[1], (double)torque(x[0], x[1]), (double)mean,
                2 * (double)sqrtf(var));
     }

@@ -149,12 +149,13 @@ static void evaluate(method *m, const dataset *d)
     size_t bytes = odvgp_predictor_size(m->model), n = (size_t)d->test;
     void *block = reserve(1, bytes);
     double *mean = (double *)reserve(3 * n, sizeof *mean), *var_y = mean + n, *error = mean + 2 * n;
-    const odvgp_predictor *p;
+    odvgp_server server;
     odvgp_info info;
-    if (odvgp_freeze(m->model, NULL, block, bytes, &p, &info)) fail(m->name, info.text);
-    size_t scratch_bytes = odvgp_predict_scratch(p, 256);
+    if (odvgp_freeze(m->model, NULL, block, bytes, &info)) fail(m->name, info.text);
+    if (odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, &info)) fail(m->name, info.text);
+    size_t scratch_bytes = odvgp_predict_scratch(&server, 256);
     void *scratch = reserve(1, scratch_bytes);
-    check(odvgp_predict(p, d->Xt, d->test, mean, NULL, var_y, scratch, scratch_bytes), "prediction");
+    check(odvgp_predict(&server, d->Xt, d->test, mean, NULL, var_y, scratch, scratch_bytes), "prediction");
     double square = 0, loglik = 0;
     for (size_t i = 0; i < n; i++) {
         double e = d->yt[i] - mean[i];
@@ -302,11 +303,12 @@ static void toy_fit(toy *t, int gamma, const double *x, const double *y, const d
     if (gamma) check(odvgp_get(model, "Z_gamma", t->gamma, gamma), "Z_gamma");
     size_t bytes = odvgp_predictor_size(model);
     void *block = reserve(1, bytes);
-    const odvgp_predictor *p;
-    check(odvgp_freeze(model, NULL, block, bytes, &p, NULL), "1-D predictor");
-    size_t scratch_bytes = odvgp_predict_scratch(p, GRID);
+    odvgp_server server;
+    check(odvgp_freeze(model, NULL, block, bytes, NULL), "1-D predictor");
+    check(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL), "1-D predictor");
+    size_t scratch_bytes = odvgp_predict_scratch(&server, GRID);
     void *scratch = reserve(1, scratch_bytes);
-    check(odvgp_predict(p, grid, GRID, t->mean, NULL, var_y, scratch, scratch_bytes), "1-D prediction");
+    check(odvgp_predict(&server, grid, GRID, t->mean, NULL, var_y, scratch, scratch_bytes), "1-D prediction");
     for (int i = 0; i < GRID; i++) {
         t->low[i] = t->mean[i] - 2 * sqrt(var_y[i]);
         t->high[i] = t->mean[i] + 2 * sqrt(var_y[i]);

@@ -1507,7 +1507,7 @@ static void forecast_free(forecast *f)
 enum { FORECAST_ROWS = 256 };
 
 typedef struct forecast_job {
-    const odvgp_predictor *predictor;
+    const odvgp_server *server;
     const double *X;
     ptrdiff_t n, D, P;
     const forecast *to;
@@ -1526,7 +1526,7 @@ static void forecast_task(void *arg, int task)
     double *local = (double *)(void *)scratch; /* three tables [P][rows] */
     for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
         ptrdiff_t from = k * FORECAST_ROWS, m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
-        odvgp_status s = odvgp_predict(job->predictor, job->X + from * job->D, m, local, local + P * m, local + 2 * P * m,
+        odvgp_status s = odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m, local + 2 * P * m,
                                        scratch + table_size, job->scratch_size - table_size);
         if (s) {
             job->status[task] = s;
@@ -1541,19 +1541,19 @@ static void forecast_task(void *arg, int task)
     }
 }
 
-static void forecast_run(const forecast *f, const odvgp_predictor *predictor, const workers *w, const double *X, ptrdiff_t n)
+static void forecast_run(const forecast *f, const odvgp_server *server, const workers *w, const double *X, ptrdiff_t n)
 {
     forecast_job job;
     memset(&job, 0, sizeof job);
-    job.predictor = predictor;
+    job.server = server;
     job.X = X;
     job.n = n;
-    job.D = odvgp_predictor_inputs(predictor);
-    job.P = odvgp_predictor_outputs(predictor);
+    job.D = server->D;
+    job.P = server->P;
     job.to = f;
     job.tasks = 1;
     if (w->threads.run && w->threads.count > 1) job.tasks = w->threads.count;
-    size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) + odvgp_predict_scratch(predictor, FORECAST_ROWS);
+    size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) + odvgp_predict_scratch(server, FORECAST_ROWS);
     job.scratch_size = (need + 63) / 64 * 64;
     job.scratch = take((size_t)job.tasks, job.scratch_size);
     job.status = take((size_t)job.tasks, sizeof *job.status);
@@ -2317,8 +2317,7 @@ static void model_file_read(model_file *f, const char *path)
     memset(f, 0, sizeof *f);
     f->path = path;
     f->content = read_file(path, &f->size);
-    odvgp_status s =
-        odvgp_load_size(f->content, f->size, NULL, ODVGP_ISA_AUTO, NULL, &f->predictor_size, &f->user, &f->user_size, &info);
+    odvgp_status s = odvgp_server_size(f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
     if (s) die_of(s, &info, path);
     schema_read(&f->s, path, f->user, f->user_size);
 }
@@ -2586,11 +2585,12 @@ static double upper_bound_of(training *t)
 static metrics predict_test(training *t)
 {
     const part *test = &t->d->test;
-    const odvgp_predictor *predictor = NULL;
+    odvgp_server server;
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
-    odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &predictor, &info);
+    odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &info);
+    if (!s) s = odvgp_server_from_block(&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
     if (s) return no_metrics; /* the next step takes care of such parameters */
-    forecast_run(&t->forecast, predictor, t->w, test->X, test->n);
+    forecast_run(&t->forecast, &server, t->w, test->X, test->n);
     return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
 }
 
@@ -3466,10 +3466,10 @@ static int run_predict(options *o)
     model_file_read(&f, option_needed(o, OPT_MODEL));
     odvgp_info info = {ODVGP_OK, NULL, -1, 0, ""};
     void *block = take(f.predictor_size, 1);
-    const odvgp_predictor *predictor = NULL;
-    odvgp_status status = odvgp_load_predictor(f.content, f.size, block, f.predictor_size, &predictor, &info);
+    odvgp_server server;
+    odvgp_status status = odvgp_server_from_file(&server, f.content, f.size, ODVGP_ISA_AUTO, block, f.predictor_size, &info);
     if (status) die_of(status, &info, f.path);
-    if (odvgp_predictor_inputs(predictor) != f.s.D || odvgp_predictor_outputs(predictor) != f.s.target_count)
+    if (server.D != f.s.D || server.T != f.s.target_count)
         die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
     table t = {0};
     read_table(&t, path, o, schema_is_text, &f.s);
@@ -3480,7 +3480,7 @@ static int run_predict(options *o)
     workers w;
     workers_start(&w, o);
     forecast fc = forecast_make(r.n, f.s.target_count);
-    forecast_run(&fc, predictor, &w, p.X, r.n);
+    forecast_run(&fc, &server, &w, p.X, r.n);
     if (!to_stdout || !json) {
         bytes csv = predictions_csv(&fc, &r, t.rows, f.s.target_count);
         if (to_stdout) write_stdout(&csv);

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STEPS = 20, MORE_STEPS = 10, MOST_ROWS = 30, MOST_INPUTS = 3, MOST_OUTPUTS = 3, NEW_ROWS = 4, SECONDS = 10, TEXT = 300 };
+enum { STEPS = 20, MORE_STEPS = 10, MOST_ROWS = 30, MOST_INPUTS = 3, MOST_OUTPUTS = 3, MOST_POINTS = 100, NEW_ROWS = 4, SECONDS = 10, TEXT = 300 };
 enum { REFUSED, NOT_STARTED, STOPPED, TRAINED, OUTCOMES };
 static const char *const outcome_name[OUTCOMES] = {"refused", "not started", "stopped while training", "trained"};
 
@@ -345,7 +345,7 @@ static int check_size(drawn *d, size_t *bytes) {
         return 0;
     }
     MUST(t == ODVGP_E_MEMORY, "odvgp_model_init in 64 bytes says \"%s\"", odvgp_status_text(t));
-    return d->cfg.N <= MOST_ROWS && d->cfg.D <= MOST_INPUTS && d->cfg.P <= MOST_OUTPUTS && *bytes < (size_t)1 << 26;
+    return d->cfg.N <= MOST_ROWS && d->cfg.D <= MOST_INPUTS && d->cfg.P <= MOST_OUTPUTS && d->cfg.M <= MOST_POINTS && d->cfg.M_gamma <= MOST_POINTS && *bytes < (size_t)1 << 26;
 }
 
 /*  Bounds, priors and frozen slots, of names that exist or not. */
@@ -380,15 +380,18 @@ static odvgp_status one_step(const drawn *d, odvgp_model *m, odvgp_report *r, od
 static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out) {
     size_t bytes = odvgp_predictor_size(m), need;
     ptrdiff_t n = d->cfg.P * NEW_ROWS, i;
-    unsigned char *block = NEW(unsigned char, bytes + d->misaligned);
+    size_t shift = d->misaligned / sizeof(odvgp_real) * sizeof(odvgp_real); /* these blocks stand where a real can */
+    unsigned char *block = NEW(unsigned char, bytes + shift);
     odvgp_real *before = values_of(m), bad[NEW_ROWS * MOST_INPUTS], keep[3 * MOST_OUTPUTS * NEW_ROWS];
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     odvgp_info info;
-    odvgp_status s = odvgp_freeze(m, NULL, block + d->misaligned, bytes, &p, &info), t;
+    odvgp_status s, t;
+    memset(p, 0, sizeof *p);
+    s = serve(m, NULL, block + shift, bytes, p, &info);
     judge(d, "odvgp_freeze", s, &info, m, before);
     memset(out, 0x5a, (size_t)(3 * n) * sizeof *out);
     memcpy(keep, out, sizeof keep);
-    if (s) MUST(p == NULL, "odvgp_freeze fails and wrote its output");
+    if (s) MUST(p->block == NULL, "odvgp_freeze fails and wrote its output");
     else {
         void *scratch;
         need = odvgp_predict_scratch(p, 2);

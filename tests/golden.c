@@ -670,10 +670,10 @@ static int predict_rows(odvgp_model *m, const setup *s, odvgp_real *out) {
     odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
     size_t bytes = odvgp_predictor_size(m), need;
     void *block = test_alloc(bytes), *scratch;
-    const odvgp_predictor *p;
+    odvgp_server server, *p = &server;
     odvgp_info info;
     ptrdiff_t n = s->P * ROWS;
-    int ok = done(odvgp_freeze(m, s->extras & SCALES ? &scales : NULL, block, bytes, &p, &info), "odvgp_freeze", &info);
+    int ok = done(serve(m, s->extras & SCALES ? &scales : NULL, block, bytes, p, &info), "odvgp_freeze", &info);
     if (ok) {
         need = odvgp_predict_scratch(p, ROWS);
         scratch = test_alloc(need);

@@ -142,9 +142,9 @@ TEST_UNUSED static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp
     size_t bytes = odvgp_predictor_size(a->m), need, i;
     unsigned char *block = NEW(unsigned char, bytes + 64);
     void *scratch;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     memset(block, 0x5a, bytes + 64);
-    if (!CHECK_STATUS(odvgp_freeze(a->m, NULL, block, bytes, &p, NULL), ODVGP_OK)) {
+    if (!CHECK_STATUS(serve(a->m, NULL, block, bytes, p, NULL), ODVGP_OK)) {
         free(block);
         return;
     }

@@ -2,6 +2,27 @@
 #ifndef TABLES_H
 #define TABLES_H
 
+/*  Measuring, once or again, counts what the model then holds: slots, parameters, nodes, and bytes up to the scratch that ends the block. */
+static void check_counts(const odvgp_model *m, const odvgp_config *c, size_t bytes, const char *where) {
+    odvgp__draft draft;
+    const odvgp_model *d = &draft.model;
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    int time, i;
+    CHECK_STATUS(odvgp__model_config(&draft, c, NULL, hyp, NULL), ODVGP_OK);
+    for (time = 0; time < 2; time++) {
+        size_t again = 0;
+        CHECK_STATUS(odvgp__model_measure(&draft.model, &again, NULL), ODVGP_OK);
+        CHECK_SAY(again == bytes, "%s: %lu bytes, then %lu", where, (unsigned long)bytes, (unsigned long)again);
+        CHECK_SAY(d->par.slots == m->par.slots && d->par.count == m->par.count && d->par.positive == m->par.positive, "%s: %d slots of %d are filled", where, m->par.slots, d->par.slots);
+        CHECK_SAY(d->tape.nodes == m->tape.nodes, "%s: %d nodes of %d are filled", where, m->tape.nodes, d->tape.nodes);
+        CHECK_SAY(d->tape.scratch.used == m->tape.scratch.used && d->tape.scratch_bytes == m->tape.scratch_bytes, "%s: %lu + %lu bytes of %lu + %lu are taken", where,
+                  (unsigned long)m->tape.scratch.used, (unsigned long)m->tape.scratch_bytes, (unsigned long)d->tape.scratch.used, (unsigned long)d->tape.scratch_bytes);
+        CHECK_SAY(!d->par.slot && !d->par.state && !d->tape.node, "%s: a table without a block", where);
+    }
+    CHECK_SAY(m->tape.scratch.used + m->tape.scratch_bytes <= bytes, "%s: scratch ends behind the block", where);
+    for (i = 1; i <= m->tape.nodes; i++) CHECK_SAY(m->tape.node[i].of == &m->unit[0] && (m->tape.node[i].v || m->tape.node[i].base || m->tape.node[i].op == ODVGP__INPUT), "%s: node %d is not filled", where, i);
+}
+
 /*  Every pair of parts with every parametrisation, coordinates, mean function and objective, and the kernel with the most values: slots
     have names of their own, values that can be read, and places one behind the other; a step and a prediction work. */
 static void tables_hold(const char *kernel) {
@@ -44,7 +65,7 @@ static void tables_hold(const char *kernel) {
                                 made++;
                                 diagonal += odvgp_slot_find(m, "q_diag") != NULL;
                                 solve += function == ODVGP_MEANFN_LINEAR && odvgp_slot_find(m, "v_sqrt") && odvgp_slot_find(m, "v_mu");
-                                CHECK_SAY(m->tape.n <= ODVGP__MAX_TAPE && m->par.slots <= ODVGP__MAX_SLOTS, "%s: %d nodes, %d slots", where, m->tape.n, m->par.slots);
+                                check_counts(m, &c, bytes, where);
                                 for (s = 0; s < odvgp_slot_count(m); s++) {
                                     const odvgp_slot *slot = odvgp_slot_at(m, s);
                                     CHECK_SAY(odvgp_slot_find(m, slot->name) == slot, "%s: slot %d has the name of another: %s", where, s, slot->name);
@@ -52,7 +73,7 @@ static void tables_hold(const char *kernel) {
                                     end += slot->count;
                                 }
                                 CHECK_INT(odvgp_param_count(m), end);
-                                for (k = 0; k < (int)m->kernel.nleaf; k++) {
+                                for (k = 0; k < (int)m->unit[0].kernel.nleaf; k++) {
                                     char name[40];
                                     odvgp_real one[D] = {0};
                                     sprintf(name, "kernel.%d.lengthscale", k);

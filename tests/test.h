@@ -114,6 +114,12 @@ TEST_UNUSED static int test_flushes(const char *isa) {
 }
 TEST_UNUSED static odvgp_isa test_isa(void) { return test_isas.forced ? test_isas.isa[0] : ODVGP_ISA_AUTO; }
 
+/*  Freeze a model and serve it from the block, on that instruction set. */
+TEST_UNUSED static odvgp_status serve(odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, odvgp_server *server, odvgp_info *info) {
+    odvgp_status s = odvgp_freeze(m, scales, block, bytes, info);
+    return s ? s : odvgp_server_from_block(server, block, bytes, test_isa(), info);
+}
+
 TEST_UNUSED static void test_find_isas(void) {
     const char *wanted = getenv("ODVGP_ISA");
     size_t bytes = odvgp_blas_size(NULL);

@@ -52,7 +52,7 @@ static void path_of(char *path, size_t size, int bits) {
 }
 
 /*  Means, variances, bound. */
-static void expect(odvgp_model *m, const odvgp_predictor *p, double *to) {
+static void expect(odvgp_model *m, const odvgp_server *p, double *to) {
     odvgp_real X[ROWS * D], mean[P * ROWS], var[P * ROWS], all_X[N * D], all_Y[N * P], elbo;
     size_t need = odvgp_predict_scratch(p, ROWS);
     void *scratch = test_alloc(need);
@@ -77,7 +77,7 @@ static int write_file(void) {
     odvgp_real X[N * D], Y[N * P], x_mean[D] = {(odvgp_real)0.5, (odvgp_real)-0.25}, y_scale[P] = {2, (odvgp_real)0.5};
     double expected[EXPECTED];
     unsigned char user[EXPECTED * 8], *file, *block;
-    const odvgp_predictor *p;
+    odvgp_server server, *p = &server;
     odvgp_model *m;
     size_t bytes;
     char path[300];
@@ -99,7 +99,7 @@ static int write_file(void) {
     if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL)) return 1;
     bytes = odvgp_predictor_size(m);
     block = NEW(unsigned char, bytes);
-    if (odvgp_freeze(m, &scales, block, bytes, &p, NULL)) return 1;
+    if (serve(m, &scales, block, bytes, p, NULL)) return 1;
     expect(m, p, expected);
     for (i = 0; i < EXPECTED; i++) put_double(user + 8 * i, expected[i]);
     free(block);
@@ -159,17 +159,17 @@ TEST(predictors_predict_what_their_writer_did) {
         size_t bytes, need = 0, user_bytes = 0;
         unsigned char *file = read_file(bits, &bytes);
         const void *user = NULL;
-        const odvgp_predictor *p = NULL;
+        odvgp_server server, *p = &server;
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
         double got[EXPECTED], tolerance = (bits == 32 ? (double)FLT_EPSILON : EPS) * 1e4;
         void *block;
         if (!file) return;
-        if (CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), NULL, &need, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text)) {
+        if (CHECK_SAY(odvgp_server_size(file, bytes, &need, &user, &user_bytes, &info) == ODVGP_OK, "%s", info.text)) {
             block = test_alloc(need);
             CHECK_INT(user_bytes, EXPECTED * 8);
-            if (CHECK_SAY(odvgp_load_predictor(file, bytes, block, need, &p, &info) == ODVGP_OK, "%s", info.text)) {
-                CHECK_INT(odvgp_predictor_inputs(p), D);
-                CHECK_INT(odvgp_predictor_outputs(p), P);
+            if (CHECK_SAY(odvgp_server_from_file(p, file, bytes, test_isa(), block, need, &info) == ODVGP_OK, "%s", info.text)) {
+                CHECK_INT(p->D, D);
+                CHECK_INT(p->P, P);
                 expect(NULL, p, got);
                 compare(got, (const unsigned char *)user, 0, P * ROWS, tolerance, "means");
                 compare(got, (const unsigned char *)user, P * ROWS, 2 * P * ROWS, tolerance, "variances");
@@ -195,9 +195,10 @@ TEST(models_are_what_they_were) {
     size_t bytes, need = 0, frozen_bytes, user_bytes = 0, i, state, same = 0;
     unsigned char *file = read_file(8 * (int)sizeof(odvgp_real), &bytes), *again;
     const void *user = NULL;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     odvgp_model *m = NULL;
+    odvgp_status served;
     odvgp_real x_mean[D] = {(odvgp_real)0.5, (odvgp_real)-0.25}, y_scale[P] = {2, (odvgp_real)0.5}, X[N * D], Y[N * P];
     odvgp_scales scales;
     odvgp_report report;
@@ -225,8 +226,9 @@ TEST(models_are_what_they_were) {
     CHECK(!memcmp(again + bytes - 8 - user_bytes, user, user_bytes));
     frozen_bytes = odvgp_predictor_size(m);
     frozen = test_alloc(frozen_bytes);
-    CHECK_STATUS(odvgp_freeze(m, &scales, frozen, frozen_bytes, &p, &info), ODVGP_OK);
-    if (p) {
+    served = serve(m, &scales, frozen, frozen_bytes, p, &info);
+    CHECK_STATUS(served, ODVGP_OK);
+    if (served == ODVGP_OK) {
         expect(m, p, got);
         compare(got, (const unsigned char *)user, 0, P * ROWS, 1e4 * EPS, "means");
         compare(got, (const unsigned char *)user, P * ROWS, 2 * P * ROWS, 1e4 * EPS, "variances");
@@ -251,7 +253,7 @@ TEST(kernels_have_their_numbers) {
         odvgp_model *m;
         odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
         unsigned char *file;
-        size_t bytes;
+        size_t bytes, at;
         char text[40];
         snprintf(text, sizeof text, "%s + rbf", names[number]);
         c.kernel = text;
@@ -262,7 +264,13 @@ TEST(kernels_have_their_numbers) {
         file = NEW(unsigned char, bytes);
         CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
         odvgp__file_config(&f, &m->cfg);
-        CHECK_INT(get_bits(file + ODVGP__FILE_HEAD + f.used + offsetof(odvgp__kernel, leaf[0].type), 4), number);
+        at = ODVGP__FILE_HEAD + f.used;
+        CHECK_INT(get_bits(file + at, 4), 1); /* a unit: 4 sizes, 5 choices, then the number of terms */
+        CHECK_INT(get_bits(file + at + 4, 8), D);
+        CHECK_INT(get_bits(file + at + 28, 8), 0);
+        CHECK_INT(get_bits(file + at + 56, 4), 2);
+        at += 60 + 4 * (4 + 2 + 3 * 3); /* four counts, the groups, three nodes */
+        CHECK_INT(get_bits(file + at, 4), number);
         free(file);
         odvgp_model_free(m);
     }

@@ -1035,7 +1035,7 @@ static made read_again(made *a, const variant *v) {
     }
     b = repeated(v);
     for (s = 0; s < odvgp_slot_count(a->m); s++) copy_slot(&b, a, odvgp_slot_at(a->m, s)->name);
-    memcpy(b.m->tape.jitter, a->m->tape.jitter, sizeof b.m->tape.jitter);
+    memcpy(b.m->unit[0].jitter, a->m->unit[0].jitter, sizeof b.m->unit[0].jitter);
     return b;
 }
 static int follows_its_jitter(const variant *v) {
@@ -1046,9 +1046,9 @@ static int follows_its_jitter(const variant *v) {
     char words[120];
     words_of(v, words, sizeof words);
     for (i = 1; i <= 140; i++) {
-        memcpy(before, a.m->tape.jitter, sizeof before);
+        memcpy(before, a.m->unit[0].jitter, sizeof before);
         if (!CHECK_SAY(odvgp_step(a.m, a.X, a.Y, NULL, NULL) == ODVGP_OK, "%s: step %d", words, i)) break;
-        for (k = 0; k < ODVGP__JITTERS; k++) moved += before[k].raised > a.m->tape.jitter[k].raised;
+        for (k = 0; k < ODVGP__JITTERS; k++) moved += before[k].raised > a.m->unit[0].jitter[k].raised;
         if (i % 20) continue;
         one = two = (odvgp_real)NAN;
         CHECK_SAY(odvgp_elbo(a.m, a.X, a.Y, 30, &one, NULL, NULL, NULL) == ODVGP_OK, "%s: step %d: no bound", words, i);

@@ -312,7 +312,7 @@ TEST(scales_of_kernels_that_are_not_stationary) {
         CHECK(elbo_of(&a, NULL, grad) < 0);
         CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
         read_kernel(&a);
-        Zb = ref_copy(a.m->tape.node[a.m->Z_beta].v, 6), Zg = ref_copy(values_of_Zg, 8);
+        Zb = ref_copy(a.m->tape.node[a.m->unit[0].Z_beta.id].v, 6), Zg = ref_copy(values_of_Zg, 8);
         Kb = ref_K(&a.k, 2, Zb, 3, Zb, 3), Kbg = ref_K(&a.k, 2, Zb, 3, Zg, 4);
         for (i = 0; i < 3; i++) Kb[4 * i] += (wide)c.jitter;
         {
@@ -325,8 +325,8 @@ TEST(scales_of_kernels_that_are_not_stationary) {
                 wide D = ref_k(&a.k, 2, Zg + 2 * j, Zg + 2 * j), want;
                 for (i = 0; i < 3; i++) D -= Kbg[i * 4 + j] * W[i * 4 + j];
                 want = D > floor_ / 100 ? D : floor_ / 100;
-                if (way) CHECK_NEAR(a.m->tape.node[a.m->gamma_residual].v[j], want, 1e4 * EPS * (double)(want + D));
-                else CHECK_NEAR(a.m->scales[j], want / sqrtl(unit), 1e4 * EPS * (double)want);
+                if (way) CHECK_NEAR(a.m->tape.node[a.m->unit[0].gamma_residual.id].v[j], want, 1e4 * EPS * (double)(want + D));
+                else CHECK_NEAR(a.m->unit[0].scales[j], want / sqrtl(unit), 1e4 * EPS * (double)want);
             }
             free(W);
         }
@@ -353,7 +353,7 @@ TEST(gamma_on_beta_has_a_floor) {
     elbo = elbo_of(&a, NULL, NULL);
     CHECK_SAY(elbo > -1e4, "the bound is %g", elbo);
     for (j = 0; j < 4; j++) {
-        double D = (double)a.m->tape.node[a.m->gamma_residual].v[j], k = 0;
+        double D = (double)a.m->tape.node[a.m->unit[0].gamma_residual.id].v[j], k = 0;
         int l;
         read_kernel(&a);
         for (l = 0; l < a.k.leaves; l++) k += (double)a.k.leaf[l].variance[0];
@@ -1708,7 +1708,7 @@ TEST(scales_are_undone) {
     odvgp_real xm[2] = {(odvgp_real)3.5, (odvgp_real)-0.25}, xs[2] = {2, (odvgp_real)0.5}, ym[2] = {10, -7}, ys[2] = {(odvgp_real)1.5, (odvgp_real)0.25}, raw[60], Yraw[60], m0[60], v0[60], y0[60], l0[30], m1[60], v1[60], y1[60],
                l1[30], *c0 = NEW(odvgp_real, 1800), *c1 = NEW(odvgp_real, 1800);
     odvgp_scales scales = {xm, xs, ym, ys};
-    const odvgp_predictor *p0 = NULL, *p1 = NULL;
+    odvgp_server servers[2], *p0 = &servers[0], *p1 = &servers[1];
     size_t bytes, need;
     void *b0, *b1, *scratch;
     ptrdiff_t i, q;
@@ -1717,10 +1717,10 @@ TEST(scales_are_undone) {
     a = make(&c, kernels[0]);
     bytes = odvgp_predictor_size(a.m);
     b0 = test_alloc(bytes), b1 = test_alloc(bytes);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, b0, bytes, &p0, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_freeze(a.m, &scales, b1, bytes, &p1, NULL), ODVGP_OK);
-    CHECK_INT(odvgp_predictor_inputs(p1), 2);
-    CHECK_INT(odvgp_predictor_outputs(p1), 2);
+    CHECK_STATUS(serve(a.m, NULL, b0, bytes, p0, NULL), ODVGP_OK);
+    CHECK_STATUS(serve(a.m, &scales, b1, bytes, p1, NULL), ODVGP_OK);
+    CHECK_INT(p1->D, 2);
+    CHECK_INT(p1->P, 2);
     for (i = 0; i < 60; i++) {
         raw[i] = xm[i % 2] + xs[i % 2] * a.X[i];
         Yraw[i] = ym[i % 2] + ys[i % 2] * a.Y[i];
@@ -1764,7 +1764,7 @@ TEST(turns_do_not_change_predictions) { /* scratch for 1, 2, 7, 100 rows */
     made a;
     const ptrdiff_t n = 550;
     odvgp_real *X = NEW(odvgp_real, n * 3), *Y = NEW(odvgp_real, n * 2), *m0 = NEW(odvgp_real, n * 2), *v0 = NEW(odvgp_real, n * 2), *m1 = NEW(odvgp_real, n * 2), *v1 = NEW(odvgp_real, n * 2), *l0 = NEW(odvgp_real, n), *l1 = NEW(odvgp_real, n);
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     size_t bytes, need;
     void *block, *scratch;
     ptrdiff_t i, t, rows;
@@ -1774,7 +1774,7 @@ TEST(turns_do_not_change_predictions) { /* scratch for 1, 2, 7, 100 rows */
     for (i = 0; i < n * 2; i++) Y[i] = (odvgp_real)test_between(-2, 2);
     bytes = odvgp_predictor_size(a.m);
     block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
     for (t = 0; t < 5; t++) {
         need = odvgp_predict_scratch(p, turns[t]);
         scratch = test_alloc(need);
@@ -1810,7 +1810,7 @@ TEST(samples_have_the_predicted_moments) {
     odvgp_config c = config(30, 2, 2, 5, 6);
     made a;
     odvgp_real X[2 * n], mean[2 * n], cov[2 * n * n], *f = NEW(odvgp_real, S * 2 * n), *g = NEW(odvgp_real, S * 2 * n);
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     size_t bytes, need;
     void *block, *scratch;
     ptrdiff_t i, j, q, s;
@@ -1820,7 +1820,7 @@ TEST(samples_have_the_predicted_moments) {
     X[4] = X[0], X[5] = X[1]; /* row 2 is row 0: the covariance is singular */
     bytes = odvgp_predictor_size(a.m);
     block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
     need = odvgp_sample_scratch(p, n);
     scratch = test_alloc(need);
     CHECK_STATUS(odvgp_predict_cov(p, X, n, mean, cov, scratch, need), ODVGP_OK);
@@ -1864,7 +1864,7 @@ TEST(samples_of_points_of_unlike_variance) {
     made a;
     odvgp_real X[2 * n], mean[n], var[n], *f = NEW(odvgp_real, S * n);
     void *block, *scratch;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     size_t bytes, need;
     ptrdiff_t i, k;
     test_seed = 224;
@@ -1875,7 +1875,7 @@ TEST(samples_of_points_of_unlike_variance) {
     }
     bytes = odvgp_predictor_size(a.m);
     block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
     need = odvgp_sample_scratch(p, n);
     if (odvgp_predict_scratch(p, n) > need) need = odvgp_predict_scratch(p, n);
     scratch = test_alloc(need);

@@ -363,7 +363,7 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step) {
                 if (!s->trainable) CHECK_BITS(a.m->par.theta + s->offset, b.m->par.theta + s->offset, (size_t)s->count * sizeof(odvgp_real));
             }
             if (sizeof(odvgp_real) == 8)
-                CHECK(test_max_diff(a.m->tape.node[a.m->block[0].mu].v, b.m->tape.node[b.m->block[0].mu].v, c.P * c.M) < 1e-3);
+                CHECK(test_max_diff(a.m->tape.node[a.m->unit[0].block[0].mu.id].v, b.m->tape.node[b.m->unit[0].block[0].mu.id].v, c.P * c.M) < 1e-3);
             if (!orth && !param) test_note("%ld steps", (long)odvgp_steps_done(a.m));
             drop(&a), drop(&b);
         }
@@ -649,11 +649,11 @@ TEST(units_and_floor_go_through_a_file) {
         free(a.X), free(a.Y);
         a.X = X, a.Y = Y;
         CHECK_STATUS(odvgp_init_data(a.m, X, Y, NULL), ODVGP_OK);
-        CHECK(a.m->unit[0] != 1 && a.m->unit[1] > 300 && a.m->unit[2] > 100);
+        CHECK(a.m->data_sd[0] != 1 && a.m->data_sd[1] > 300 && a.m->data_sd[2] > 100);
         for (i = 0; i < 3; i++) step(&a);
         b = again(&a);
-        CHECK_BITS(a.m->unit, b.m->unit, 3 * sizeof(odvgp_real));
-        CHECK_BITS(a.m->par.floor, b.m->par.floor, sizeof a.m->par.floor);
+        CHECK_BITS(a.m->data_sd, b.m->data_sd, 3 * sizeof(odvgp_real));
+        CHECK(a.m->par.state[a.m->slot_lik].floor > 0 && a.m->par.state[a.m->slot_lik].floor == b.m->par.state[b.m->slot_lik].floor);
         for (i = 0; i < 6; i++) {
             step(&a);
             step(&b);
@@ -668,17 +668,19 @@ TEST(units_and_floor_go_through_a_file) {
 
 TEST(bounded_values_and_slopes) {
     static const double bounds[][2] = {{0, HUGE_VAL}, {0.5, HUGE_VAL}, {0, 3}, {2, 2.5}, {1e-6, 1e6}, {1, 1.001}};
+    static odvgp__slot_state state[3];
     static odvgp__params p;
     int b, kind, i;
+    p.state = state;
     for (b = 0; b < 6; b++)
         for (kind = 0; kind < 2; kind++) {
             double low = bounds[b][0], high = bounds[b][1], worst = 0, before = -1;
-            p.low[2] = (odvgp_real)low, p.high[2] = (odvgp_real)high, p.kind = kind ? ODVGP_EXP : ODVGP_SOFTPLUS;
+            p.state[2].low = (odvgp_real)low, p.state[2].high = (odvgp_real)high, p.kind = kind ? ODVGP_EXP : ODVGP_SOFTPLUS;
             for (i = -700; i <= 700; i++) {
                 odvgp_real t = (odvgp_real)(i * 0.125);
                 double v = (double)odvgp__to_positive(&p, 2, t), h = BY_PRECISION(1e-5, 1e-2), up, down, slope;
                 slope = (double)odvgp__positive_slope(&p, 2, t, (odvgp_real)v);
-                CHECK_SAY(v >= (double)p.low[2] && v <= (double)p.high[2] && v >= before, "%g of %g in [%g, %g]", v, (double)t, low, high);
+                CHECK_SAY(v >= (double)p.state[2].low && v <= (double)p.state[2].high && v >= before, "%g of %g in [%g, %g]", v, (double)t, low, high);
                 CHECK(slope >= 0 && slope <= HUGE_REAL && (slope > 0 || v == 0 || fabs((double)t) > 80));
                 before = v;
                 if (fabs((double)t) > 12) continue;
@@ -691,12 +693,12 @@ TEST(bounded_values_and_slopes) {
             }
             CHECK_SAY(worst < 8 * EPS, "[%g, %g]: theta comes back with an error of %g in the value", low, high, worst);
             if (low > 0 || high < HUGE_VAL) { /* at the ends: finite, and not stuck */
-                odvgp_real t = odvgp__from_positive(&p, 2, p.low[2] > 0 ? p.low[2] : (odvgp_real)(high * 1e-30));
-                CHECK((double)t < -5 && (double)t > -200 && odvgp__positive_slope(&p, 2, t, p.low[2]) > 0);
+                odvgp_real t = odvgp__from_positive(&p, 2, p.state[2].low > 0 ? p.state[2].low : (odvgp_real)(high * 1e-30));
+                CHECK((double)t < -5 && (double)t > -200 && odvgp__positive_slope(&p, 2, t, p.state[2].low) > 0);
             }
             if (high < HUGE_VAL) {
-                odvgp_real t = odvgp__from_positive(&p, 2, p.high[2]);
-                CHECK((double)t > 5 && (double)t < 200 && odvgp__positive_slope(&p, 2, t, p.high[2]) > 0);
+                odvgp_real t = odvgp__from_positive(&p, 2, p.state[2].high);
+                CHECK((double)t > 5 && (double)t < 200 && odvgp__positive_slope(&p, 2, t, p.state[2].high) > 0);
             }
         }
 }
@@ -856,7 +858,7 @@ TEST(priors_have_right_gradients) {
                 ptrdiff_t i;
                 memcpy(x, a.m->par.theta, (size_t)odvgp_param_count(a.m) * sizeof *x);
                 job.m = a.m, job.rows = &rows;
-                memcpy(job.jitter, a.m->tape.jitter, sizeof job.jitter);
+                odvgp__keep_jitters(a.m);
                 odvgp__all_columns(a.m);
                 odvgp__lbfgs_loss(&job, x, &f, g);
                 for (i = 0; i < odvgp_param_count(a.m); i += i < 8 ? 1 : 5) {
@@ -937,7 +939,7 @@ TEST(priors_are_refused_where_they_make_no_sense) {
     CHECK_STATUS(odvgp_set_prior(NULL, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
     CHECK(bound(&a) == before);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 2), ODVGP_OK);
-    CHECK_INT(a.m->par.prior[odvgp__slot_index(&a.m->par, "q_diag")], ODVGP_PRIOR_NONE);
+    CHECK_INT(a.m->par.state[odvgp__slot_index(&a.m->par, "q_diag")].prior, ODVGP_PRIOR_NONE);
     drop(&a);
 }
 
@@ -1019,8 +1021,11 @@ TEST(files_keep_bounds_priors_and_schedules) {
         for (i = 0; i < 8; i++) step(&a);
         b = again(&a);
         CHECK(bound(&a) == bound(&b));
-        CHECK_BITS(&a.m->par.low, &b.m->par.low, sizeof a.m->par.low);
-        CHECK_BITS(&a.m->par.prior, &b.m->par.prior, sizeof a.m->par.prior);
+        CHECK_INT(a.m->par.slots, b.m->par.slots);
+        for (i = 1; i <= a.m->par.slots; i++) {
+            const odvgp__slot_state *p = &a.m->par.state[i], *q = &b.m->par.state[i];
+            CHECK(p->low == q->low && p->high == q->high && p->prior == q->prior && p->prior_a == q->prior_a && p->prior_b == q->prior_b);
+        }
         CHECK(b.m->cfg.lr.final == c.lr.final && b.m->cfg.lr.decay_from == 6 && b.m->cfg.lr.decay_steps == 14);
         for (i = 0; i < 15; i++) {
             odvgp_report p = step(&a), q = step(&b);
@@ -1044,14 +1049,14 @@ TEST(forged_bounds_and_histories_are_refused) {
         int i;
         for (i = 0; i < 2; i++) step(&a);
         switch (wrong) {
-        case 1: a.m->par.low[0] = -1; break;
-        case 2: a.m->par.low[1] = (odvgp_real)NAN; break;
-        case 3: a.m->par.high[0] = 0; break;
-        case 4: a.m->par.high[2] = (odvgp_real)NAN; break;
-        case 5: a.m->par.low[0] = (odvgp_real)HUGE_VAL; break;
-        case 6: a.m->par.prior[0] = 3; break;
-        case 7: a.m->par.prior[0] = ODVGP_PRIOR_GAMMA; break; /* of shape and rate 0 */
-        case 8: a.m->par.prior[1] = ODVGP_PRIOR_LOGNORMAL, a.m->par.prior_a[1] = (odvgp_real)NAN, a.m->par.prior_b[1] = 1; break;
+        case 1: a.m->par.state[1].low = -1; break;
+        case 2: a.m->par.state[2].low = (odvgp_real)NAN; break;
+        case 3: a.m->par.state[1].high = 0; break;
+        case 4: a.m->par.state[3].high = (odvgp_real)NAN; break;
+        case 5: a.m->par.state[1].low = (odvgp_real)HUGE_VAL; break;
+        case 6: a.m->par.state[1].prior = 3; break;
+        case 7: a.m->par.state[1].prior = ODVGP_PRIOR_GAMMA; break; /* of shape and rate 0 */
+        case 8: a.m->par.state[2].prior = ODVGP_PRIOR_LOGNORMAL, a.m->par.state[2].prior_a = (odvgp_real)NAN, a.m->par.state[2].prior_b = 1; break;
         case 9: a.m->lbfgs.pairs = 5; break;
         case 10: a.m->lbfgs.pairs = UINT64_MAX; break;
         case 11: a.m->lbfgs.next = 4; break;

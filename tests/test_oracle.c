@@ -441,12 +441,12 @@ static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
     void *block = test_alloc(bytes), *scratch;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     tensor *Xs = find(c, "Xs"), *Ys = find(c, "Ys");
     ptrdiff_t n = Xs ? Xs->dim[0] : 0, P = w->P, most = n > w->B ? n : w->B;
     odvgp_real *mean = NEW(odvgp_real, P * most), *var = NEW(odvgp_real, P * most), *var_y = NEW(odvgp_real, P * most),
                *cov = NEW(odvgp_real, P * n * n), *logp = NEW(odvgp_real, n);
-    if (good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, &info), "odvgp_freeze", &info)) {
+    if (good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
         scratch_bytes = odvgp_predict_scratch(p, rows);
         scratch = test_alloc(scratch_bytes);
         if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, NULL, scratch, scratch_bytes), "odvgp_predict", NULL)) {
@@ -574,11 +574,11 @@ static void compare_blocks(ocase *c, world *w) {
     if ((t = find(c, "equiv.a_gamma"))) { /* the predictor's coefficients of gamma */
         size_t bytes = odvgp_predictor_size(w->model);
         void *block = test_alloc(bytes);
-        const odvgp_predictor *p = NULL;
-        if (good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, NULL), "odvgp_freeze", NULL)) {
+        odvgp_server server, *p = &server;
+        if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
             odvgp_real *a = NEW(odvgp_real, w->P * w->Mg);
             ptrdiff_t q, F = w->M + w->Mg;
-            for (q = 0; q < w->P; q++) memcpy(a + q * w->Mg, odvgp__view_of(p).alpha + q * F + w->M, (size_t)w->Mg * sizeof *a);
+            for (q = 0; q < w->P; q++) memcpy(a + q * w->Mg, odvgp__view_of((const odvgp__predictor *)p->block).alpha + q * F + w->M, (size_t)w->Mg * sizeof *a);
             compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
             free(a);
         }
@@ -640,21 +640,37 @@ static void run_basis(ocase *c) {
 
 /* ---- natural gradients ---- */
 
+/*  One function and one target, without derivatives. */
+static odvgp__lik_job likelihood_job(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, const odvgp_real *par) {
+    odvgp__lik_job job;
+    memset(&job, 0, sizeof job);
+    job.n = job.ld = n;
+    job.F = job.T = 1;
+    job.Y = y;
+    job.mean = mean;
+    job.var = var;
+    job.par = par;
+    return job;
+}
 /*  dE_dmean and dE_dvar: the likelihood's derivatives at the predicted moments, times N_data/B. */
 static void compare_derivatives(ocase *c, world *w, const char *variant) {
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
     void *block = test_alloc(bytes), *scratch;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     ptrdiff_t n = w->B, P = w->P, i, q;
     odvgp_real *mean = NEW(odvgp_real, P * n), *var = NEW(odvgp_real, P * n), *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n), *y = NEW(odvgp_real, n);
     double scale = (double)w->cfg.N / (double)n;
-    if (good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, NULL), "odvgp_freeze", NULL)) {
+    if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
         scratch_bytes = odvgp_predict_scratch(p, n);
         scratch = test_alloc(scratch_bytes);
         if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes), "odvgp_predict", NULL)) {
             for (q = 0; q < P; q++) {
                 for (i = 0; i < n; i++) y[i] = w->Y->r[i * P + q];
-                odvgp__likelihoods[ODVGP_GAUSSIAN].expect(n, y, mean + q * n, var + q * n, (odvgp_real)scalar(c, "noise_variance", 0), dm + q * n, dv + q * n, NULL);
+                odvgp_real noise = (odvgp_real)scalar(c, "noise_variance", 0);
+                odvgp__lik_job job = likelihood_job(n, y, mean + q * n, var + q * n, &noise);
+                job.dmean = dm + q * n;
+                job.dvar = dv + q * n;
+                odvgp__likelihoods[ODVGP_GAUSSIAN].expect(&job);
             }
             for (i = 0; i < P * n; i++) {
                 dm[i] = (odvgp_real)(scale * (double)dm[i]);
@@ -858,8 +874,8 @@ static void run_natgrad_solve(ocase *c) {
         if (good(c, odvgp__run_head(w.model, NULL), "the head", NULL)) {
             for (b = 0; b < 2; b++)
                 for (q = 0; q < 2; q++) {
-                    const odvgp__block *block = &w.model->block[b];
-                    const odvgp__node *nd = &w.model->tape.node[q ? block->white_root : block->white_mu];
+                    const odvgp__block *block = &w.model->unit[0].block[b];
+                    const odvgp__node *nd = &w.model->tape.node[(q ? block->white_root : block->white_mu).id];
                     count[2 * b + q] = nd->rows * nd->cols;
                     start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
                     memcpy(start[2 * b + q], nd->v, (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
@@ -952,12 +968,12 @@ static void compare_optimum(ocase *c, world *w, const char *prefix) {
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
     void *block = test_alloc(bytes), *scratch;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     tensor *Xs = need(c, "Xs");
     ptrdiff_t n = Xs ? Xs->dim[0] : 0;
     odvgp_real *mean = NEW(odvgp_real, n), *cov = NEW(odvgp_real, n * n);
     char name[60];
-    if (Xs && good(c, odvgp_freeze(w->model, NULL, block, bytes, &p, &info), "odvgp_freeze", &info)) {
+    if (Xs && good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
         scratch_bytes = odvgp_predict_scratch(p, n);
         scratch = test_alloc(scratch_bytes);
         if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes), "odvgp_predict_cov", NULL)) {
@@ -1211,7 +1227,8 @@ static const odvgp__likelihood *likelihood_of(ocase *c) { /* NULL: skipped */
 static void run_likelihood(ocase *c) {
     const odvgp__likelihood *lik = likelihood_of(c);
     tensor *y, *mean, *var;
-    odvgp_real param, *out[6];
+    odvgp_real param, *out[7];
+    odvgp__lik_job job;
     ptrdiff_t n, i, all;
     char name[100];
     int k;
@@ -1219,31 +1236,40 @@ static void run_likelihood(ocase *c) {
     y = need(c, "y");
     mean = need(c, "mean");
     var = need(c, "var");
-    param = (odvgp_real)scalar(c, lik->param, 0);
+    param = (odvgp_real)scalar(c, lik->param[0].name, 0);
     if (!y || !mean || !var) return;
     n = y->count;
-    for (k = 0; k < 6; k++) out[k] = NEW(odvgp_real, n);
+    for (k = 0; k < 7; k++) out[k] = NEW(odvgp_real, n);
     for (i = 0; i < n; i++) {
         double dparam = 0;
         volatile odvgp_real none; /* in memory: a register may hold more digits */
-        out[0][i] = (odvgp_real)lik->expect(1, y->r + i, mean->r + i, var->r + i, param, out[1] + i, out[2] + i, &dparam);
+        job = likelihood_job(1, y->r + i, mean->r + i, var->r + i, &param);
+        none = (odvgp_real)lik->expect(&job);
+        lik->log_density(&job, out[4] + i);
+        lik->y_moments(&job, out[6] + i, out[5] + i);
+        job.dmean = out[1] + i;
+        job.dvar = out[2] + i;
+        job.dpar = &dparam;
+        out[0][i] = (odvgp_real)lik->expect(&job);
         out[3][i] = (odvgp_real)dparam;
-        out[4][i] = lik->log_density(y->r[i], mean->r[i], var->r[i], param);
-        out[5][i] = lik->y_var(mean->r[i], var->r[i], param);
-        none = (odvgp_real)lik->expect(1, y->r + i, mean->r + i, var->r + i, param, NULL, NULL, NULL);
         if (none != out[0][i]) fail(c, "row %ld: another value without derivatives", (long)i);
     }
     compare(c, "exact.var_exp", out[0], n, "");
     compare(c, "exact.d_mean", out[1], n, "");
     compare(c, "exact.d_var", out[2], n, "");
-    sprintf(name, "exact.d_%s", lik->param);
+    sprintf(name, "exact.d_%s", lik->param[0].name);
     compare(c, name, out[3], n, "");
     compare(c, "exact.log_density", out[4], n, "");
-    compare(c, "y_mean", mean->r, n, ""); /* what the predictor gives as the mean of y */
+    compare(c, "y_mean", out[6], n, "");
     compare(c, "y_var", out[5], n, "");
     {   /* all rows at once: the sum, and derivatives that land in their places */
         odvgp_real *dm = NEW(odvgp_real, n), *dv = NEW(odvgp_real, n);
-        double dparam = 0, sum = lik->expect(n, y->r, mean->r, var->r, param, dm, dv, &dparam), want = 0, dwant = 0;
+        double dparam = 0, sum, want = 0, dwant = 0;
+        job = likelihood_job(n, y->r, mean->r, var->r, &param);
+        job.dmean = dm;
+        job.dvar = dv;
+        job.dpar = &dparam;
+        sum = lik->expect(&job);
         for (i = 0; i < n; i++) want += (double)out[0][i], dwant += (double)out[3][i];
         all = fabs(sum - want) <= 1e-12 * fabs(want) * (EPS / DBL_EPSILON) && fabs(dparam - dwant) <= 1e-12 * fabs(dwant) * (EPS / DBL_EPSILON);
         if (!all) fail(c, "sum over rows %.17g, not %.17g; d_param %.17g, not %.17g", sum, want, dparam, dwant);
@@ -1251,7 +1277,7 @@ static void run_likelihood(ocase *c) {
         compare(c, "exact.d_var", dv, n, "all rows");
         free(dm), free(dv);
     }
-    for (k = 0; k < 6; k++) free(out[k]);
+    for (k = 0; k < 7; k++) free(out[k]);
 }
 
 static void run_adam(ocase *c) {

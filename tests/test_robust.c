@@ -159,6 +159,8 @@ TEST(bad_configs_are_refused) {
         {"init_hyper < 0", AT(init_hyper), INT, -1, ODVGP_E_ARG},
         {"update", AT(update), INT, 3, ODVGP_OK},
         {"natgrad", AT(natgrad), INT, 2, ODVGP_OK},
+        {"adam_eps_inside", AT(adam_eps_inside), INT, 2, ODVGP_E_ARG},
+        {"adam_eps_inside < 0", AT(adam_eps_inside), INT, -1, ODVGP_E_ARG},
         {"isa", AT(isa), INT, 77, ODVGP_E_UNSUPPORTED},
         {"noise_variance < 0", AT(noise_variance), REAL, -1, ODVGP_OK},
         {"noise_variance NaN", AT(noise_variance), REAL, NAN, ODVGP_OK},
@@ -239,6 +241,56 @@ TEST(bad_configs_are_refused) {
         CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
     }
     drop(&good_one);
+}
+/*  v in the field of a config. */
+static void put_field(odvgp_config *c, const odvgp__field *f, double v) {
+    void *at = (unsigned char *)c + f->offset;
+    odvgp_real real = (odvgp_real)v;
+    ptrdiff_t size = (ptrdiff_t)v;
+    if (f->type == ODVGP__FIELD_CHOICE) CHECK(odvgp__choice_set(at, f->bytes, (int)v));
+    else if (f->type == ODVGP__FIELD_REAL) memcpy(at, &real, sizeof real);
+    else memcpy(at, &size, sizeof size);
+}
+/*  Ends of ranges are legal, or the next number inside is; beyond them the status and the sentence are the type's, and the culprit is the
+    field. */
+TEST(ranges_of_fields) {
+    ptrdiff_t i;
+    int end;
+    for (i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
+        const odvgp__field *f = &odvgp__fields[i];
+        int real = f->type == ODVGP__FIELD_REAL, open_at[2];
+        open_at[0] = f->open == ODVGP__ABOVE_LEAST, open_at[1] = f->open == ODVGP__BELOW_MOST;
+        if (f->type == ODVGP__FIELD_SCHEDULE || f->type == ODVGP__FIELD_BITS) continue;
+        CHECK_SAY(f->least < f->most || !strcmp(f->name, "likelihood"), "%s has no range", f->name);
+        for (end = 0; end < 2; end++) {
+            odvgp_config c = odvgp_config_defaults(100, 2, 1, 5, 0);
+            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+            double at = end ? f->most : f->least, limit = real && at > HUGE_REAL ? HUGE_REAL : at;
+            double step = real ? EPS * (fabs(limit) > 0 ? fabs(limit) : 1) : 1;
+            double inside = open_at[end] ? (end ? limit - step : limit + step) : limit;
+            double beyond = open_at[end] ? limit : real && at >= DBL_MAX ? HUGE_VAL : end ? limit + step : limit - step;
+            put_field(&c, f, inside);
+            CHECK_SAY(odvgp__check_fields(&c, &info) == ODVGP_OK, "%s = %g: %s", f->name, inside, info.text);
+            put_field(&c, f, beyond);
+            CHECK_STATUS(odvgp__check_fields(&c, &info), f->type == ODVGP__FIELD_SIZE ? ODVGP_E_SIZE : ODVGP_E_ARG);
+            CHECK_SAY(!strcmp(info.what, f->name), "%s is said to be %s", f->name, info.what);
+            CHECK_SAY(strstr(info.text, f->type != ODVGP__FIELD_SIZE ? "is out of range in the config" : end ? "is too large" : "is below its least value") != NULL,
+                      "%s: %s", f->name, info.text);
+            if (!real) continue;
+            put_field(&c, f, (double)NAN);
+            CHECK_STATUS(odvgp__check_fields(&c, &info), ODVGP_E_ARG);
+        }
+    }
+}
+TEST(shards_are_powers_of_two) {
+    ptrdiff_t n;
+    for (n = 1; n <= 65536; n += n < 70 ? 1 : n - 1) {
+        odvgp_config c = odvgp_config_defaults(100, 2, 1, 5, 0);
+        ptrdiff_t half = n;
+        while (half % 2 == 0) half /= 2;
+        c.shards = n;
+        CHECK_STATUS(odvgp__check_fields(&c, NULL), half == 1 ? ODVGP_OK : ODVGP_E_ARG);
+    }
 }
 TEST(bad_kernel_expressions_are_refused) {
     static const char *const bad[] = {
@@ -502,7 +554,7 @@ TEST(bad_arguments_are_refused) {
     CHECK_STATUS(odvgp_set_trainable(a.m, "", 0), ODVGP_E_NAME);
     /* NULL models are asked in vain */
     CHECK(!odvgp_model_config(NULL) && !odvgp_slot_count(NULL) && !odvgp_param_count(NULL) && !odvgp_steps_done(NULL) && !odvgp_slot_at(NULL, 0) && !odvgp_slot_find(NULL, "q_mu"));
-    CHECK(!odvgp_predictor_size(NULL) && !odvgp_save_size(NULL, 0) && !odvgp_predictor_inputs(NULL) && !odvgp_predictor_outputs(NULL) && !odvgp_predict_scratch(NULL, 1) && !odvgp_sample_scratch(NULL, 1));
+    CHECK(!odvgp_predictor_size(NULL) && !odvgp_save_size(NULL, 0) && !odvgp_predict_scratch(NULL, 1) && !odvgp_sample_scratch(NULL, 1));
     CHECK(odvgp_model_events(NULL).jitter_raised == 0);
     CHECK(odvgp_slot_find(a.m, NULL) == NULL);
     odvgp_model_free(NULL);
@@ -526,7 +578,7 @@ TEST(bad_arguments_of_predictions_are_refused) {
     made a;
     size_t bytes, need, turn;
     void *block, *scratch;
-    const odvgp_predictor *p = NULL, *q;
+    odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
     odvgp_real X[20], Y[20], *mean = NEW(odvgp_real, 20), *var = NEW(odvgp_real, 20), *cov = NEW(odvgp_real, 200), x;
     odvgp_scales scales = {NULL, NULL, NULL, NULL};
     int k;
@@ -534,34 +586,34 @@ TEST(bad_arguments_of_predictions_are_refused) {
     a = make(&c);
     bytes = odvgp_predictor_size(a.m);
     block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
-    q = p;
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
+    servers[1] = servers[0];
     {
         void *other = test_alloc(bytes);
         memset(other, PATTERN, bytes);
-        REFUSED(odvgp_freeze(NULL, NULL, other, bytes, &q, &info), ODVGP_E_ARG);
-        REFUSED(odvgp_freeze(a.m, NULL, NULL, bytes, &q, &info), ODVGP_E_ARG);
-        REFUSED(odvgp_freeze(a.m, NULL, other, bytes, NULL, &info), ODVGP_E_ARG);
-        REFUSED(odvgp_freeze(a.m, NULL, other, bytes - 1, &q, &info), ODVGP_E_MEMORY);
-        REFUSED(odvgp_freeze(a.m, NULL, other, 0, &q, &info), ODVGP_E_MEMORY);
+        REFUSED(serve(NULL, NULL, other, bytes, q, &info), ODVGP_E_ARG);
+        REFUSED(serve(a.m, NULL, NULL, bytes, q, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_freeze(a.m, NULL, (char *)other + 2, bytes, &info), ODVGP_E_ARG); /* no real stands there */
+        REFUSED(serve(a.m, NULL, other, bytes - 1, q, &info), ODVGP_E_MEMORY);
+        REFUSED(serve(a.m, NULL, other, 0, q, &info), ODVGP_E_MEMORY);
         for (k = 0; k < 4; k++) {
             static const double bad[] = {0, -1, NAN, HUGE_VAL};
             odvgp_real s[2] = {1, (odvgp_real)bad[k]};
             scales.x_scale = s;
-            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            REFUSED(serve(a.m, &scales, other, bytes, q, &info), ODVGP_E_ARG);
             scales.x_scale = NULL;
             scales.y_scale = s;
-            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            REFUSED(serve(a.m, &scales, other, bytes, q, &info), ODVGP_E_ARG);
             scales.y_scale = NULL;
             if (k < 2) continue;
             scales.x_mean = s;
-            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            REFUSED(serve(a.m, &scales, other, bytes, q, &info), ODVGP_E_ARG);
             scales.x_mean = NULL;
             scales.y_mean = s;
-            REFUSED(odvgp_freeze(a.m, &scales, other, bytes, &q, &info), ODVGP_E_ARG);
+            REFUSED(serve(a.m, &scales, other, bytes, q, &info), ODVGP_E_ARG);
             scales.y_mean = NULL;
         }
-        CHECK(q == p && untouched(other, bytes));
+        CHECK(!memcmp(p, q, sizeof *p) && untouched(other, bytes));
         free(other);
     }
     turn = odvgp_predict_scratch(p, 1);
@@ -692,7 +744,7 @@ TEST(exact_blocks_at_any_alignment) {
             made d;
             guarded block, pred, scratch, file, copy, grad;
             odvgp_model *m, *m2;
-            const odvgp_predictor *p, *p2;
+            odvgp_server servers[2], *p = &servers[0], *p2 = &servers[1];
             odvgp_info info = no_info();
             size_t bytes, model_bytes, pred_bytes, user_bytes;
             const void *user;
@@ -725,8 +777,8 @@ TEST(exact_blocks_at_any_alignment) {
             CHECK(whole(&block) && whole(&grad));
             /* predictor */
             bytes = odvgp_predictor_size(m);
-            pred = guard(bytes, offsets[o]);
-            CHECK_STATUS(odvgp_freeze(m, NULL, pred.p, bytes, &p, NULL), ODVGP_OK);
+            pred = guard(bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real)); /* reals stand in it as they are */
+            CHECK_STATUS(serve(m, NULL, pred.p, bytes, p, NULL), ODVGP_OK);
             CHECK(whole(&pred) && whole(&block));
             mean = NEW(odvgp_real, c.P * n), var = NEW(odvgp_real, c.P * n), cov = NEW(odvgp_real, c.P * n * n), mean2 = NEW(odvgp_real, c.P * n);
             for (rows = 1; rows <= n; rows += 5) {
@@ -762,11 +814,11 @@ TEST(exact_blocks_at_any_alignment) {
             CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL), ODVGP_OK);
             CHECK(whole(&copy) && whole(&file));
             free(copy.all);
-            copy = guard(pred_bytes, offsets[o]);
-            p2 = p;
-            CHECK_STATUS(odvgp_load_predictor(file.p, bytes, copy.p, pred_bytes - 1, &p2, &info), ODVGP_E_MEMORY);
-            CHECK(p2 == p && untouched(copy.p, pred_bytes));
-            CHECK_STATUS(odvgp_load_predictor(file.p, bytes, copy.p, pred_bytes, &p2, &info), ODVGP_OK);
+            copy = guard(pred_bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real));
+            servers[1] = servers[0];
+            CHECK_STATUS(odvgp_server_from_file(p2, file.p, bytes, test_isa(), copy.p, pred_bytes - 1, &info), ODVGP_E_MEMORY);
+            CHECK(!memcmp(p, p2, sizeof *p) && untouched(copy.p, pred_bytes));
+            CHECK_STATUS(odvgp_server_from_file(p2, file.p, bytes, test_isa(), copy.p, pred_bytes, &info), ODVGP_OK);
             CHECK(whole(&copy));
             bytes = odvgp_predict_scratch(p2, n);
             scratch = guard(bytes, 0);
@@ -784,7 +836,7 @@ TEST(predictors_can_be_moved) {
     made a;
     size_t bytes, need, shift;
     unsigned char *block, *copy, *keep;
-    const odvgp_predictor *p, *q;
+    odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
     odvgp_real m0[24], v0[24], m1[24], v1[24], c0[288], c1[288];
     void *scratch;
     test_seed = 320;
@@ -792,18 +844,17 @@ TEST(predictors_can_be_moved) {
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
     bytes = odvgp_predictor_size(a.m);
     block = NEW(unsigned char, bytes), copy = NEW(unsigned char, bytes + 64), keep = NEW(unsigned char, bytes + 64);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
     need = odvgp_predict_scratch(p, 12);
     scratch = test_alloc(need);
     CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
     CHECK_STATUS(odvgp_predict_cov(p, a.X, 12, NULL, c0, scratch, need), ODVGP_OK);
     memset(a.block, 0, a.bytes); /* the model is gone */
     for (shift = 0; shift <= 64; shift += 8) { /* wherever a real may stand */
-        size_t rest = bytes - (size_t)((const unsigned char *)p - block);
         memset(copy, 0, bytes + 64);
-        memcpy(copy + shift, p, rest < bytes + 64 - shift ? rest : bytes + 64 - shift);
+        memcpy(copy + shift, block, bytes);
         memcpy(keep, copy, bytes + 64);
-        q = (const odvgp_predictor *)(const void *)(copy + shift);
+        CHECK_STATUS(odvgp_server_from_block(q, copy + shift, bytes, test_isa(), NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
         CHECK_STATUS(odvgp_predict_cov(q, a.X, 12, NULL, c1, scratch, need), ODVGP_OK);
         CHECK_BITS(m0, m1, sizeof m0);
@@ -843,7 +894,7 @@ TEST(nothing_is_allocated_after_the_start) {
             made a;
             size_t bytes, need, file_bytes;
             void *block, *scratch, *file, *again;
-            const odvgp_predictor *p;
+            odvgp_server server, *p = &server;
             odvgp_model *m2;
             odvgp_real e, mean[40], var[40], cov[800], f[80], logp[20];
             ptrdiff_t columns[2] = {1, 3};
@@ -859,7 +910,7 @@ TEST(nothing_is_allocated_after_the_start) {
             file_bytes = odvgp_save_size(a.m, 0);
             file = test_alloc(file_bytes);
             again = test_alloc(a.bytes);
-            CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+            CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
             need = odvgp_sample_scratch(p, 20);
             scratch = test_alloc(need);
             allocations = 0;
@@ -868,7 +919,7 @@ TEST(nothing_is_allocated_after_the_start) {
             CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 60, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 60, &e, NULL, NULL, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 60, columns, 2, &e, NULL, NULL, NULL), ODVGP_OK);
-            CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+            CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_predict(p, a.X, 20, mean, var, NULL, scratch, need), ODVGP_OK);
             CHECK_STATUS(odvgp_predict_cov(p, a.X, 20, mean, cov, scratch, need), ODVGP_OK);
             CHECK_STATUS(odvgp_predict_logp(p, a.X, a.Y, 20, logp, scratch, need), ODVGP_OK);
@@ -950,7 +1001,7 @@ TEST(no_pointer_of_the_caller_is_kept) {
     odvgp_info info = no_info();
     size_t bytes;
     void *block;
-    const odvgp_predictor *p;
+    odvgp_server server, *p = &server;
     test_seed = 323;
     a = make(&c);
     CHECK(a.m->tape.info == NULL);
@@ -960,7 +1011,7 @@ TEST(no_pointer_of_the_caller_is_kept) {
     CHECK(a.m->tape.info == NULL);
     bytes = odvgp_predictor_size(a.m);
     block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, &info), ODVGP_OK);
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, p, &info), ODVGP_OK);
     CHECK(a.m->tape.info == NULL);
     a.X[3] = (odvgp_real)NAN;
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &e, NULL, NULL, &info), ODVGP_E_NAN);
@@ -1028,7 +1079,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 size_t bytes, model_bytes, pred_bytes, user_bytes, second_bytes, i;
                 const void *user;
                 void *file, *second, *block, *pred, *scratch;
-                const odvgp_predictor *p, *q;
+                odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
                 odvgp_real *va, *vb, xm[2] = {1, 2}, ys[2] = {3, 4}, m0[80], m1[80], v0[80], v1[80], e0, e1;
                 odvgp_scales scales = {NULL, NULL, NULL, NULL};
                 odvgp_report r0, r1;
@@ -1057,7 +1108,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 CHECK(user_bytes == 10 && !memcmp(user, "some words", 10));
                 block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
                 CHECK_SAY(odvgp_load(shifted + 3, bytes, NULL, test_isa(), block, model_bytes, &b, &info) == ODVGP_OK, "%s", info.text);
-                CHECK_SAY(odvgp_load_predictor(shifted + 3, bytes, pred, pred_bytes, &q, &info) == ODVGP_OK, "%s", info.text);
+                CHECK_SAY(odvgp_server_from_file(q, shifted + 3, bytes, test_isa(), pred, pred_bytes, &info) == ODVGP_OK, "%s", info.text);
                 memset(shifted, 0, bytes + 3); /* the file is not needed any more */
                 if (!b) continue;
                 CHECK_INT(odvgp_steps_done(b), 11);
@@ -1068,7 +1119,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 {
                     size_t n = odvgp_predictor_size(a.m), need;
                     void *frozen = test_alloc(n);
-                    CHECK_STATUS(odvgp_freeze(a.m, &scales, frozen, n, &p, NULL), ODVGP_OK);
+                    CHECK_STATUS(serve(a.m, &scales, frozen, n, p, NULL), ODVGP_OK);
                     need = odvgp_predict_scratch(p, 40);
                     scratch = test_alloc(need);
                     CHECK_STATUS(odvgp_predict(p, a.X, 40, m0, v0, NULL, scratch, need), ODVGP_OK);
@@ -1099,7 +1150,7 @@ static void check_file(const odvgp_config *c, const char *where) {
     odvgp_real m0[24], v0[24], m1[24], v1[24];
     size_t bytes, model_bytes, pred_bytes, second_bytes, need;
     void *file, *second, *block, *pred, *scratch, *work;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = NULL;
     odvgp_model *b = NULL;
     odvgp_info info = no_info();
     int k;
@@ -1120,11 +1171,11 @@ static void check_file(const odvgp_config *c, const char *where) {
         CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) == ODVGP_OK, "%s: load: %s", where, info.text);
         if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1, NULL), ODVGP_OK);
         pred = test_alloc(pred_bytes);
-        if (k == 1) CHECK_STATUS(odvgp_freeze(b, NULL, pred, pred_bytes, &p, NULL), ODVGP_OK);
+        if (k == 1) CHECK_STATUS(serve(b, NULL, pred, pred_bytes, p = &server, NULL), ODVGP_OK);
         if (k == 2) {
             second = save(b, NULL, "", &second_bytes);
             CHECK_SAY(second_bytes == bytes && !memcmp(second, file, bytes), "%s: other bytes", where);
-            CHECK_STATUS(odvgp_load_predictor(second, second_bytes, pred, pred_bytes, &p, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_server_from_file(p = &server, second, second_bytes, test_isa(), pred, pred_bytes, NULL), ODVGP_OK);
             free(second);
         }
         if (k && p) {
@@ -1169,7 +1220,6 @@ TEST(predictors_that_overflow_are_refused) {
     odvgp_config c = config(12, 2, 1, 4, 0);
     made a;
     odvgp_real q_mu[4];
-    const odvgp_predictor *p = NULL;
     odvgp_real variance = (odvgp_real)1e-8;
     size_t bytes, file_bytes, i;
     void *block, *file;
@@ -1182,10 +1232,70 @@ TEST(predictors_that_overflow_are_refused) {
     bytes = odvgp_predictor_size(a.m), file_bytes = odvgp_save_size(a.m, 0);
     block = test_alloc(bytes), file = test_alloc(file_bytes);
     memset(block, PATTERN, bytes), memset(file, PATTERN, file_bytes);
-    REFUSED(odvgp_freeze(a.m, NULL, block, bytes, &p, &info), ODVGP_E_NAN);
+    REFUSED(odvgp_freeze(a.m, NULL, block, bytes, &info), ODVGP_E_NAN);
     REFUSED(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, &info), ODVGP_E_NAN);
-    CHECK(!p && untouched(block, bytes) && untouched(file, file_bytes));
+    CHECK(untouched(block, bytes) && untouched(file, file_bytes));
     free(block), free(file);
+    drop(&a);
+}
+/*  Blocks with one byte changed, cut off, of another place, version or precision: refused, and the server stays as it was. */
+TEST(damaged_blocks_are_refused) {
+    odvgp_config c = config(6, 2, 1, 2, 2);
+    made a;
+    size_t bytes, i, wrong = 0;
+    unsigned char *block;
+    odvgp__predictor *head;
+    odvgp_server server;
+    test_seed = 336;
+    c.kernel = "rbf + white(0.1)";
+    a = make(&c);
+    bytes = odvgp_predictor_size(a.m);
+    block = NEW(unsigned char, bytes + 8);
+    head = (odvgp__predictor *)(void *)block;
+    CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
+    CHECK(server.block == block && server.D == 2 && server.P == 1 && server.F == 1 && server.T == 1);
+    CHECK_STATUS(odvgp_server_from_block(&server, block, bytes + 8, test_isa(), NULL), ODVGP_OK);
+    memset(&server, PATTERN, sizeof server);
+    for (i = 0; i < bytes; i++) {
+        unsigned char keep = block[i];
+        odvgp_info info = no_info();
+        block[i] = (unsigned char)(keep ^ (1u << test_below(8)));
+        wrong += odvgp_server_from_block(&server, block, bytes, test_isa(), &info) == ODVGP_OK || !info.text[0];
+        block[i] = keep;
+    }
+    CHECK_SAY(wrong == 0, "%d of %d damaged blocks are taken", (int)wrong, (int)bytes);
+    for (wrong = 0, i = 0; i < bytes; i++) {
+        unsigned char *cut = NEW(unsigned char, i);
+        memcpy(cut, block, i);
+        wrong += odvgp_server_from_block(&server, cut, i, test_isa(), NULL) == ODVGP_OK;
+        free(cut);
+    }
+    CHECK_SAY(wrong == 0, "%d of %d blocks that are cut off are taken", (int)wrong, (int)bytes);
+    memmove(block + 2, block, bytes);
+    REFUSED(odvgp_server_from_block(&server, block + 2, bytes, test_isa(), &info), ODVGP_E_ARG); /* no real stands there */
+    memmove(block, block + 2, bytes);
+    REFUSED(odvgp_server_from_block(&server, NULL, bytes, test_isa(), &info), ODVGP_E_ARG);
+    REFUSED(odvgp_server_from_block(NULL, block, bytes, test_isa(), &info), ODVGP_E_ARG);
+    REFUSED(odvgp_server_from_block(&server, block, bytes, (odvgp_isa)99, &info), ODVGP_E_UNSUPPORTED);
+    for (i = 0; i < 3; i++) { /* with a checksum that is right, where it is looked at */
+        uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->leaves;
+        uint32_t keep = *field;
+        *field = i == 0 ? keep + 1 : i == 1 ? 12 - keep : ODVGP_MAX_LEAVES + 1;
+        if (i < 2) odvgp__predictor_sum(head, head->checksum);
+        REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_UNSUPPORTED);
+        *field = keep;
+    }
+    for (i = 0; i < 2; i++) { /* numbers that no model has */
+        odvgp_real *x = i ? odvgp__view_of(head).x_scale : odvgp__view_of(head).L, keep = *x;
+        *x = i ? 0 : (odvgp_real)NAN;
+        odvgp__predictor_sum(head, head->checksum);
+        REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_FORMAT);
+        *x = keep;
+    }
+    odvgp__predictor_sum(head, head->checksum);
+    CHECK(untouched(&server, sizeof server));
+    CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
+    free(block);
     drop(&a);
 }
 /*  A refusal by all three readers; nothing is written. */
@@ -1193,13 +1303,14 @@ static int refused(const unsigned char *file, size_t bytes, void *block, size_t 
     size_t a, b, c;
     const void *user;
     odvgp_model *m;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server;
     odvgp_info info = no_info();
+    memset(&server, PATTERN, sizeof server);
     memset(&a, PATTERN, sizeof a), memset(&b, PATTERN, sizeof b), memset(&c, PATTERN, sizeof c), memset(&user, PATTERN, sizeof user);
     if (odvgp_load_size(file, bytes, NULL, test_isa(), &a, &b, &user, &c, &info) == ODVGP_OK || !info.text[0]) return 0;
     if (!untouched(&a, sizeof a) || !untouched(&b, sizeof b) || !untouched(&c, sizeof c) || !untouched(&user, sizeof user)) return 0;
     if (odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, &m, &info) == ODVGP_OK || m) return 0;
-    if (odvgp_load_predictor(file, bytes, block, block_bytes, &p, &info) == ODVGP_OK || p) return 0;
+    if (odvgp_server_from_file(&server, file, bytes, test_isa(), block, block_bytes, &info) == ODVGP_OK || !untouched(&server, sizeof server)) return 0;
     return 1;
 }
 TEST(damaged_files_are_refused) {
@@ -1254,15 +1365,18 @@ TEST(damaged_files_are_refused) {
     CHECK(odvgp_save_size(a.m, (size_t)-1) == 0);
     {
         odvgp_model *m = NULL;
+        odvgp_server server;
         REFUSED(odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, NULL, &info), ODVGP_E_ARG);
         CHECK(odvgp_load(file, bytes, NULL, test_isa(), NULL, block_bytes, &m, NULL) != ODVGP_OK && !m);
-        CHECK(odvgp_load_predictor(file, bytes, NULL, block_bytes, NULL, NULL) != ODVGP_OK);
+        CHECK(odvgp_server_from_file(NULL, file, bytes, test_isa(), block, block_bytes, NULL) != ODVGP_OK);
+        CHECK(odvgp_server_from_file(&server, file, bytes, test_isa(), NULL, block_bytes, NULL) != ODVGP_OK);
     }
     {   /* another version, another precision: their own status */
         unsigned char *other = NEW(unsigned char, bytes);
         uint64_t sum;
         odvgp_model *m;
-        for (wrong = 0; wrong < 5; wrong++) { /* newer, and those that were before */
+        for (wrong = 0; wrong < 7; wrong++) { /* newer, and those that were before */
+            odvgp_info info = no_info();
             if (wrong == ODVGP__FILE_VERSION) continue;
             memcpy(other, file, bytes);
             other[8] = (unsigned char)wrong;
@@ -1270,12 +1384,50 @@ TEST(damaged_files_are_refused) {
             for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
             CHECK(refused(other, bytes, block, block_bytes));
             REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info), ODVGP_E_UNSUPPORTED);
+            (void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info);
+            CHECK_SAY(strstr(info.text, wrong < ODVGP__FILE_VERSION ? "of an older format: train the model again" : "of a newer format") != NULL,
+                      "version %d: %s", (int)wrong, info.text);
         }
         CHECK(untouched(block, block_bytes));
         free(other);
     }
     free(file), free(block);
     drop(&a);
+}
+/*  The right checksum for what a file holds now. */
+static void mend(unsigned char *file, size_t bytes) {
+    uint64_t sum = odvgp__checksum(file, bytes - 8);
+    int i;
+    for (i = 0; i < 8; i++) file[bytes - 8 + (size_t)i] = (unsigned char)(sum >> (8 * i));
+}
+/*  Loads, evaluates, steps and predicts, with any status; whether the model was loaded. */
+static int use_forged(const unsigned char *file, size_t bytes) {
+    size_t model_bytes = 0, pred_bytes = 0;
+    void *block, *pred;
+    odvgp_model *m;
+    odvgp_server server, *p = &server;
+    odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
+    int loaded;
+    if (odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, NULL) != ODVGP_OK) return 0;
+    if (model_bytes >= 10000000 || pred_bytes >= 10000000) return 0;
+    block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
+    loaded = odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK;
+    if (loaded) {
+        const odvgp_config *cfg = odvgp_model_config(m);
+        odvgp_report report;
+        if (cfg->D <= 8 && cfg->P <= 8) (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL);
+        if (cfg->D <= 8 && cfg->P <= 8 && cfg->N <= 8) (void)odvgp_step(m, X, Y, &report, NULL);
+    }
+    if (odvgp_server_from_file(p, file, bytes, test_isa(), pred, pred_bytes, NULL) == ODVGP_OK && p->D <= 8 && p->P <= 8) {
+        size_t need = odvgp_predict_scratch(p, 2);
+        if (need && need < 10000000) {
+            void *scratch = test_alloc(need);
+            (void)odvgp_predict(p, X, 2, mean, NULL, NULL, scratch, need);
+            free(scratch);
+        }
+    }
+    free(block), free(pred);
+    return loaded;
 }
 /*  Files with a right checksum and wrong contents: refused, or read as some model; never a crash, a read beyond, or an endless loop. */
 TEST(forged_files_do_no_harm) {
@@ -1290,8 +1442,6 @@ TEST(forged_files_do_no_harm) {
     file = (unsigned char *)save(a.m, NULL, "", &bytes);
     other = NEW(unsigned char, bytes);
     for (round = 0; round < 6000; round++) {
-        size_t model_bytes = 0, pred_bytes = 0;
-        uint64_t sum;
         int hits = 1 + (int)test_below(2);
         memcpy(other, file, bytes);
         while (hits--) { /* mostly in config and kernel, where numbers decide about memory */
@@ -1299,32 +1449,92 @@ TEST(forged_files_do_no_harm) {
             if (i >= bytes - 8) i = bytes - 9;
             other[i] = test_below(2) ? (unsigned char)test_bits() : (unsigned char)test_below(10);
         }
-        sum = odvgp__checksum(other, bytes - 8);
-        for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-        if (odvgp_load_size(other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, NULL) == ODVGP_OK && model_bytes < 10000000 && pred_bytes < 10000000) {
-            void *block = test_alloc(model_bytes), *pred = test_alloc(pred_bytes);
-            odvgp_model *m;
-            const odvgp_predictor *p;
-            odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
-            if (odvgp_load(other, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK) {
-                const odvgp_config *cfg = odvgp_model_config(m);
-                read++;
-                if (cfg->D <= 8 && cfg->P <= 8) (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL); /* any status */
-            }
-            if (odvgp_load_predictor(other, bytes, pred, pred_bytes, &p, NULL) == ODVGP_OK && odvgp_predictor_inputs(p) <= 8 && odvgp_predictor_outputs(p) <= 8) {
-                size_t need = odvgp_predict_scratch(p, 2);
-                if (need && need < 10000000) {
-                    void *scratch = test_alloc(need);
-                    (void)odvgp_predict(p, X, 2, mean, NULL, NULL, scratch, need);
-                    free(scratch);
-                }
-            }
-            free(block), free(pred);
-        }
+        mend(other, bytes);
+        read += use_forged(other, bytes);
     }
     CHECK(read > 100); /* changed numbers are not damage */
     free(file), free(other);
     drop(&a);
+}
+/*  Bytes of the table of units up to the kernel's words: a count, 4 sizes, 5 choices, the number of terms. */
+enum { UNIT_HEAD = 4 + 4 * 8 + 5 * 4 + 4 };
+
+/*  Every byte of a small file, changed to several others. */
+TEST(each_changed_byte_does_no_harm) {
+    odvgp_config c = config(6, 2, 1, 2, 2);
+    made a;
+    size_t bytes, i;
+    unsigned char *file;
+    int k, read = 0;
+    test_seed = 338;
+    a = make(&c);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    for (i = 0; i < bytes - 8; i++)
+        for (k = 0; k < 2; k++) {
+            unsigned char keep = file[i];
+            file[i] = (unsigned char)(k ? keep - 1 : keep ^ 1 << test_below(8));
+            mend(file, bytes);
+            read += use_forged(file, bytes);
+            file[i] = keep;
+        }
+    CHECK(read > 100);
+    free(file);
+    drop(&a);
+}
+/*  All that the table of units and the likelihood's entry say beside the kernel follows from the config: no other bit is taken. */
+TEST(forged_units_are_refused) {
+    static const char *const names[] = {"orth", "blocks"};
+    int which;
+    for (which = 0; which < 2; which++) {
+        odvgp_config c = config(12, 2, 2, 3, 4);
+        made a;
+        odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+        size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
+        unsigned char *file;
+        if (which) c.mean_part = ODVGP_MEAN_BLOCKS, c.cov_part = ODVGP_COV_BLOCKS;
+        test_seed = 339;
+        a = make(&c);
+        file = (unsigned char *)save(a.m, NULL, "", &bytes);
+        odvgp__file_config(&f, &a.m->cfg);
+        at = ODVGP__FILE_HEAD + f.used;
+        odvgp__file_units(&f, a.m);
+        end = ODVGP__FILE_HEAD + f.used;
+        kernel = at + UNIT_HEAD;
+        memset(&model_bytes, PATTERN, sizeof model_bytes);
+        for (i = at; i < end; i++) {
+            unsigned char keep = file[i];
+            int bit;
+            if (i == kernel) i += 4 * odvgp__kernel_words(a.m->unit[0].kernel.nleaf), keep = file[i];
+            for (bit = 0; bit <= 8; bit++) {
+                odvgp_info info = no_info();
+                odvgp_status s;
+                int many = i + 4 >= kernel && i < kernel;
+                file[i] = (unsigned char)(keep ^ (bit < 8 ? 1 << bit : 0xff));
+                many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_LEAVES); /* terms, more than the build allows */
+                mend(file, bytes);
+                s = odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, &info);
+                taken += s == ODVGP_OK;
+                wrong += s != (many ? ODVGP_E_UNSUPPORTED : ODVGP_E_FORMAT) || !info.text[0];
+            }
+            file[i] = keep;
+        }
+        CHECK_SAY(taken == 0, "%s: %d changes are taken", names[which], (int)taken);
+        CHECK_SAY(wrong == 0, "%s: %d other statuses", names[which], (int)wrong);
+        CHECK(untouched(&model_bytes, sizeof model_bytes));
+        mend(file, bytes);
+        CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, NULL), ODVGP_OK);
+        CHECK_INT(model_bytes, a.bytes);
+        free(file);
+        drop(&a);
+    }
+}
+/*  The words of a forged kernel where those of one of `leaves` base kernels stand: its own counts do not decide how many. */
+static void pack_forged(const odvgp__kernel *k, uint32_t leaves, uint32_t *to) {
+    odvgp__kernel same = *k;
+    same.nleaf = leaves, same.nnode = 2 * leaves - 1;
+    odvgp__kernel_pack(&same, to);
+    to[1] = k->nnode;
 }
 /*  Kernels that no expression makes, in files with a right checksum: each number out of its range, one or two at a time. */
 TEST(forged_kernels_are_refused) {
@@ -1392,7 +1602,7 @@ TEST(forged_kernels_are_refused) {
         for (part = 0; part < PARTS; part++) { /* in the model's part of the file, also with a tile of 0, and in the predictor's */
             odvgp__kernel keep, *k;
             odvgp__file f;
-            odvgp_predictor head;
+            odvgp__predictor_start head;
             uint64_t sum;
             size_t model_bytes = 0, pred_bytes = 0;
             odvgp_info info = no_info();
@@ -1407,7 +1617,7 @@ TEST(forged_kernels_are_refused) {
                 other = NEW(unsigned char, bytes);
             }
             f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
-            k = &a.m->kernel;
+            k = &a.m->unit[0].kernel;
             keep = *k;
             tile = a.m->cfg.tile;
             memcpy(other, file, bytes);
@@ -1416,16 +1626,22 @@ TEST(forged_kernels_are_refused) {
             if (part != PREDICTOR) {
                 if (part == TILE_0) a.m->cfg.tile = 0;
                 f.used = ODVGP__FILE_HEAD;
-                odvgp__file_model_head(&f, a.m);
+                odvgp__file_config(&f, &a.m->cfg);
+                f.used += UNIT_HEAD - 4;
+                odvgp__file_u32(&f, &k->nleaf);
+                pack_forged(k, keep.nleaf, head.words);
+                odvgp__file_words(&f, head.words, odvgp__kernel_words(keep.nleaf) * 4);
             } else {
                 odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
                 r.used = ODVGP__FILE_HEAD + state;
-                odvgp__file_words(&r, &head, sizeof head);
-                head.kernel = *k;
+                size_t words = odvgp__predictor_head(keep.nleaf);
+                odvgp__file_words(&r, &head, words);
+                pack_forged(k, keep.nleaf, head.words + sizeof head.head / 4);
+                head.head.leaves = k->nleaf;
                 f.used = ODVGP__FILE_HEAD + state;
-                odvgp__file_words(&f, &head, sizeof head);
+                odvgp__file_words(&f, &head, words);
             }
-            a.m->kernel = keep;
+            a.m->unit[0].kernel = keep;
             a.m->cfg.tile = tile;
             sum = odvgp__checksum(other, bytes - 8);
             for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
@@ -1439,7 +1655,7 @@ TEST(forged_kernels_are_refused) {
 /*  Numbers that no training leads to, in files with a right checksum: the state is written once more over that of a saved model. */
 TEST(forged_states_are_refused) {
     odvgp_config c = config(12, 2, 1, 3, 2);
-    enum { FORGERIES = 24 };
+    enum { FORGERIES = 31 };
     int wrong;
     test_seed = 336;
     for (wrong = 0; wrong < FORGERIES; wrong++) {
@@ -1451,7 +1667,7 @@ TEST(forged_states_are_refused) {
         void *block;
         uint64_t sum;
         odvgp__file f;
-        odvgp__jitter *jitter = a.m->tape.jitter;
+        odvgp__jitter *jitter = a.m->unit[0].jitter;
         odvgp_status s;
         CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
         file = (unsigned char *)save(a.m, NULL, "", &bytes);
@@ -1476,14 +1692,23 @@ TEST(forged_states_are_refused) {
         case 18: a.m->state.steps = UINT64_MAX; break;
         case 19: a.m->state.adam_steps = UINT64_MAX; break;
         case 20: a.m->state.nat_steps = (uint64_t)PTRDIFF_MAX; break;
-        case 21: a.m->par.slot[0].trainable = 2; break;
-        case 22: a.m->par.slot[1].trainable = -1; break;
+        case 21: a.m->par.slot[1].trainable = 2; break;
+        case 22: a.m->par.slot[2].trainable = -1; break;
         case 23: a.m->tape.events.pivot = 3; break;
+        case 24: a.m->unit[0].P = 2; break; /* latent processes, functions, targets */
+        case 25: a.m->F = 2; break;
+        case 26: a.m->T = 2; break;
+        case 27: a.m->F = 0; break;
+        case 28: a.m->T = PTRDIFF_MAX; break;
+        case 29: a.m->unit[0].lbfgs_jitter[0] = (odvgp_real)NAN; break;
+        case 30: a.m->unit[0].lbfgs_jitter[1] = -1; break;
         default: break;
         }
         f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
         f.used = ODVGP__FILE_HEAD;
-        odvgp__file_model_head(&f, a.m);
+        odvgp__file_config(&f, &a.m->cfg);
+        odvgp__file_units(&f, a.m);
+        a.m->unit[0].P = a.m->F = a.m->T = 1; /* the arrays of the state are as large as before */
         odvgp__file_model_state(&f, a.m);
         sum = odvgp__checksum(file, bytes - 8);
         for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
@@ -1500,7 +1725,7 @@ TEST(forged_predictors_are_refused) {
     static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
     ptrdiff_t at[6], reals;
     made a;
-    odvgp_predictor head;
+    odvgp__predictor head;
     odvgp__view v;
     size_t bytes, pred_bytes, first, i, k;
     unsigned char *file, *other;
@@ -1511,18 +1736,18 @@ TEST(forged_predictors_are_refused) {
     other = NEW(unsigned char, bytes);
     pred_bytes = odvgp_predictor_size(a.m);
     pred = test_alloc(pred_bytes);
-    odvgp__predictor_sizes(a.m, &head);
+    odvgp__predictor_sizes(&a.m->unit[0], &head);
     {
         odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
         reals = odvgp__view_layout(&head, base, &v);
         at[0] = v.hyp - base, at[1] = v.lik - base, at[2] = v.x_scale - base, at[3] = v.y_scale - base; /* above 0 */
-        at[4] = v.Z_beta - base, at[5] = reals - 1; /* finite */
+        at[4] = v.beta - base, at[5] = v.alpha - base; /* finite */
         free(base);
     }
     first = bytes - 8 - (size_t)reals * sizeof(odvgp_real);
     for (i = 0; i < 6; i++)
         for (k = 0; k < sizeof values / sizeof *values; k++) {
-            const odvgp_predictor *p = NULL;
+            odvgp_server server;
             odvgp_real x = (odvgp_real)values[k];
             odvgp_info info = no_info();
             odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
@@ -1533,8 +1758,9 @@ TEST(forged_predictors_are_refused) {
             odvgp__file_reals(&f, &x, 1, (int)sizeof x);
             f.used = bytes - 8;
             odvgp__file_bits(&f, odvgp__checksum(other, bytes - 8), 8);
-            s = odvgp_load_predictor(other, bytes, pred, pred_bytes, &p, &info);
-            CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !p == !good, "place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
+            memset(&server, 0, sizeof server);
+            s = odvgp_server_from_file(&server, other, bytes, test_isa(), pred, pred_bytes, &info);
+            CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !server.block == !good, "place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
         }
     free(file), free(other), free(pred);
     drop(&a);
@@ -1568,20 +1794,22 @@ TEST(predictors_of_the_other_precision) {
     enum { OTHER = sizeof(odvgp_real) == 4 ? 8 : 4 };
     odvgp_config c = config(12, 2, 2, 3, 4);
     made a;
-    size_t bytes, other_bytes, i, at, head = ODVGP__FILE_HEAD, state = 0, reals, words = sizeof(odvgp_predictor), need, pred_bytes = 0, model_bytes = 0, user_bytes = 0;
+    size_t bytes, other_bytes, i, at, head = ODVGP__FILE_HEAD, state = 0, reals, words, need, pred_bytes = 0, model_bytes = 0, user_bytes = 0;
     unsigned char *file, *other;
     const void *user;
     void *pred, *frozen, *scratch, *block;
-    const odvgp_predictor *p = NULL, *q = NULL;
+    odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
     odvgp_model *m;
     odvgp_real m0[24], m1[24], v0[24], v1[24];
     odvgp_info info = no_info();
+    odvgp_status read;
     uint64_t sum;
     test_seed = 334;
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "abc", &bytes);
     for (i = 0; i < 8; i++) state |= (size_t)((uint64_t)file[16 + i] << (8 * i)); /* magic 8, version 4, size of a real 4, then three lengths */
+    words = odvgp__predictor_head(a.m->unit[0].kernel.nleaf);
     reals = (bytes - head - state - words - 3 - 8) / sizeof(odvgp_real);
     other_bytes = head + words + reals * OTHER + 3 + 8; /* the model's part is left out */
     other = NEW(unsigned char, other_bytes);
@@ -1609,11 +1837,12 @@ TEST(predictors_of_the_other_precision) {
     CHECK(user_bytes == 3 && !memcmp(user, "abc", 3));
     CHECK_INT(pred_bytes, odvgp_predictor_size(a.m));
     pred = test_alloc(pred_bytes), frozen = test_alloc(pred_bytes);
-    CHECK_SAY(odvgp_load_predictor(other, other_bytes, pred, pred_bytes, &p, &info) == ODVGP_OK, "%s", info.text);
-    CHECK_STATUS(odvgp_freeze(a.m, NULL, frozen, pred_bytes, &q, NULL), ODVGP_OK);
+    read = odvgp_server_from_file(p, other, other_bytes, test_isa(), pred, pred_bytes, &info);
+    CHECK_SAY(read == ODVGP_OK, "%s", info.text);
+    CHECK_STATUS(serve(a.m, NULL, frozen, pred_bytes, q, NULL), ODVGP_OK);
     need = odvgp_predict_scratch(q, 12);
     scratch = test_alloc(need);
-    if (p) {
+    if (read == ODVGP_OK) {
         CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
         CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
         CHECK_SAY(test_max_diff(m0, m1, 24) <= BY_PRECISION(1e-5, 0), "means differ by %.3g", test_max_diff(m0, m1, 24)); /* from float to double and back nothing is lost */
@@ -1625,44 +1854,49 @@ TEST(predictors_of_the_other_precision) {
 /*  More reals than 32 bits can count. No such block is made: heads say how large it would be. */
 TEST(predictors_of_more_reals_than_32_bits) {
     odvgp_config c = config(100, 2, 1, 5, 0);
-    odvgp_model m;
-    odvgp_predictor p, q;
-    odvgp__view v;
+    odvgp__draft draft;
+    odvgp_model *m = &draft.model;
+    odvgp__predictor p;
+    odvgp__predictor_start start, q;
     odvgp__file f;
     odvgp__file_head h;
     odvgp_info info = no_info();
     size_t bytes;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES], want;
-    unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof p);
+    size_t words;
+    unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof start);
     if (sizeof(size_t) < 8) {
         free(head);
         SKIP("addresses of 32 bits");
     }
     c.M = 100000;
     want = 2.0 * (double)c.M * (double)c.M * (double)sizeof(odvgp_real);
-    CHECK_STATUS(odvgp__model_config(&m, &c, NULL, hyp, &info), ODVGP_OK);
-    CHECK_STATUS(odvgp__model_measure(&m, &bytes, &info), ODVGP_OK);
-    m.magic = ODVGP__MODEL_MAGIC; /* for asking sizes; it has no arrays */
-    CHECK_NEAR(odvgp_predictor_size(&m), want, 1e-3 * want);
-    CHECK((double)odvgp_save_size(&m, 3) > want);
-    odvgp__predictor_sizes(&m, &p);
-    odvgp__predictor_set_reals(&p, odvgp__view_layout(&p, NULL, &v));
-    f = odvgp__file_make(ODVGP__FILE_WRITE, head, ODVGP__FILE_HEAD + sizeof p);
+    CHECK_STATUS(odvgp__model_config(&draft, &c, NULL, hyp, &info), ODVGP_OK);
+    CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
+    m->magic = ODVGP__MODEL_MAGIC; /* for asking sizes; it has no arrays */
+    CHECK_NEAR(odvgp_predictor_size(m), want, 1e-3 * want);
+    CHECK((double)odvgp_save_size(m, 3) > want);
+    odvgp__predictor_sizes(&m->unit[0], &p);
+    words = odvgp__predictor_head(p.leaves);
+    memset(&start, 0, sizeof start);
+    start.head = p;
+    odvgp__kernel_pack(&m->unit[0].kernel, start.words + sizeof p / 4);
+    f = odvgp__file_make(ODVGP__FILE_WRITE, head, ODVGP__FILE_HEAD + sizeof start);
     f.used = ODVGP__FILE_HEAD;
-    odvgp__file_words(&f, &p, sizeof p);
-    h = odvgp__file_sizes(&m, 3);
+    odvgp__file_words(&f, &start, words);
+    h = odvgp__file_sizes(m, 3);
     CHECK_NEAR(h.predictor_bytes, want, 1e-3 * want);
     h.state_bytes = 0; /* the predictor's head comes first here */
     f.mode = ODVGP__FILE_READ;
     CHECK_SAY(odvgp__file_predictor(&f, &h, &q, &info) == ODVGP_OK, "%s", info.text);
-    CHECK_BITS(&p, &q, sizeof p);
-    CHECK_NEAR(odvgp__predictor_reals(&q), want / sizeof(odvgp_real), 1e-3 * want);
+    CHECK_BITS(&start, &q, words);
+    CHECK_NEAR(odvgp__predictor_reals(&q.head), want / sizeof(odvgp_real), 1e-3 * want);
     h.predictor_bytes -= (uint64_t)sizeof(odvgp_real) << 32; /* the low half alone is not enough */
     CHECK_STATUS(odvgp__file_predictor(&f, &h, &q, &info), ODVGP_E_FORMAT);
     /* a walk over fields that no file holds has no size */
-    m.cfg.natgrad_step.steps = -1;
-    CHECK(odvgp_save_size(&m, 3) == 0);
-    CHECK_STATUS(odvgp_save(&m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
+    m->cfg.natgrad_step.steps = -1;
+    CHECK(odvgp_save_size(m, 3) == 0);
+    CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
     free(head);
 }
 TEST(files_on_disk) {
@@ -1981,11 +2215,14 @@ TEST(inputs_far_from_the_origin) {
 TEST(names_of_slots_are_not_cut) {
     static const char *const longest = "kernel.2147483647.lengthscale", *const longer = "kernel.21474836470.lengthscale";
     odvgp__params p;
+    odvgp_slot slot[4];
+    odvgp__slot_state state[4];
     memset(&p, 0, sizeof p);
-    odvgp__slot_add(&p, "kernel.0.lengthscale", 1, 1, 1, 1);
-    odvgp__slot_add(&p, longest, 1, 2, 1, 1);
-    CHECK(!strcmp(p.slot[1].name, longest) && odvgp__slot_index(&p, longest) == 1 && !p.bad);
-    odvgp__slot_add(&p, longer, 1, 3, 1, 1);
+    p.slot = slot, p.state = state;
+    odvgp__slot_add(&p, "kernel.0.lengthscale", 0, 1, 1, 1, 1);
+    odvgp__slot_add(&p, longest, 0, 1, 2, 1, 1);
+    CHECK(!strcmp(slot[2].name, longest) && odvgp__slot_index(&p, longest) == 2 && !p.bad);
+    odvgp__slot_add(&p, longer, 0, 1, 3, 1, 1);
     CHECK(p.bad);
 }
 
@@ -2390,7 +2627,7 @@ TEST(a_start_that_fails_takes_the_jitter_back) {
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
     REFUSED(odvgp_init_q(a.m, &info), ODVGP_E_NOT_PD);
-    CHECK(odvgp_model_events(a.m).jitter_raised == 0 && a.m->tape.jitter[0].raised == 0);
+    CHECK(odvgp_model_events(a.m).jitter_raised == 0 && a.m->unit[0].jitter[0].raised == 0);
     CHECK_STATUS(odvgp_set(a.m, "Z_gamma", apart, 24, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &one, NULL, NULL, NULL), ODVGP_OK);
     test_seed = 363; /* the same without that call */
@@ -2400,8 +2637,8 @@ TEST(a_start_that_fails_takes_the_jitter_back) {
     CHECK_STATUS(odvgp_set(b.m, "Z_beta", z, 16, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_set(b.m, "Z_gamma", apart, 24, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_elbo(b.m, b.X, b.Y, 20, &two, NULL, NULL, NULL), ODVGP_OK);
-    CHECK_SAY(one == two && a.m->tape.jitter[0].raised == b.m->tape.jitter[0].raised && b.m->tape.jitter[0].raised > 0, "bounds %.17g and %.17g, raised by %.3g and %.3g", (double)one,
-              (double)two, (double)a.m->tape.jitter[0].raised, (double)b.m->tape.jitter[0].raised);
+    CHECK_SAY(one == two && a.m->unit[0].jitter[0].raised == b.m->unit[0].jitter[0].raised && b.m->unit[0].jitter[0].raised > 0, "bounds %.17g and %.17g, raised by %.3g and %.3g", (double)one,
+              (double)two, (double)a.m->unit[0].jitter[0].raised, (double)b.m->unit[0].jitter[0].raised);
     CHECK_INT(odvgp_model_events(a.m).jitter_raised, odvgp_model_events(b.m).jitter_raised);
     drop(&a);
     drop(&b);
@@ -2482,6 +2719,112 @@ TEST(adam_without_eps) {
     drop(&a);
 }
 
+/*  Steps so long that e^theta is no number above 0: what is not evaluated once more before the step ends, and what is. */
+TEST(no_step_leaves_a_value_of_0) {
+    int update, positive, undone = 0;
+    for (update = 0; update < 3; update++)
+        for (positive = 0; positive < 2; positive++) {
+            odvgp_config c = config(20, 2, 1, 4, 5);
+            made a;
+            int i, k;
+            test_seed = 355;
+            c.kernel = "linear";
+            c.batch = 20;
+            c.jitter = (odvgp_real)1e-3; /* Kb has a factor where the kernel is 0 */
+            c.update = (odvgp_update)update;
+            c.positive = (odvgp_positive)positive;
+            c.lr = odvgp_constant(1000);
+            a = make(&c);
+            for (i = 0; i < 20; i++) a.Y[i] = 0;
+            CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+            CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
+            CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.0.variance", 1), ODVGP_OK);
+            for (i = 0; i < 5; i++) {
+                odvgp_real *v;
+                if (!CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK)) break;
+                v = all_values(a.m);
+                CHECK_SAY(all_finite(v, odvgp_param_count(a.m)), "update %d, positive %d, step %d: not finite", update, positive, i);
+                for (k = 0; k < odvgp_slot_count(a.m); k++)
+                    if (odvgp_slot_at(a.m, k)->positive)
+                        CHECK_SAY(v[odvgp_slot_at(a.m, k)->offset] > 0, "update %d, positive %d, step %d: %s is 0", update, positive, i, odvgp_slot_at(a.m, k)->name);
+                free(v);
+            }
+            undone += odvgp_model_events(a.m).step_undone > 0;
+            drop(&a);
+        }
+    CHECK_INT(undone, 6);
+}
+
+/*  A product of variances that a real cannot hold: q starts where it can be, and the first step says what is wrong. */
+TEST(q_starts_at_usable_values) {
+    static const odvgp_cov_part parts[] = {ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL};
+    static const double size[] = {BY_PRECISION(1e200, 1e30), BY_PRECISION(1e-200, 1e-30)};
+    int i;
+    for (i = 0; i < 4; i++) {
+        odvgp_config c = config(20, 2, 2, 4, i % 2 ? 0 : 3);
+        made a;
+        odvgp_real *v, variance = (odvgp_real)size[i / 2], e = 7;
+        int k, when;
+        ptrdiff_t j;
+        test_seed = 357;
+        c.kernel = "rbf(1) * matern32(2)";
+        c.mean_part = ODVGP_MEAN_FREE;
+        c.cov_part = parts[i % 2];
+        c.natgrad = 0;
+        a = make(&c);
+        CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_set(a.m, "kernel.1.variance", &variance, 1, NULL), ODVGP_OK);
+        for (when = 0; when < 2; when++) {
+            if (!when) CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
+            else {
+                for (j = 0; j < 40; j++) a.Y[j] *= (odvgp_real)sqrt(size[i / 2]);
+                CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+            }
+            v = all_values(a.m);
+            CHECK_SAY(all_finite(v, odvgp_param_count(a.m)), "part %d, size %g: not finite", (int)parts[i % 2], size[i / 2]);
+            for (k = 0; k < odvgp_slot_count(a.m); k++)
+                for (j = 0; odvgp_slot_at(a.m, k)->positive && j < odvgp_slot_at(a.m, k)->count; j++)
+                    CHECK_SAY(v[odvgp_slot_at(a.m, k)->offset + j] > 0, "part %d, size %g: %s is 0", (int)parts[i % 2], size[i / 2], odvgp_slot_at(a.m, k)->name);
+            free(v);
+        }
+        if (i < 2) {
+            REFUSED(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, &info), ODVGP_E_NAN);
+            CHECK(e == 7);
+        }
+        drop(&a);
+    }
+}
+
+/*  Sums of squares beyond the largest number: refused, nothing is written. */
+TEST(no_upper_bound_is_infinite) {
+    static const double size[] = {BY_PRECISION(1e100, 1e18), BY_PRECISION(1e150, 1e19), BY_PRECISION(1e200, 1e30)};
+    static const char *const kernel[] = {"rbf", "rbf(1, variance=1) * rq", "rq(alpha=0.6)", "matern32(2.5, ard, dims=0) + matern12", "periodic(0.7)"};
+    int i, refused = 0;
+    for (i = 0; i < 30; i++) {
+        odvgp_config c = config(20, 2, 2, 4, i % 2 ? 0 : 3);
+        odvgp_real upper = 5, lower = 6;
+        odvgp_info info = no_info();
+        odvgp_status s;
+        made a;
+        void *work;
+        ptrdiff_t j;
+        test_seed = 358 + (uint64_t)i;
+        c.kernel = kernel[i % 5];
+        a = make(&c);
+        for (j = 0; j < 40; j++) a.X[j] *= (odvgp_real)size[i / 5 % 3], a.Y[j] *= (odvgp_real)size[i / 5 % 3];
+        if (i < 15) odvgp_init_data(a.m, a.X, a.Y, NULL);
+        work = test_alloc(odvgp_fit_q_size(a.m));
+        s = odvgp_upper_bound(a.m, a.X, a.Y, work, odvgp_fit_q_size(a.m), &upper, &lower, &info);
+        if (s) CHECK(upper == 5 && lower == 6 && info.status == s && info.text[0]);
+        else CHECK_SAY(all_finite(&upper, 1) && all_finite(&lower, 1), "%s, %g: %g above and %g below", c.kernel, size[i / 5 % 3], (double)upper, (double)lower);
+        refused += s != ODVGP_OK;
+        free(work);
+        drop(&a);
+    }
+    CHECK(refused > 0);
+    test_note("%d of 30 refused", refused);
+}
+
 /* ---- variances ---- */
 
 /*  Where k - |A|^2 is nothing but rounding: at the inducing points, with little jitter, with lengthscales that make Kb nearly singular. */
@@ -2495,7 +2838,7 @@ TEST(variances_are_never_negative) {
                 odvgp_config c = config(40, 1, 2, 20, mg);
                 made a;
                 odvgp_real *var = NEW(odvgp_real, 2 * 100), *var_y = NEW(odvgp_real, 2 * 100), *cov = NEW(odvgp_real, 2 * 100 * 100), X[100], *z, small = (odvgp_real)1e-10;
-                const odvgp_predictor *p;
+                odvgp_server server, *p = &server;
                 size_t bytes, need;
                 void *block, *scratch;
                 ptrdiff_t i, bad = 0;
@@ -2515,7 +2858,7 @@ TEST(variances_are_never_negative) {
                 for (i = 0; i < 100; i++) X[i] = i < 20 ? z[i] : i < 40 ? (odvgp_real)((double)z[i - 20] + 1e-9) : (odvgp_real)(-3 + 0.06 * (double)(i - 40));
                 bytes = odvgp_predictor_size(a.m);
                 block = test_alloc(bytes);
-                CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, &p, NULL), ODVGP_OK);
+                CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
                 need = odvgp_predict_scratch(p, 100);
                 scratch = test_alloc(need);
                 CHECK_STATUS(odvgp_predict(p, X, 100, NULL, var, var_y, scratch, need), ODVGP_OK);
@@ -2554,6 +2897,8 @@ TEST(coincident_points_have_gradients) {
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(bad_configs_are_refused);
+    RUN(ranges_of_fields);
+    RUN(shards_are_powers_of_two);
     RUN(bad_kernel_expressions_are_refused);
     RUN(kernels_of_eight_terms_fit_every_member);
     RUN(kernel_numbers_arrive);
@@ -2573,8 +2918,11 @@ int main(int argc, char **argv) {
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(every_model_is_read_again_from_its_file);
     RUN(predictors_that_overflow_are_refused);
+    RUN(damaged_blocks_are_refused);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
+    RUN(each_changed_byte_does_no_harm);
+    RUN(forged_units_are_refused);
     RUN(forged_kernels_are_refused);
     RUN(forged_states_are_refused);
     RUN(forged_predictors_are_refused);
@@ -2601,6 +2949,9 @@ int main(int argc, char **argv) {
     RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
+    RUN(no_step_leaves_a_value_of_0);
+    RUN(q_starts_at_usable_values);
+    RUN(no_upper_bound_is_infinite);
     RUN(variances_are_never_negative);
     RUN(coincident_points_have_gradients);
     return test_end();

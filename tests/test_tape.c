@@ -20,13 +20,13 @@ static odvgp_model *make(odvgp_config *cfg) {
 }
 
 /*  How often each node ran, forward and back. */
-static int runs[ODVGP__MAX_TAPE][2];
+static int runs[100][2];
 static void count_operation(int node, int reverse) {
-    if (node >= 0) runs[node][reverse]++;
+    if (node >= 0 && node < 100) runs[node][reverse]++;
 }
 static int runs_of(const odvgp_model *m, odvgp__op op, int reverse) {
     int i, sum = 0;
-    for (i = 0; i < m->tape.n; i++)
+    for (i = 1; i <= m->tape.nodes; i++)
         if (m->tape.node[i].op == op) sum += runs[i][reverse];
     return sum;
 }
@@ -36,18 +36,18 @@ TEST(a_frozen_kernel_is_not_differentiated_and_not_factored_again) {
     odvgp_model *m = make(&cfg);
     uint64_t stamp;
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-    CHECK(m->tape.node[m->L].needs_grad);
-    stamp = m->tape.node[m->L].stamp;
+    CHECK(m->tape.node[m->unit[0].L.id].needs_grad);
+    stamp = m->tape.node[m->unit[0].L.id].stamp;
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-    CHECK(m->tape.node[m->L].stamp > stamp);
+    CHECK(m->tape.node[m->unit[0].L.id].stamp > stamp);
     CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
     CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK); /* sees the last change */
-    stamp = m->tape.node[m->L].stamp;
+    stamp = m->tape.node[m->unit[0].L.id].stamp;
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-    CHECK(m->tape.node[m->L].stamp == stamp);
-    CHECK(!m->tape.node[m->L].needs_grad && !m->tape.node[m->A].needs_grad && !m->tape.node[m->hyp].needs_grad);
-    CHECK(m->tape.node[m->a_slot].needs_grad);
+    CHECK(m->tape.node[m->unit[0].L.id].stamp == stamp);
+    CHECK(!m->tape.node[m->unit[0].L.id].needs_grad && !m->tape.node[m->unit[0].A.id].needs_grad && !m->tape.node[m->unit[0].hyp.id].needs_grad);
+    CHECK(m->tape.node[m->unit[0].a_slot.id].needs_grad);
     odvgp_model_free(m);
 }
 
@@ -55,7 +55,7 @@ TEST(naturally_moved_slots_have_no_adjoints) {
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, 0);
     odvgp_model *m = make(&cfg);
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-    CHECK(!m->tape.node[m->block[0].mu].needs_grad && !m->tape.node[m->block[0].root].needs_grad);
+    CHECK(!m->tape.node[m->unit[0].block[0].mu.id].needs_grad && !m->tape.node[m->unit[0].block[0].root.id].needs_grad);
     odvgp_model_free(m);
 }
 
@@ -144,16 +144,16 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features) {
             CHECK(odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK);
             evaluations += (int)report.evaluations;
         }
-        CHECK_SAY(evaluations >= 20 && runs_of(m, ODVGP__KERNEL, 0) == 0 && runs_of(m, ODVGP__KERNEL_DIAG, 0) == 0 && runs[m->A][0] == 0 && (m->A_v < 0 || runs[m->A_v][0] == 0),
-                  "%d: in %d evaluations: %d kernel matrices, %d diagonals, %d times A", k, evaluations, runs_of(m, ODVGP__KERNEL, 0), runs_of(m, ODVGP__KERNEL_DIAG, 0), runs[m->A][0]);
+        CHECK_SAY(evaluations >= 20 && runs_of(m, ODVGP__KERNEL, 0) == 0 && runs_of(m, ODVGP__KERNEL_DIAG, 0) == 0 && runs[m->unit[0].A.id][0] == 0 && (!m->unit[0].A_v.id || runs[m->unit[0].A_v.id][0] == 0),
+                  "%d: in %d evaluations: %d kernel matrices, %d diagonals, %d times A", k, evaluations, runs_of(m, ODVGP__KERNEL, 0), runs_of(m, ODVGP__KERNEL_DIAG, 0), runs[m->unit[0].A.id][0]);
         /* other rows, and back: the features are theirs */
         CHECK(odvgp_elbo(m, X, Y, ROWS, &now, NULL, NULL, NULL) == ODVGP_OK);
         if (list[k].objective == ODVGP_OBJECTIVE_ELBO) {
             memset(runs, 0, sizeof runs);
             CHECK(odvgp_elbo(m, X + INPUTS, Y + 1, ROWS - 1, &other, NULL, NULL, NULL) == ODVGP_OK);
-            CHECK(runs[m->K_x][0] == 1 && runs[m->k_x][0] == 1 && (m->Kb >= 0 || runs[m->A][0] == 1) && other != now);
+            CHECK(runs[m->unit[0].K_x.id][0] == 1 && runs[m->unit[0].k_x.id][0] == 1 && (m->unit[0].Kb.id || runs[m->unit[0].A.id][0] == 1) && other != now);
             CHECK(odvgp_elbo(m, X, Y, ROWS, &again, NULL, NULL, NULL) == ODVGP_OK);
-            CHECK(again == now && runs[m->K_x][0] == 2);
+            CHECK(again == now && runs[m->unit[0].K_x.id][0] == 2);
         }
         CHECK(odvgp_set_trainable(m, "Z_*", 1) == ODVGP_OK);
         CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK); /* moves them */
@@ -162,7 +162,7 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features) {
             CHECK(odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK);
             evaluations += (int)report.evaluations;
         }
-        CHECK(runs[m->K_x][0] >= 5 && runs[m->K_x][0] <= evaluations);
+        CHECK(runs[m->unit[0].K_x.id][0] >= 5 && runs[m->unit[0].K_x.id][0] <= evaluations);
         odvgp_model_free(m);
     }
 }
@@ -183,7 +183,7 @@ TEST(other_rows_have_other_features) {
         CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
         memset(runs, 0, sizeof runs);
         for (i = 0; i < 20; i++) CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-        CHECK(runs[m->K_x][0] == 20 * tiles && runs[m->k_x][0] == 20 * tiles && runs[m->A][0] == 20 * tiles);
+        CHECK(runs[m->unit[0].K_x.id][0] == 20 * tiles && runs[m->unit[0].k_x.id][0] == 20 * tiles && runs[m->unit[0].A.id][0] == 20 * tiles);
         odvgp_model_free(m);
     }
 }
@@ -196,7 +196,7 @@ static int is_term(const odvgp_model *m, int i) {
 }
 static int has_reader_that_ran_back(const odvgp_model *m, int i) {
     int j, k;
-    for (j = 0; j < m->tape.n; j++)
+    for (j = 1; j <= m->tape.nodes; j++)
         for (k = 0; k < ODVGP__MAX_IN; k++)
             if (m->tape.node[j].in[k] == i && m->tape.node[j].op != ODVGP__NAT_STATS && runs[j][1]) return 1;
     return 0;
@@ -218,12 +218,12 @@ TEST(nothing_runs_back_on_zeros) {
                     m = make(&cfg);
                     memset(runs, 0, sizeof runs);
                     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-                    CHECK(runs[m->expect][1] == 1);
-                    for (i = 0; i < m->tape.n; i++)
+                    CHECK(runs[m->expect.id][1] == 1);
+                    for (i = 1; i <= m->tape.nodes; i++)
                         CHECK_SAY(!runs[i][1] || is_term(m, i) || has_reader_that_ran_back(m, i), "mean %d, cov %d, gamma step %d: %s, node %d, runs back", mean, cov, gamma, odvgp__ops[m->tape.node[i].op].name, i);
-                    if (gamma == ODVGP_GAMMA_EXACT && cov != ODVGP_COV_BLOCKS) CHECK(runs[m->L_v][0] == 1 && runs[m->L_v][1] == 0 && runs[m->W][1] == 0);
-                    if (gamma == ODVGP_GAMMA_DIAGONAL) CHECK(runs[m->gamma_residual][0] == 1 && runs[m->gamma_residual][1] == 0);
-                    CHECK(runs[m->K][1] == 1);
+                    if (gamma == ODVGP_GAMMA_EXACT && cov != ODVGP_COV_BLOCKS) CHECK(runs[m->unit[0].L_v.id][0] == 1 && runs[m->unit[0].L_v.id][1] == 0 && runs[m->unit[0].W.id][1] == 0);
+                    if (gamma == ODVGP_GAMMA_DIAGONAL) CHECK(runs[m->unit[0].gamma_residual.id][0] == 1 && runs[m->unit[0].gamma_residual.id][1] == 0);
+                    CHECK(runs[m->unit[0].K.id][1] == 1);
                     models++;
                     odvgp_model_free(m);
                 }

@@ -35,10 +35,11 @@ static run_result train(const odvgp_threads *threads) {
     run_result r;
     size_t bytes = 0, size;
     odvgp_model *m;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server, *p = &server;
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, BETA, GAMMA);
     int i;
     memset(&r, 0, sizeof r);
+    memset(&server, 0, sizeof server);
     make_data(X, Y);
     cfg.batch = 300;
     cfg.tile = 128;
@@ -61,7 +62,7 @@ static run_result train(const odvgp_threads *threads) {
     }
     size = odvgp_predictor_size(m);
     void *frozen = malloc(size);
-    if (!r.status) r.status = odvgp_freeze(m, NULL, frozen, size, &p, NULL);
+    if (!r.status) r.status = serve(m, NULL, frozen, size, p, NULL);
     size = odvgp_predict_scratch(p, 32);
     void *scratch = calloc(1, size);
     if (!r.status) r.status = odvgp_predict(p, X, NEW, r.mean, r.var, NULL, scratch, size);
@@ -368,6 +369,98 @@ TEST(a_small_stack_is_enough) {
 #endif
 }
 
+#ifndef STACK_SANITIZED
+/*  What predicting needs, with a kernel of every kind; `call` says which call, 0 none. */
+typedef struct served {
+    odvgp_server server;
+    odvgp_real *X, *Y, *out;
+    void *scratch;
+    size_t bytes;
+    int call;
+    odvgp_status status;
+} served;
+enum { CALLS = 5, SERVED = 40, STACK = 256 * 1024 };
+
+static void *predict_thread(void *arg) {
+    served *s = (served *)arg;
+    odvgp_real *var = s->out + OUTPUTS * SERVED, *rest = var + OUTPUTS * SERVED;
+    switch (s->call) {
+    case 1: s->status = odvgp_predict(&s->server, s->X, 1, s->out, var, rest, s->scratch, s->bytes); break;
+    case 2: s->status = odvgp_predict(&s->server, s->X, SERVED, s->out, var, rest, s->scratch, s->bytes); break;
+    case 3: s->status = odvgp_predict_logp(&s->server, s->X, s->Y, SERVED, s->out, s->scratch, s->bytes); break;
+    case 4: s->status = odvgp_predict_cov(&s->server, s->X, SERVED, s->out, rest, s->scratch, s->bytes); break;
+    case 5: s->status = odvgp_sample(&s->server, s->X, SERVED, 2, 1, s->out, s->scratch, s->bytes); break;
+    default: break;
+    }
+    return NULL;
+}
+
+/*  Bytes of a painted stack that a thread with this call writes to. */
+static size_t stack_of(served *s, int call) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    unsigned char *stack = NULL;
+    size_t i = 0;
+    s->call = call;
+    s->status = ODVGP_OK;
+    if (posix_memalign((void **)&stack, 4096, STACK)) return 0;
+    memset(stack, 0xa5, STACK);
+    CHECK(!pthread_attr_init(&attributes));
+    CHECK(!pthread_attr_setstack(&attributes, stack, STACK));
+    CHECK(!pthread_create(&thread, &attributes, predict_thread, s));
+    CHECK(!pthread_join(thread, NULL));
+    pthread_attr_destroy(&attributes);
+    CHECK_STATUS(s->status, ODVGP_OK);
+    while (i < STACK && stack[i] == 0xa5) i++; /* it grows downwards */
+    free(stack);
+    return STACK - i;
+}
+#endif
+
+/*  The manual promises 4 KiB for calls that predict. */
+TEST(predictions_take_little_stack) {
+#ifdef STACK_SANITIZED
+    SKIP("sanitizers use stack of their own");
+#else
+    static const odvgp_cov_part parts[] = {ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL};
+    odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS), *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
+    size_t most = 0;
+    int i, c;
+    make_data(X, Y);
+    for (i = 0; i < test_isas.count * 3; i++) {
+        odvgp_config cfg = odvgp_config_defaults(300, INPUTS, OUTPUTS, 33, i % 3 == 2 ? 0 : 50);
+        odvgp_model *m = NULL;
+        served s;
+        void *block;
+        size_t bytes;
+        memset(&s, 0, sizeof s);
+        cfg.kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
+        cfg.natgrad = i % 3 != 1; /* INVERSE has no natural step */
+        cfg.mean_part = i % 3 ? ODVGP_MEAN_FREE : ODVGP_MEAN_ORTH;
+        cfg.cov_part = parts[i % 3];
+        cfg.isa = test_isas.isa[i / 3];
+        if (!CHECK_STATUS(odvgp_model_create(&m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;
+        bytes = odvgp_predictor_size(m);
+        block = test_alloc(bytes);
+        CHECK_STATUS(odvgp_freeze(m, NULL, block, bytes, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_server_from_block(&s.server, block, bytes, cfg.isa, NULL), ODVGP_OK);
+        s.X = X, s.Y = Y;
+        s.bytes = odvgp_sample_scratch(&s.server, SERVED);
+        s.scratch = test_alloc(s.bytes);
+        s.out = (odvgp_real *)test_alloc(sizeof(odvgp_real) * OUTPUTS * SERVED * (SERVED + 3));
+        for (c = 1; c <= CALLS; c++) {
+            size_t none = stack_of(&s, 0), used = stack_of(&s, c);
+            CHECK_SAY(used >= none && used - none <= 4096, "%s, part %d, call %d: %d bytes of stack", test_isas.name[i / 3], i % 3, c, (int)(used - none));
+            if (used - none > most) most = used - none;
+        }
+        free(s.scratch), free(s.out), free(block);
+        odvgp_model_free(m);
+    }
+    test_note("%d bytes", (int)most);
+    free(X), free(Y);
+#endif
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(the_same_bits_for_1_2_and_7_threads);
@@ -380,5 +473,6 @@ int main(int argc, char **argv) {
     RUN(the_child_of_a_fork_uses_and_stops_the_pool);
     RUN(the_ticket_is_aligned);
     RUN(a_small_stack_is_enough);
+    RUN(predictions_take_little_stack);
     return test_end();
 }

@@ -20,8 +20,8 @@ static void make_data(void) {
 }
 
 /*  Every kind of prediction, for at most three rows. */
-static void use_predictor(const odvgp_predictor *p) {
-    ptrdiff_t D = odvgp_predictor_inputs(p), P = odvgp_predictor_outputs(p);
+static void use_predictor(const odvgp_server *p) {
+    ptrdiff_t D = p->D, P = p->F;
     odvgp_real mean[3 * MOST], var[3 * MOST], cov[9 * MOST];
     size_t need;
     void *scratch;
@@ -40,7 +40,7 @@ static void use_model(odvgp_model *m, int again) {
     const odvgp_config *c = odvgp_model_config(m);
     odvgp_real elbo, kl, *grad;
     odvgp_report report;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server;
     ptrdiff_t n = odvgp_param_count(m);
     size_t bytes;
     void *block;
@@ -61,7 +61,10 @@ static void use_model(odvgp_model *m, int again) {
     bytes = odvgp_predictor_size(m);
     if (bytes && bytes <= LARGEST) {
         block = malloc(bytes);
-        if (odvgp_freeze(m, NULL, block, bytes, &p, NULL) == ODVGP_OK) use_predictor(p);
+        if (odvgp_freeze(m, NULL, block, bytes, NULL) == ODVGP_OK) {
+            MUST(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL) == ODVGP_OK, "a block that odvgp_freeze wrote is refused");
+            use_predictor(&server);
+        }
         free(block);
     }
     bytes = odvgp_save_size(m, 3);
@@ -75,7 +78,7 @@ static void use_model(odvgp_model *m, int again) {
 static void use_file(const unsigned char *file, size_t bytes, int again) {
     size_t model_bytes = 0, predictor_bytes = 0, user_bytes = 0;
     const void *user = NULL;
-    const odvgp_predictor *p = NULL;
+    odvgp_server server;
     odvgp_model *m = NULL;
     odvgp_info info;
     void *block;
@@ -86,11 +89,12 @@ static void use_file(const unsigned char *file, size_t bytes, int again) {
         MUST(m || !again, info.text);
         free(block);
     } else MUST(!again || model_bytes, info.text);
-    if (odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, NULL, &predictor_bytes, &user, &user_bytes, &info) == ODVGP_OK && predictor_bytes <= LARGEST) {
+    if (odvgp_server_size(file, bytes, &predictor_bytes, &user, &user_bytes, &info) == ODVGP_OK && predictor_bytes <= LARGEST) {
         MUST((const unsigned char *)user >= file && (const unsigned char *)user + user_bytes <= file + bytes, "the caller's bytes are outside the file");
         block = malloc(predictor_bytes);
-        if (odvgp_load_predictor(file, bytes, block, predictor_bytes, &p, &info) == ODVGP_OK) use_predictor(p);
-        MUST(p || !again, info.text);
+        int served = odvgp_server_from_file(&server, file, bytes, ODVGP_ISA_AUTO, block, predictor_bytes, &info) == ODVGP_OK;
+        if (served) use_predictor(&server);
+        MUST(served || !again, info.text);
         free(block);
     } else MUST(!again || predictor_bytes, info.text);
 }
