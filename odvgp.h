@@ -58,18 +58,22 @@ CONTENTS                                                        (search for the 
       >>likelihoods     expected log density and its derivatives
       >>predictor       the frozen model: mean, variance, covariance, samples, densities
       >>server          from a block or a file to calls; what only predicts needs nothing below
-      >>params          the parameter vector and its slots
-      >>tape            matrix operations and their adjoints, in head and tile segments
-      >>model           the struct, the config and its checks, slots, q(u) in whitened coordinates
+      >>model           what training is made of: slots, nodes, units, state
+      >>params          the parameter vector, its slots, and their values by name
+      >>ops             matrix operations and their adjoints
+      >>tape            running the operations, forward and in reverse
+      >>graph           building the tape: nodes, and the pieces of a unit
       >>parts           mean parts and covariance parts of the family
-      >>layout          the tape of a model, its block, parameters in and out
+      >>settings        a config: defaults, and what is refused
       >>bound           the evidence lower bound and its gradient
       >>freeze          from a model to a predictor
       >>natgrad         natural gradient steps from two vectors
       >>optimum         the best q for a Gaussian likelihood, in one pass over the data
-      >>adam            Adam, schedules, the training step and its safeguards
-      >>lbfgs           L-BFGS with a line search; the public steps of either optimiser
-      >>init            inducing points and hyperparameters from the data; scales of columns
+      >>adam            Adam, schedules, scales of coordinates
+      >>lbfgs           L-BFGS with a line search
+      >>train           the training step, with either optimiser
+      >>init            the start: inducing points, hyperparameters, q; scales of columns
+      >>layout          a model's slots, tape and block
       >>io              model files
       >>easy            the allocating layer
     >>licence
@@ -1061,7 +1065,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__IMPLEMENTED
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages, size arithmetic                                                            */
+/*  >>config   reals, small helpers, messages, size arithmetic                                                         */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as written. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
@@ -1260,9 +1264,9 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>cpu   which instructions the machine has                                                                            */
-/*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is  */
-/*      asked once per model.                                                                                             */
+/*  >>cpu   which instructions the machine has                                                                         */
+/*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is*/
+/*      asked once per model.                                                                                          */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) &&          \
     !(defined(_WIN32) && !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
@@ -1313,10 +1317,10 @@ static int odvgp__cpu_has(odvgp_isa isa)
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>simd   one vector type for each instruction set                                                                     */
-/*      V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, SQRT, MIN   */
-/*      and MAX (b where b is NaN), ZIPLO and ZIPHI the interleaved low and high halves of two vectors, U_x the bits of a */
-/*      vector, KEEP a where the mask m is not set, else 0. In plain C a vector is one real.                              */
+/*  >>simd   one vector type for each instruction set                                                                  */
+/*      V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, SQRT, MIN*/
+/*      and MAX (b where b is NaN), ZIPLO and ZIPHI the interleaved low and high halves of two vectors, U_x the bits of a*/
+/*      vector, KEEP a where the mask m is not set, else 0. In plain C a vector is one real.                           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -1432,9 +1436,9 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a) /* 32-bit NEON has 
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>threads   cutting work into tasks; the optional POSIX pool                                                          */
-/*      An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:     */
-/*      the number of tasks never shows in the bits.                                                                      */
+/*  >>threads   cutting work into tasks; the optional POSIX pool                                                       */
+/*      An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:  */
+/*      the number of tasks never shows in the bits.                                                                   */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static int odvgp__tasks(const odvgp_threads *t) { return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1; }
 
@@ -1641,9 +1645,9 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>arena   one block, measured and carved by the same function                                                         */
-/*      A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot     */
-/*      disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`.                */
+/*  >>arena   one block, measured and carved by the same function                                                      */
+/*      A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot  */
+/*      disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`.             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__arena {
     unsigned char *base; /* NULL: measure; else at a multiple of 64 bytes */
@@ -1683,9 +1687,9 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>rng   counter-based random numbers and permutations                                                                 */
-/*      Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two     */
-/*      rounds of a 64-bit finaliser.                                                                                     */
+/*  >>rng   counter-based random numbers and permutations                                                              */
+/*      Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two  */
+/*      rounds of a 64-bit finaliser.                                                                                  */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 enum { ODVGP__STREAM_BATCH = 1, ODVGP__STREAM_COLUMNS, ODVGP__STREAM_INIT, ODVGP__STREAM_KMEANS, ODVGP__STREAM_SAMPLE };
 
@@ -1751,18 +1755,18 @@ static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, 
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>vmath   arithmetic over arrays                                                                                      */
-/*      Chunks of 64 numbers, four vectors at a time, step by step: one exponential alone is a chain of some twenty       */
-/*      operations of four cycles each, and few such chains fit into a processor's window. No branches; what is special   */
-/*      is selected at the end. All polynomials are interpolated at Chebyshev points:                                     */
-/*        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r), 1.6e-17 (float 1.1e-8)                    */
-/*        log      x = 2^k (1 + f), s = f / (2 + f); log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), 5e-18 (3e-10)       */
-/*        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc                                                 */
-/*        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is    */
-/*                 split into a part without rounding error and a small rest                                              */
-/*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above,    */
-/*                 z = |x| / sqrt(2), with its sign for erf                                                               */
-/*      Behind them what kernel matrices are made of: distances, radial functions and their slopes.                       */
+/*  >>vmath   arithmetic over arrays                                                                                   */
+/*      Chunks of 64 numbers, four vectors at a time, step by step: one exponential alone is a chain of some twenty    */
+/*      operations of four cycles each, and few such chains fit into a processor's window. No branches; what is special*/
+/*      is selected at the end. All polynomials are interpolated at Chebyshev points:                                  */
+/*        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r), 1.6e-17 (float 1.1e-8)                 */
+/*        log      x = 2^k (1 + f), s = f / (2 + f); log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), 5e-18 (3e-10)    */
+/*        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc                                              */
+/*        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is */
+/*                 split into a part without rounding error and a small rest                                           */
+/*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above, */
+/*                 z = |x| / sqrt(2), with its sign for erf                                                            */
+/*      Behind them what kernel matrices are made of: distances, radial functions and their slopes.                    */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
@@ -2297,15 +2301,55 @@ ODVGP__RAISE512(ODVGP__AVX512, avx512)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
+/*  Sums over rows of the squares of each column. */
+static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+{
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
+}
+
+static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+{
+    odvgp__zero(out, cols);
+    odvgp__column_squares_add(A, rows, cols, ld, out);
+}
+
+static double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
+{
+    double sum[4] = {0, 0, 0, 0};
+    for (ptrdiff_t i = 0; i < n; i++) sum[i & 3] += (double)x[i] * (double)y[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
+{
+    for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
+}
+
+static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
+{
+    double most = 0;
+    for (ptrdiff_t i = 0; i < n; i++) most = ODVGP__MAX(most, fabs((double)x[i]));
+    return most;
+}
+
+/*  |x|, also where its square is not a number. */
+static double odvgp__length(ptrdiff_t n, const odvgp_real *x)
+{
+    double most = odvgp__max_abs(n, x), sum = 0;
+    for (ptrdiff_t i = 0; i < n && most > 0; i++) sum += (double)x[i] / most * ((double)x[i] / most);
+    return most * sqrt(sum);
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels                                                                                                 */
-/*      What level 3 spends its time in, written once as macros and expanded for each instruction set:                    */
-/*        ukr    C[MR,w] <- alpha A B (+ C)           k steps, C in registers                                             */
-/*        solve  T[MR,w] <- U^-1 (T - A X)            the same, then a triangle of MR rows: product and solve in one      */
-/*        copy, turn   strips copied straight or transposed, for packing                                                  */
-/*      for widths w of 1 to NV vectors. A is read by broadcasts with any two strides, B by vectors along its rows, so    */
-/*      that operands in cache need no packing. Accumulators are named (c00, c01, ...), for then every compiler keeps     */
-/*      them in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16.                          */
+/*  >>ukr   micro-kernels                                                                                              */
+/*      What level 3 spends its time in, written once as macros and expanded for each instruction set:                 */
+/*        ukr    C[MR,w] <- alpha A B (+ C)           k steps, C in registers                                          */
+/*        solve  T[MR,w] <- U^-1 (T - A X)            the same, then a triangle of MR rows: product and solve in one   */
+/*        copy, turn   strips copied straight or transposed, for packing                                               */
+/*      for widths w of 1 to NV vectors. A is read by broadcasts with any two strides, B by vectors along its rows, so */
+/*      that operands in cache need no packing. Accumulators are named (c00, c01, ...), for then every compiler keeps  */
+/*      them in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16.                       */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,
                            const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs);
@@ -2582,14 +2626,14 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                      */
-/*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:      */
-/*      operands are given by row and column strides, triangles by flags; each micro-kernel then runs over the steps that */
-/*      are not zeros only. 2 m n k flops. Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of */
-/*      MC rows (A packed into panels of MR), strips, panels. An operand that stays in cache by itself is read where it   */
-/*      is; only its ragged edge is copied, to be filled up with zeros.                                                   */
-/*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on    */
-/*      it.                                                                                                               */
+/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                   */
+/*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:   */
+/*      operands are given by row and column strides, triangles by flags; each micro-kernel then runs over the steps that*/
+/*      are not zeros only. 2 m n k flops. Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of*/
+/*      MC rows (A packed into panels of MR), strips, panels. An operand that stays in cache by itself is read where it*/
+/*      is; only its ragged edge is copied, to be filled up with zeros.                                                */
+/*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on */
+/*      it.                                                                                                            */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
@@ -3031,13 +3075,12 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves, m^2 n flops                                                                               */
-/*      Triangles of more than BASE rows are cut into halves: solve with one, a product, solve with the other. Below,     */
-/*      strips of NR columns are solved from the first row to the last, MR rows at a time, by the fused kernel.           */
-/*      All four cases are one: L^T X = B is a lower triangle when rows are counted from the last, and X op(L) = B is     */
-/*      op(L)^T X^T = B^T. Only the copies into and out of the strip differ.                                              */
+/*  >>trsm   triangular solves, m^2 n flops                                                                            */
+/*      Triangles of more than BASE rows are cut into halves: solve with one, a product, solve with the other. Below,  */
+/*      strips of NR columns are solved from the first row to the last, MR rows at a time, by the fused kernel.        */
+/*      All four cases are one: L^T X = B is a lower triangle when rows are counted from the last, and X op(L) = B is  */
+/*      op(L)^T X^T = B^T. Only the copies into and out of the strip differ.                                           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  Where to cut n: at about half. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
@@ -3187,17 +3230,16 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors and what goes with them                                                                    */
-/*      potrf          A = L L^T       n^3/3 flops                                                                        */
-/*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further  */
-/*      step                                                                                                              */
-/*      trtri          L <- L^-1       n^3/3                                                                              */
-/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                             */
-/*      More than BASE rows are cut into halves, as in trsm. Below, the upper triangle U of A = U^T U is formed in a      */
-/*      square of its own, MR rows at a time: their strips are what the fused kernel solves. Counted from the last row,   */
-/*      potrf_reverse is the same on the square as it stands. Only lower triangles are read and written.                  */
+/*  >>potrf   Cholesky factors and what goes with them                                                                 */
+/*      potrf          A = L L^T       n^3/3 flops                                                                     */
+/*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further*/
+/*      step                                                                                                           */
+/*      trtri          L <- L^-1       n^3/3                                                                           */
+/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                          */
+/*      More than BASE rows are cut into halves, as in trsm. Below, the upper triangle U of A = U^T U is formed in a   */
+/*      square of its own, MR rows at a time: their strips are what the fused kernel solves. Counted from the last row,*/
+/*      potrf_reverse is the same on the square as it stands. Only lower triangles are read and written.               */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  U^T U = W in place. W is the first element in the order of elimination; (i, j), j >= i, stands at W[i * ws + dir * j]
     with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
@@ -3385,26 +3427,26 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                    */
-/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the       */
-/*      variance:                                                                                                         */
-/*        rbf         v exp(-r^2/2)                                  matern12   v exp(-r)                                 */
-/*        matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r      */
-/*        rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v                                         */
-/*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                    */
-/*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                   */
-/*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide               */
-/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A leaf is a function of     */
-/*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of     */
-/*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or     */
-/*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are   */
-/*      worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated       */
-/*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.   */
-/*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred   */
-/*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per        */
-/*      column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the   */
-/*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per        */
-/*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                              */
+/*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                 */
+/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the    */
+/*      variance:                                                                                                      */
+/*        rbf         v exp(-r^2/2)                                  matern12   v exp(-r)                              */
+/*        matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r   */
+/*        rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v                                      */
+/*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                 */
+/*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                */
+/*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide            */
+/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A leaf is a function of  */
+/*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of  */
+/*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or  */
+/*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are*/
+/*      worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated    */
+/*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.*/
+/*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred*/
+/*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per     */
+/*      column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the*/
+/*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per     */
+/*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
 #define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
@@ -3877,6 +3919,21 @@ typedef struct odvgp__kjob {
     ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
+
+static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
+                                     const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
+{
+    odvgp__kjob job;
+    memset(&job, 0, sizeof job);
+    job.blas = blas;
+    job.k = k;
+    job.hyp = hyp;
+    job.X1 = X1;
+    job.n = n;
+    job.X2 = X2;
+    job.m = m;
+    return job;
+}
 
 /*  Columns of a group's points. */
 static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
@@ -4542,13 +4599,12 @@ static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real 
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   what y says about f                                                                                   */
-/*      A row each. A model has P latent processes (slots, statistics), F functions that the likelihood sees (the latent  */
-/*      processes themselves), and T columns of targets, as the row says of F. The row computes E_q[log p(y|f)] for       */
-/*      q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)]. Gaussian, noise variance s:      */
-/*      -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s); T = F.                                    */
+/*  >>likelihoods   what y says about f                                                                                */
+/*      A row each. A model has P latent processes (slots, statistics), F functions that the likelihood sees (the latent*/
+/*      processes themselves), and T columns of targets, as the row says of F. The row computes E_q[log p(y|f)] for    */
+/*      q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)]. Gaussian, noise variance s:   */
+/*      -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s); T = F.                                 */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  Facts about a likelihood. */
 enum {
     ODVGP__LIK_GAUSSIAN = 1,    /* y = f + noise; the first parameter is the variance of the noise */
@@ -4688,12 +4744,12 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 };
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>predictor   the frozen model                                                                                        */
-/*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A  */
-/*      = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, the kernel's base kernels in use, then reals  */
-/*      whose places follow from the head. Inducing points are stored as the loops over them read them: centred, scaled,  */
-/*      by columns. Nothing is written to a block after freezing. X is predicted by rows: row i of A [n,M] is k(x_i,Zb),  */
-/*      then L^-1 k(Zb,x_i). Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance.              */
+/*  >>predictor   the frozen model                                                                                     */
+/*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A*/
+/*      = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, the kernel's base kernels in use, then reals*/
+/*      whose places follow from the head. Inducing points are stored as the loops over them read them: centred, scaled,*/
+/*      by columns. Nothing is written to a block after freezing. X is predicted by rows: row i of A [n,M] is k(x_i,Zb),*/
+/*      then L^-1 k(Zb,x_i). Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance.           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
@@ -4950,21 +5006,6 @@ static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
     ptrdiff_t D = (ptrdiff_t)t->p->D;
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t d = 0; d < D; d++) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
-}
-
-static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
-                                     const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
-{
-    odvgp__kjob job;
-    memset(&job, 0, sizeof job);
-    job.blas = blas;
-    job.k = k;
-    job.hyp = hyp;
-    job.X1 = X1;
-    job.n = n;
-    job.X2 = X2;
-    job.m = m;
-    return job;
 }
 
 /*  Row i of k(x,Z) for the m prepared points Z: into `to` [m], or NULL; and its sums with
@@ -5411,25 +5452,12 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     return ODVGP_OK;
 }
 
-/*  Sums over rows of the squares of each column. */
-static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
-{
-    for (ptrdiff_t i = 0; i < rows; i++)
-        for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
-}
-
-static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
-{
-    odvgp__zero(out, cols);
-    odvgp__column_squares_add(A, rows, cols, ld, out);
-}
-
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>server   from a block or a file to a predictor that answers */
-/*      Everything is checked here, once, so that calls need not: place, size, version, kernel, checksum, numbers. A file */
-/*      is  magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that,  little-endian  */
-/*      whatever the machine. The predictor's part is its block with reals in the file's precision. Nothing from here up  */
-/*      uses what stands below: a program that only predicts needs no more of this header.                                */
+/*  >>server   from a block or a file to a predictor that answers                                                      */
+/*      Everything is checked here, once, so that calls need not: place, size, version, kernel, checksum, numbers. A file*/
+/*      is  magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that,  little-endian*/
+/*      whatever the machine. The predictor's part is its block with reals in the file's precision. Nothing from here up*/
+/*      uses what stands below: a program that only predicts needs no more of this header.                             */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
@@ -5802,12 +5830,9 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector and its slots                                                                         */
-/*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)   */
-/*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their  */
-/*      own values. Hyperparameters may have a prior density.                                                             */
+/*  >>model   what training is made of: slots, nodes, units, state                                                     */
+/*      A model is layers of units, all on one tape and one parameter vector. Nothing is computed here.                */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  The longest name that is put together, with any number of kernels. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
@@ -5823,9 +5848,6 @@ typedef struct odvgp__slot_state {
     uint64_t stamp;              /* of the last change, from the tape's clock */
 } odvgp__slot_state;
 
-/*  Who has the memory of the gradient between evaluations. Whoever takes it gives it back before the next one. */
-enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
-
 /*  Slots are numbered from 1; 0 is none. Both tables are NULL while a model is measured: then slots are only counted. */
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
@@ -5838,6 +5860,276 @@ typedef struct odvgp__params {
     odvgp_slot *slot;         /* [slots + 1] */
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
+
+#define ODVGP__MAX_IN 6
+
+enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
+/*  Numbers of rows or columns that vary: those of the current tile, and of the sampled columns of gamma. */
+enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
+
+/*  Variants of operations: an enumeration for each operation that has any. */
+enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };          /* KERNEL: the lower triangle of a symmetric matrix */
+enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };            /* CHOL: no jitter until a factorisation fails */
+enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN }; /* L^-1 B, B L^-T, B L^-1 */
+enum { ODVGP__PRODUCT_AB, ODVGP__PRODUCT_AL, ODVGP__PRODUCT_ABT, ODVGP__PRODUCT_ATB, ODVGP__PRODUCT_ATBT }; /* L: lower */
+enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };            /* MINUS_PRODUCT: only the lower triangle */
+enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };             /* INNER, INVERSE_VAR: B_p lower, or the squares of a diagonal */
+enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };  /* RESIDUAL: at least 0, or a hundredth of the mean of k */
+enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };              /* DOT: times M_gamma / (columns sampled) */
+enum { ODVGP__COLLAPSE_BOTH, ODVGP__COLLAPSE_MEAN_BETA, ODVGP__COLLAPSE_COV_BETA, ODVGP__COLLAPSE_BETA }; /* what has beta only */
+
+/*  What an evaluation is for: nodes that serve none of it are not run. */
+enum {
+    ODVGP__FOR_BOUND = 1,
+    ODVGP__FOR_STATS = 2,
+    ODVGP__FOR_COLLAPSED = 4,
+    ODVGP__FOR_MOMENTS = 8,
+    ODVGP__FOR_L = 16,
+    ODVGP__FOR_PREDICTOR = 32
+};
+/*  Nodes that serve these are the terms of a bound, and adjoints begin there. */
+#define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
+
+typedef enum odvgp__op {
+    ODVGP__PARAM,
+    ODVGP__INPUT,
+    ODVGP__KERNEL,
+    ODVGP__KERNEL_DIAG,
+    ODVGP__KERNEL_VEC,
+    ODVGP__JITTERED,
+    ODVGP__CHOL,
+    ODVGP__SOLVE,
+    ODVGP__PRODUCT,
+    ODVGP__MINUS_PRODUCT,
+    ODVGP__INNER,
+    ODVGP__SUM,
+    ODVGP__RESIDUAL,
+    ODVGP__TRI_SQUARES,
+    ODVGP__INVERSE_VAR,
+    ODVGP__DIVIDE,
+    ODVGP__GATHER_ROWS,
+    ODVGP__GATHER_COLS,
+    ODVGP__DOT,
+    ODVGP__KL_COV,
+    ODVGP__KL_INVERSE,
+    ODVGP__EXPECT,
+    ODVGP__MOMENTS,
+    ODVGP__COLLAPSED,
+    ODVGP__EVIDENCE,
+    ODVGP__NAT_STATS,
+    ODVGP__OPS
+} odvgp__op;
+
+/*  Jitter of one matrix: state that outlives evaluations. */
+enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
+typedef struct odvgp__jitter {
+    odvgp_real raised; /* on top of what the config says, absolute; a constant for the gradient */
+    odvgp_real base;   /* what the config said at the last factorisation */
+    int clean;         /* evaluations since it was last raised or lowered */
+} odvgp__jitter;
+
+/*  What a builder knows of a node: its number, 0 for none, and its largest shape. */
+typedef struct odvgp__ref {
+    int id;
+    ptrdiff_t rows, cols;
+} odvgp__ref;
+static const odvgp__ref odvgp__none = {0, 0, 0};
+
+typedef struct odvgp__unit odvgp__unit;
+
+typedef struct odvgp__node {
+    odvgp__op op;
+    int variant; /* of the operation */
+    int segment, needs_grad;
+    int purpose;          /* which evaluations ask for this node itself */
+    int active;           /* the current evaluation does, or asks for a node that reads it */
+    int seeded;           /* it is a term of the bound, or a term depends on it */
+    int slot, slots;      /* of a PARAM: its first slot, and how many it spans */
+    int in[ODVGP__MAX_IN]; /* 0: none */
+    int base;             /* the node whose memory it works in; 0: its own */
+    int next;             /* the node that is computed in place of this one's value; 0: none */
+    int kept;             /* aux holds all that the adjoint needs of the forward run */
+    int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
+    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
+    ptrdiff_t rows, cols, ld;
+    odvgp_real *v, *d, *aux;
+    odvgp__jitter *jitter; /* CHOL, JITTERED; NULL: none */
+    odvgp__unit *of;
+    uint64_t stamp;
+} odvgp__node;
+
+/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
+typedef struct odvgp__block {
+    int number;                          /* among all blocks of the model */
+    ptrdiff_t M, natural;                /* points; the same where natural steps move it, else 0 */
+    int slot_mu, slot_root;              /* 0: none */
+    odvgp__ref L;                        /* the factor that whitens it */
+    odvgp__ref mu, root;                 /* what the slots hold ... */
+    odvgp__ref white_mu, white_root;     /* ... in whitened coordinates */
+    odvgp__ref A, stats;                 /* features of the tile; statistics for a natural step */
+    odvgp_real *P, *j;                   /* natural parameters, [P,M,M] lower and [P,M] */
+} odvgp__block;
+enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
+
+/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so all matrices of the head. */
+struct odvgp__unit {
+    odvgp_model *model;
+    odvgp__kernel kernel;
+    ptrdiff_t D, P, M, M_gamma;
+    const struct odvgp__mean_part *mean_part;
+    const struct odvgp__cov_part *cov_part;
+    odvgp_param param;
+    odvgp_gamma_coords gamma_coords;
+    odvgp_mean_function mean_function;
+    int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A, slot_mean_b; /* 0: none */
+    odvgp__block block[ODVGP__BLOCKS];
+    odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS]; /* kept: to be restored if an attempt fails */
+    odvgp_real lbfgs_jitter[ODVGP__JITTERS];                           /* raised where L-BFGS knows the bound */
+    odvgp_real prior_sd;      /* sqrt k(x,x) at Adam's last step */
+    odvgp_real *scales;       /* D of gamma [M_gamma] */
+    ptrdiff_t *columns;       /* [M_gamma]: of gamma, the sampled ones first ... */
+    ptrdiff_t ncolumns;       /* ... and how many these are */
+    uint64_t columns_stamp;
+    /* head */
+    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual;
+    /* tile; X comes from the data or from the layer below, mean and var [P,n] are what a unit hands on */
+    odvgp__ref X, K_x, A, A_v, k_x, mean, var;
+};
+
+/*  What begins the region of sums over tiles; behind it lie moments, then the gradient, statistics and adjoints of head nodes. */
+typedef struct odvgp__sums {
+    double expected;     /* of the EXPECT node */
+    uint64_t clamped;    /* variances */
+    odvgp_status status; /* of the first row that failed */
+} odvgp__sums;
+
+typedef struct odvgp__tape {
+    odvgp__node *node; /* [nodes + 1], node[0] is none; NULL while a model is measured: then nodes are only counted */
+    int nodes;
+    odvgp__arena *arena;   /* while the tape is built */
+    size_t deferred;       /* bytes that odvgp__sums_layout places when all nodes are known */
+    size_t scratch_bytes;  /* the most that an operation takes of scratch */
+    odvgp_blas blas;
+    const odvgp__likelihood *likelihood;
+    odvgp__arena scratch;                                      /* each operation takes what it needs from the start */
+    odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
+    odvgp_events events;
+    odvgp_info *info;
+    ptrdiff_t tile;           /* most rows of a tile */
+    ptrdiff_t rows, all_rows; /* of the current tile; of the data */
+    size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
+    uint64_t clock;
+    odvgp__sums *sums;
+    odvgp_real *sum;                 /* what lies behind it: numbers that forward runs add to, then those that reverse runs do */
+    ptrdiff_t forward_sums, all_sums;
+    odvgp_real *tree; /* sums of shards on their way up, a piece for each level */
+    int purpose;
+    int again; /* tiles are seen a second time, for the gradient: sums stay */
+} odvgp__tape;
+
+#define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
+/*  Numbers that change while training, besides the arrays; all of them go into the file. */
+typedef struct odvgp__state {
+    uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
+    uint64_t nat_valid, good_valid;                      /* (P, j) fit q, a bit for each block; there is a last good theta */
+    uint64_t nat_steps;                                  /* natural steps so far */
+    uint64_t fitted;                                     /* q is odvgp_fit_q's for the parameters of now */
+    double good_elbo;                                    /* what the last good parameters gave, on their rows */
+    double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
+    uint64_t lbfgs_valid, lbfgs_data;                    /* L-BFGS knows the bound here, on data of this hash ... */
+    double lbfgs_expected, lbfgs_kl;                     /* ... and this is it, in two terms, with each unit's lbfgs_jitter */
+} odvgp__state;
+
+/*  What L-BFGS keeps from one iteration to the next, and work. It knows nothing of models. */
+typedef struct odvgp__lbfgs {
+    ptrdiff_t n, memory;         /* numbers; most pairs */
+    uint64_t pairs, next;        /* pairs kept; where the next one goes */
+    odvgp_real *S, *Y;           /* [memory,n] differences of x and of gradients, a ring ... */
+    double *sy;                  /* [memory] ... and their products s.y, all above 0 */
+    odvgp_real *x, *g;           /* [n] where the iteration starts, then where it ends; the gradient there */
+    double loss;                 /* and the value */
+    odvgp_real *d;               /* [n] direction */
+    odvgp_real *trial, *g_trial; /* [n] a point on the line */
+    double *alpha;               /* [memory] work */
+    double length;               /* of the step, in directions; 0: there was none */
+    ptrdiff_t evaluations;       /* in the last iteration */
+    int converged, stuck;
+} odvgp__lbfgs;
+
+/*  Layers of units: the units of a layer stand side by side, and each layer's outputs are the next one's inputs. */
+struct odvgp_model {
+    uint32_t magic;
+    odvgp_config cfg;
+    odvgp__unit *unit; /* [units], layer after layer */
+    int units;
+    odvgp__params par;
+    odvgp__tape tape;
+    odvgp__state state;
+    ptrdiff_t F, T;                             /* functions that the likelihood sees; columns of targets */
+    int slot_lik, lik_slots;                    /* the likelihood's positive parameters ... */
+    int slot_lik_free, lik_free_slots;          /* ... and its free ones; 0: none */
+    odvgp__ref lik, lik_free, Y, expect, moments, objective; /* moments, objective: of bounds without q */
+    /* arrays */
+    odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
+    ptrdiff_t adam_count;
+    odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
+    odvgp_real *nat_R, *nat_t; /* work of natural steps: matrices and vectors, for the largest unit */
+    odvgp_real *data_sd;       /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
+    odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
+    odvgp_allocator allocator; /* of odvgp_model_create */
+    void *allocation;
+};
+
+/* --- facts of members --- */
+
+/*  What q_mu is: a mean in whitened coordinates (or in those of the config), or the coefficients of k(x, Z_beta). */
+enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
+/*  Features of gamma in the mean: none, A_v, R = K(Zg,X) - W^T A, or K(Za,X). */
+enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
+/*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the same with B B^T diagonal. */
+enum { ODVGP__FACTOR_OF_S, ODVGP__FACTOR_OF_INVERSE, ODVGP__DIAGONAL_OF_INVERSE };
+
+/*  A bit for each objective that a part has. */
+enum {
+    ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
+    ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
+    ODVGP__HAS_TIGHT = 1 << ODVGP_OBJECTIVE_TIGHT,
+    ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
+};
+
+/*  A row for each mean part; head and tile add its nodes (see >>parts). */
+typedef struct odvgp__mean_part {
+    const char *name;
+    odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
+    int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
+    const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
+    int shifted;                   /* q(u)'s natural parameters are those of q_mu + c, c = L^-1 Kbg a */
+    int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
+    int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
+    int objectives;                /* bits of the bounds without q */
+    void (*head)(odvgp__unit *u);
+    odvgp__ref (*tile)(odvgp__unit *u);
+} odvgp__mean_part;
+
+/*  A row for each covariance part. */
+typedef struct odvgp__cov_part {
+    const char *name;
+    odvgp_cov_part without_gamma;
+    int factor;                        /* ODVGP__FACTOR_... */
+    const char *root, *v_root, *diag; /* slots; NULL: none */
+    int objectives;
+    void (*head)(odvgp__unit *u);
+    odvgp__ref (*tile)(odvgp__unit *u);
+} odvgp__cov_part;
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>params   the parameter vector and its slots                                                                      */
+/*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)*/
+/*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their*/
+/*      own values. Hyperparameters may have a prior density.                                                          */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  Who has the memory of the gradient between evaluations. Whoever takes it gives it back before the next one. */
+enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
 /*  1 / (1 + e^t) for t >= 0: how far from the nearer bound, without loss of digits. */
 static double odvgp__tail(double t)
@@ -6021,182 +6313,249 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
     return a - a == 0 && b > 0 && b < HUGE_VAL && (kind == ODVGP_PRIOR_LOGNORMAL || a > 0);
 }
 
+/* --- parameters: start, read, write --- */
+
+/*  Hyperparameters of the kernel. */
+static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
+{
+    return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
+}
+
+/*  k(x,x) with the current hyperparameters; where it depends on x, that of inputs of mean square 1: a unit, not a term of
+    anything. */
+static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
+{
+    odvgp_real value[ODVGP__MAX_NODES];
+    return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), NULL, value);
+}
+
+static void odvgp__touch(odvgp_model *m, int slot)
+{
+    m->par.state[slot].stamp = ++m->tape.clock;
+    m->state.fitted = 0;
+    m->state.lbfgs_valid = 0;
+    for (int k = 0; k < m->units; k++)
+        for (int b = 0; b < ODVGP__BLOCKS; b++) {
+            const odvgp__block *block = &m->unit[k].block[b];
+            if (slot == block->slot_mu || slot == block->slot_root) m->state.nat_valid &= ~((uint64_t)1 << block->number);
+        }
+}
+
+static void odvgp__touch_all(odvgp_model *m)
+{
+    for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
+}
+
+/*  Whoever writes theta of a positive slot writes its value, too; what does not move keeps a value that the caller gave, which
+    need not be, to the last bit, what its theta gives. */
+static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
+{
+    m->par.theta[i] = theta;
+    if (m->par.slot[s].positive) m->par.value[i] = odvgp__to_positive(&m->par, s, theta);
+}
+
+static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
+{
+    int s = odvgp__slot_of(&m->par, i);
+    m->par.value[i] = odvgp__inside(&m->par, s, (odvgp_real)value);
+    m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
+}
+
+/*  Whether targets are f plus Gaussian noise, which closed forms need. */
+static int odvgp__has_noise(const odvgp_config *c)
+{
+    return (odvgp__likelihoods[c->likelihood].flags & ODVGP__LIK_GAUSSIAN) != 0;
+}
+
+/*  The variance of Gaussian noise; other likelihoods stay as they are. */
+static void odvgp__set_noise(odvgp_model *m, double value)
+{
+    if (odvgp__has_noise(&m->cfg)) odvgp__set_positive(m, m->par.slot[m->slot_lik].offset, value);
+}
+
+static odvgp_real odvgp__noise(const odvgp_model *m)
+{
+    ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
+    return m->tape.node[m->lik.id].v[0];
+}
+
+/*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
+static int odvgp__theta_ok(const odvgp_model *m)
+{
+    for (ptrdiff_t i = 0; i < m->par.positive; i++)
+        if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
+    return odvgp__finite(m->par.theta, m->par.count);
+}
+
+static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
+{
+    return odvgp__theta_ok(m) ? ODVGP_OK
+                              : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+                                            "its parameters are not finite, or not above 0");
+}
+
+static int odvgp__model_ok(const odvgp_model *m) { return m && m->magic == ODVGP__MODEL_MAGIC; }
+
+ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *m) { return odvgp__model_ok(m) ? &m->cfg : NULL; }
+ODVGP_API int odvgp_slot_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.slots : 0; }
+ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.count : 0; }
+ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *m) { return odvgp__model_ok(m) ? (ptrdiff_t)m->state.steps : 0; }
+
+ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
+{
+    odvgp_events none;
+    memset(&none, 0, sizeof none);
+    return odvgp__model_ok(m) ? m->tape.events : none;
+}
+
+ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
+{
+    return odvgp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
+}
+
+ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
+{
+    return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name) - 1) : NULL;
+}
+
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
+{
+    if (!odvgp__model_ok(m) || !name || (!values && count)) return ODVGP_E_ARG;
+    const odvgp_slot *slot = odvgp_slot_find(m, name);
+    if (!slot) return ODVGP_E_NAME;
+    if (count != slot->count) return ODVGP_E_SIZE;
+    odvgp__copy(values, odvgp__slot_value(&m->par, slot), count);
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m) || !name || (!values && count))
+        return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
+    int index = odvgp__slot_index(&m->par, name);
+    if (!index) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
+    const odvgp_slot *slot = &m->par.slot[index];
+    if (count != slot->count)
+        return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
+    ptrdiff_t cols = slot->shape[2], bad = -1;
+    for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
+        int above = slot->lower && i % cols > i / cols % slot->shape[1];
+        if (!above && !(values[i] - values[i] == 0)) bad = i;
+    }
+    if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+        if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
+    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+        if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
+            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
+    for (ptrdiff_t i = 0; i < count; i++) {
+        int above = slot->lower && i % cols > i / cols % slot->shape[1];
+        m->par.theta[slot->offset + i] = above            ? 0
+                                         : slot->positive ? odvgp__from_positive(&m->par, index, values[i])
+                                                          : values[i];
+        if (slot->positive) m->par.value[slot->offset + i] = values[i]; /* exactly what was given, until the next step */
+    }
+    m->state.good_valid = 0;
+    odvgp__touch(m, index);
+    return ODVGP_OK;
+}
+
+/*  A slot of this name, or one that begins as a name that ends in '*' does. */
+static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
+{
+    size_t length = strlen(name), open = length && name[length - 1] == '*';
+    return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
+}
+
+ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int trainable)
+{
+    int hits = 0;
+    if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
+    for (int i = 1; i <= m->par.slots; i++) {
+        odvgp_slot *slot = &m->par.slot[i];
+        if (!odvgp__slot_matches(slot, name)) continue;
+        slot->trainable = trainable != 0;
+        hits++;
+    }
+    m->state.lbfgs_valid = 0; /* another set of directions */
+    return hits ? ODVGP_OK : ODVGP_E_NAME;
+}
+
+/*  Values as they are where they are inside, theta in the new coordinates; nothing is remembered of the old ones. */
+static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
+{
+    const odvgp_slot *slot = &m->par.slot[s];
+    m->par.state[s].low = low;
+    m->par.state[s].high = high;
+    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+        m->par.value[i] = odvgp__inside(&m->par, s, m->par.value[i]);
+        m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
+        if (i >= m->adam_count) continue;
+        m->m1[i] = m->m2[i] = 0;
+    }
+    m->state.good_valid = 0;
+    odvgp__touch(m, s);
+}
+
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
+{
+    int hits = 0, others = 0;
+    if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
+    for (int i = 1; i <= m->par.slots; i++) {
+        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
+        if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
+        hits += m->par.slot[i].positive;
+        others++;
+    }
+    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
+}
+
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
+{
+    int hits = 0, others = 0;
+    if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
+    for (int i = 1; i <= m->par.slots; i++) {
+        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
+        others++;
+        if (!m->par.slot[i].positive || !strcmp(m->par.slot[i].name, "q_diag")) continue;
+        m->par.state[i].prior = (int)kind;
+        m->par.state[i].prior_a = kind == ODVGP_PRIOR_NONE ? 0 : a;
+        m->par.state[i].prior_b = kind == ODVGP_PRIOR_NONE ? 0 : b;
+        hits++;
+    }
+    if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* another bound */
+    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
+}
+
+ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
+{
+    odvgp__text t;
+    if (!odvgp__model_ok(m) || (!text && size)) return 0;
+    t.at = text;
+    t.size = size;
+    t.used = 0;
+    odvgp__put(&t, "");
+    odvgp__put_kernel(&t, &m->unit[0].kernel, m->par.value, m->unit[0].kernel.nnode - 1, 0);
+    return t.used;
+}
+
+ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
+{
+    if (!odvgp__model_ok(m) || term < 0 || term >= (int)m->unit[0].kernel.nleaf) return -1;
+    const odvgp__leaf *leaf = &m->unit[0].kernel.leaf[term];
+    return leaf->ard && k >= 0 && k < (ptrdiff_t)leaf->ndims ? odvgp__column(leaf, k) : -1;
+}
+
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>tape   matrix operations and their adjoints                                                                         */
-/*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile     */
-/*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding   */
-/*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.        */
-/*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not      */
-/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node    */
-/*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row   */
-/*      of the table per operation: name, forward, reverse.                                                               */
+/*  >>ops    matrix operations and their adjoints                                                                      */
+/*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile  */
+/*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding*/
+/*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.    */
+/*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not   */
+/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node */
+/*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row*/
+/*      of the table per operation: name, forward, reverse.                                                            */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__MAX_IN 6
-
-enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Numbers of rows or columns that vary: those of the current tile, and of the sampled columns of gamma. */
-enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
-
-/*  Variants of operations: an enumeration for each operation that has any. */
-enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };          /* KERNEL: the lower triangle of a symmetric matrix */
-enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };            /* CHOL: no jitter until a factorisation fails */
-enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN }; /* L^-1 B, B L^-T, B L^-1 */
-enum { ODVGP__PRODUCT_AB, ODVGP__PRODUCT_AL, ODVGP__PRODUCT_ABT, ODVGP__PRODUCT_ATB, ODVGP__PRODUCT_ATBT }; /* L: lower */
-enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };            /* MINUS_PRODUCT: only the lower triangle */
-enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };             /* INNER, INVERSE_VAR: B_p lower, or the squares of a diagonal */
-enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };  /* RESIDUAL: at least 0, or a hundredth of the mean of k */
-enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };              /* DOT: times M_gamma / (columns sampled) */
-enum { ODVGP__COLLAPSE_BOTH, ODVGP__COLLAPSE_MEAN_BETA, ODVGP__COLLAPSE_COV_BETA, ODVGP__COLLAPSE_BETA }; /* what has beta only */
-
-/*  What an evaluation is for: nodes that serve none of it are not run. */
-enum {
-    ODVGP__FOR_BOUND = 1,
-    ODVGP__FOR_STATS = 2,
-    ODVGP__FOR_COLLAPSED = 4,
-    ODVGP__FOR_MOMENTS = 8,
-    ODVGP__FOR_L = 16,
-    ODVGP__FOR_PREDICTOR = 32
-};
-/*  Nodes that serve these are the terms of a bound, and adjoints begin there. */
-#define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
-
-typedef enum odvgp__op {
-    ODVGP__PARAM,
-    ODVGP__INPUT,
-    ODVGP__KERNEL,
-    ODVGP__KERNEL_DIAG,
-    ODVGP__KERNEL_VEC,
-    ODVGP__JITTERED,
-    ODVGP__CHOL,
-    ODVGP__SOLVE,
-    ODVGP__PRODUCT,
-    ODVGP__MINUS_PRODUCT,
-    ODVGP__INNER,
-    ODVGP__SUM,
-    ODVGP__RESIDUAL,
-    ODVGP__TRI_SQUARES,
-    ODVGP__INVERSE_VAR,
-    ODVGP__DIVIDE,
-    ODVGP__GATHER_ROWS,
-    ODVGP__GATHER_COLS,
-    ODVGP__DOT,
-    ODVGP__KL_COV,
-    ODVGP__KL_INVERSE,
-    ODVGP__EXPECT,
-    ODVGP__MOMENTS,
-    ODVGP__COLLAPSED,
-    ODVGP__EVIDENCE,
-    ODVGP__NAT_STATS,
-    ODVGP__OPS
-} odvgp__op;
-
-/*  Jitter of one matrix: state that outlives evaluations. */
-enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
-typedef struct odvgp__jitter {
-    odvgp_real raised; /* on top of what the config says, absolute; a constant for the gradient */
-    odvgp_real base;   /* what the config said at the last factorisation */
-    int clean;         /* evaluations since it was last raised or lowered */
-} odvgp__jitter;
-
-/*  What a builder knows of a node: its number, 0 for none, and its largest shape. */
-typedef struct odvgp__ref {
-    int id;
-    ptrdiff_t rows, cols;
-} odvgp__ref;
-static const odvgp__ref odvgp__none = {0, 0, 0};
-
-typedef struct odvgp__unit odvgp__unit;
-
-typedef struct odvgp__node {
-    odvgp__op op;
-    int variant; /* of the operation */
-    int segment, needs_grad;
-    int purpose;          /* which evaluations ask for this node itself */
-    int active;           /* the current evaluation does, or asks for a node that reads it */
-    int seeded;           /* it is a term of the bound, or a term depends on it */
-    int slot, slots;      /* of a PARAM: its first slot, and how many it spans */
-    int in[ODVGP__MAX_IN]; /* 0: none */
-    int base;             /* the node whose memory it works in; 0: its own */
-    int next;             /* the node that is computed in place of this one's value; 0: none */
-    int kept;             /* aux holds all that the adjoint needs of the forward run */
-    int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
-    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
-    ptrdiff_t rows, cols, ld;
-    odvgp_real *v, *d, *aux;
-    odvgp__jitter *jitter; /* CHOL, JITTERED; NULL: none */
-    odvgp__unit *of;
-    uint64_t stamp;
-} odvgp__node;
-
-/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
-typedef struct odvgp__block {
-    int number;                          /* among all blocks of the model */
-    ptrdiff_t M, natural;                /* points; the same where natural steps move it, else 0 */
-    int slot_mu, slot_root;              /* 0: none */
-    odvgp__ref L;                        /* the factor that whitens it */
-    odvgp__ref mu, root;                 /* what the slots hold ... */
-    odvgp__ref white_mu, white_root;     /* ... in whitened coordinates */
-    odvgp__ref A, stats;                 /* features of the tile; statistics for a natural step */
-    odvgp_real *P, *j;                   /* natural parameters, [P,M,M] lower and [P,M] */
-} odvgp__block;
-enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
-
-/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so all matrices of the head. */
-struct odvgp__unit {
-    odvgp_model *model;
-    odvgp__kernel kernel;
-    ptrdiff_t D, P, M, M_gamma;
-    const struct odvgp__mean_part *mean_part;
-    const struct odvgp__cov_part *cov_part;
-    odvgp_param param;
-    odvgp_gamma_coords gamma_coords;
-    odvgp_mean_function mean_function;
-    int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A, slot_mean_b; /* 0: none */
-    odvgp__block block[ODVGP__BLOCKS];
-    odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS]; /* kept: to be restored if an attempt fails */
-    odvgp_real lbfgs_jitter[ODVGP__JITTERS];                           /* raised where L-BFGS knows the bound */
-    odvgp_real prior_sd;      /* sqrt k(x,x) at Adam's last step */
-    odvgp_real *scales;       /* D of gamma [M_gamma] */
-    ptrdiff_t *columns;       /* [M_gamma]: of gamma, the sampled ones first ... */
-    ptrdiff_t ncolumns;       /* ... and how many these are */
-    uint64_t columns_stamp;
-    /* head */
-    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual;
-    /* tile; X comes from the data or from the layer below, mean and var [P,n] are what a unit hands on */
-    odvgp__ref X, K_x, A, A_v, k_x, mean, var;
-};
-
-/*  What begins the region of sums over tiles; behind it lie moments, then the gradient, statistics and adjoints of head nodes. */
-typedef struct odvgp__sums {
-    double expected;     /* of the EXPECT node */
-    uint64_t clamped;    /* variances */
-    odvgp_status status; /* of the first row that failed */
-} odvgp__sums;
-
-typedef struct odvgp__tape {
-    odvgp__node *node; /* [nodes + 1], node[0] is none; NULL while a model is measured: then nodes are only counted */
-    int nodes;
-    odvgp__arena *arena;   /* while the tape is built */
-    size_t deferred;       /* bytes that odvgp__sums_layout places when all nodes are known */
-    size_t scratch_bytes;  /* the most that an operation takes of scratch */
-    odvgp_blas blas;
-    const odvgp__likelihood *likelihood;
-    odvgp__arena scratch;                                      /* each operation takes what it needs from the start */
-    odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
-    odvgp_events events;
-    odvgp_info *info;
-    ptrdiff_t tile;           /* most rows of a tile */
-    ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-    size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
-    uint64_t clock;
-    odvgp__sums *sums;
-    odvgp_real *sum;                 /* what lies behind it: numbers that forward runs add to, then those that reverse runs do */
-    ptrdiff_t forward_sums, all_sums;
-    odvgp_real *tree; /* sums of shards on their way up, a piece for each level */
-    int purpose;
-    int again; /* tiles are seen a second time, for the gradient: sums stay */
-} odvgp__tape;
-
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
     return nd->in[i] ? &t->node[nd->in[i]] : NULL;
@@ -7575,86 +7934,11 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
     {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0, odvgp__nat_stats_aux, NULL},
 };
 
-/* --- building: nodes take their memory from an arena, which may be one that only measures --- */
-
-static size_t odvgp__padded_bytes(size_t bytes) { return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2; }
-
-/*  Counted now, placed by odvgp__sums_layout when it is known which nodes tiles read. */
-static void odvgp__defer(odvgp__tape *t, size_t bytes)
-{
-    bytes = odvgp__padded_bytes(bytes);
-    if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
-    else t->deferred += bytes;
-}
-
-/*  Memory of a node. Value, adjoint and aux are taken or deferred; a node that works in another's memory has neither. */
-static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row, int segment, const odvgp__shapes *s)
-{
-    int sums = row->stores == ODVGP__STORES_STATS || row->stores == ODVGP__STORES_MOMENTS;
-    size_t bytes = odvgp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
-    if (row->stores == ODVGP__STORES_NOTHING) return;
-    if (sums) odvgp__defer(t, bytes);
-    else nd->v = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
-    if (row->stores == ODVGP__STORES_BOTH && segment == ODVGP__HEAD) odvgp__defer(t, bytes);
-    if ((row->stores == ODVGP__STORES_BOTH && segment != ODVGP__HEAD) || row->stores == ODVGP__STORES_MOMENTS)
-        nd->d = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
-    if (row->stores == ODVGP__STORES_STATS) odvgp__defer(t, aux);
-    else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
-}
-
-/*  The next node works in the memory of `base`. Its other inputs come before the node whose memory that was first: whether that
-    one must be computed again is decided when they are up to date. */
-static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
-{
-    int first = base;
-    while (t->node[first].base) first = t->node[first].base;
-    for (int k = 0; k < ODVGP__MAX_IN; k++) ODVGP_ASSERT(in[k] == base || in[k] < first);
-    (void)first, (void)in; /* where nothing is asserted */
-    t->node[base].next = t->nodes + 1;
-}
-
-/*  Appends a node of a unit. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; inputs of id 0 are none. While the tape
-    has no table, a node of no place stands for it. */
-static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant, int segment, ptrdiff_t rows,
-                                  ptrdiff_t cols, const odvgp__ref *in, int inputs, odvgp__ref base)
-{
-    const odvgp__op_row *row = &odvgp__ops[op];
-    odvgp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
-    odvgp__shapes s;
-    odvgp__ref ref;
-    memset(nd, 0, sizeof *nd);
-    memset(&s, 0, sizeof s);
-    s.unit = u;
-    s.keep = segment == ODVGP__TILE ? t->keep : 0; /* head nodes are not run again before each reverse run */
-    s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
-    s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
-    nd->op = op;
-    nd->variant = variant;
-    nd->segment = segment;
-    nd->of = u;
-    nd->rows_vary = rows < 0 ? (int)rows : 0;
-    nd->cols_vary = cols < 0 ? (int)cols : 0;
-    nd->rows = s.rows;
-    nd->cols = nd->ld = s.cols;
-    for (int k = 0; k < ODVGP__MAX_IN; k++) {
-        nd->in[k] = k < inputs ? in[k].id : 0;
-        nd->coef[k] = 1;
-        if (k < inputs) s.in[k] = in[k];
-    }
-    nd->base = base.id;
-    if (base.id && t->node) odvgp__work_in_place(t, base.id, nd->in);
-    if (!base.id) odvgp__node_memory(t, nd, row, segment, &s);
-    else if (t->node) nd->v = t->node[base.id].v, nd->d = t->node[base.id].d;
-    if (row->scratch) t->scratch_bytes = ODVGP__MAX(t->scratch_bytes, row->scratch(&s));
-    if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = &u->jitter[ODVGP__JITTER_BETA];
-    ref.id = ++t->nodes;
-    ref.rows = s.rows;
-    ref.cols = s.cols;
-    return ref;
-}
-
-/* --- running --- */
-
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>tape   running the operations                                                                                    */
+/*      Forward runs nodes in order, reverse from the last to the first. A node is skipped where no evaluation asks for it,*/
+/*      where its inputs have not changed since it ran, and in reverse where no term of the bound depends on it.       */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 static void odvgp__tape_mark(odvgp__tape *t)
 {
     for (int i = 1; i <= t->nodes; i++) {
@@ -7770,61 +8054,517 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>model   the struct, the config, slots                                                                               */
+/*  >>graph   building the tape: nodes, and the pieces of a unit                                                       */
+/*      Nodes are counted first, without a table, and then made: odvgp__ref says all that a builder knows of a node.   */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers that change while training, besides the arrays; all of them go into the file. */
-typedef struct odvgp__state {
-    uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
-    uint64_t nat_valid, good_valid;                      /* (P, j) fit q, a bit for each block; there is a last good theta */
-    uint64_t nat_steps;                                  /* natural steps so far */
-    uint64_t fitted;                                     /* q is odvgp_fit_q's for the parameters of now */
-    double good_elbo;                                    /* what the last good parameters gave, on their rows */
-    double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
-    uint64_t lbfgs_valid, lbfgs_data;                    /* L-BFGS knows the bound here, on data of this hash ... */
-    double lbfgs_expected, lbfgs_kl;                     /* ... and this is it, in two terms, with each unit's lbfgs_jitter */
-} odvgp__state;
+/* --- building: nodes take their memory from an arena, which may be one that only measures --- */
 
-/*  What L-BFGS keeps from one iteration to the next, and work. It knows nothing of models. */
-typedef struct odvgp__lbfgs {
-    ptrdiff_t n, memory;         /* numbers; most pairs */
-    uint64_t pairs, next;        /* pairs kept; where the next one goes */
-    odvgp_real *S, *Y;           /* [memory,n] differences of x and of gradients, a ring ... */
-    double *sy;                  /* [memory] ... and their products s.y, all above 0 */
-    odvgp_real *x, *g;           /* [n] where the iteration starts, then where it ends; the gradient there */
-    double loss;                 /* and the value */
-    odvgp_real *d;               /* [n] direction */
-    odvgp_real *trial, *g_trial; /* [n] a point on the line */
-    double *alpha;               /* [memory] work */
-    double length;               /* of the step, in directions; 0: there was none */
-    ptrdiff_t evaluations;       /* in the last iteration */
-    int converged, stuck;
-} odvgp__lbfgs;
+static size_t odvgp__padded_bytes(size_t bytes) { return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2; }
 
-/*  Layers of units: the units of a layer stand side by side, and each layer's outputs are the next one's inputs. */
-struct odvgp_model {
-    uint32_t magic;
-    odvgp_config cfg;
-    odvgp__unit *unit; /* [units], layer after layer */
-    int units;
-    odvgp__params par;
-    odvgp__tape tape;
-    odvgp__state state;
-    ptrdiff_t F, T;                             /* functions that the likelihood sees; columns of targets */
-    int slot_lik, lik_slots;                    /* the likelihood's positive parameters ... */
-    int slot_lik_free, lik_free_slots;          /* ... and its free ones; 0: none */
-    odvgp__ref lik, lik_free, Y, expect, moments, objective; /* moments, objective: of bounds without q */
-    /* arrays */
-    odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
-    ptrdiff_t adam_count;
-    odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
-    odvgp_real *nat_R, *nat_t; /* work of natural steps: matrices and vectors, for the largest unit */
-    odvgp_real *data_sd;       /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
-    odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
-    odvgp_allocator allocator; /* of odvgp_model_create */
-    void *allocation;
-};
+/*  Counted now, placed by odvgp__sums_layout when it is known which nodes tiles read. */
+static void odvgp__defer(odvgp__tape *t, size_t bytes)
+{
+    bytes = odvgp__padded_bytes(bytes);
+    if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
+    else t->deferred += bytes;
+}
 
+/*  Memory of a node. Value, adjoint and aux are taken or deferred; a node that works in another's memory has neither. */
+static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row, int segment, const odvgp__shapes *s)
+{
+    int sums = row->stores == ODVGP__STORES_STATS || row->stores == ODVGP__STORES_MOMENTS;
+    size_t bytes = odvgp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
+    if (row->stores == ODVGP__STORES_NOTHING) return;
+    if (sums) odvgp__defer(t, bytes);
+    else nd->v = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
+    if (row->stores == ODVGP__STORES_BOTH && segment == ODVGP__HEAD) odvgp__defer(t, bytes);
+    if ((row->stores == ODVGP__STORES_BOTH && segment != ODVGP__HEAD) || row->stores == ODVGP__STORES_MOMENTS)
+        nd->d = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
+    if (row->stores == ODVGP__STORES_STATS) odvgp__defer(t, aux);
+    else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
+}
+
+/*  The next node works in the memory of `base`. Its other inputs come before the node whose memory that was first: whether that
+    one must be computed again is decided when they are up to date. */
+static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
+{
+    int first = base;
+    while (t->node[first].base) first = t->node[first].base;
+    for (int k = 0; k < ODVGP__MAX_IN; k++) ODVGP_ASSERT(in[k] == base || in[k] < first);
+    (void)first, (void)in; /* where nothing is asserted */
+    t->node[base].next = t->nodes + 1;
+}
+
+/*  Appends a node of a unit. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; inputs of id 0 are none. While the tape
+    has no table, a node of no place stands for it. */
+static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant, int segment, ptrdiff_t rows,
+                                  ptrdiff_t cols, const odvgp__ref *in, int inputs, odvgp__ref base)
+{
+    const odvgp__op_row *row = &odvgp__ops[op];
+    odvgp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
+    odvgp__shapes s;
+    odvgp__ref ref;
+    memset(nd, 0, sizeof *nd);
+    memset(&s, 0, sizeof s);
+    s.unit = u;
+    s.keep = segment == ODVGP__TILE ? t->keep : 0; /* head nodes are not run again before each reverse run */
+    s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
+    s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
+    nd->op = op;
+    nd->variant = variant;
+    nd->segment = segment;
+    nd->of = u;
+    nd->rows_vary = rows < 0 ? (int)rows : 0;
+    nd->cols_vary = cols < 0 ? (int)cols : 0;
+    nd->rows = s.rows;
+    nd->cols = nd->ld = s.cols;
+    for (int k = 0; k < ODVGP__MAX_IN; k++) {
+        nd->in[k] = k < inputs ? in[k].id : 0;
+        nd->coef[k] = 1;
+        if (k < inputs) s.in[k] = in[k];
+    }
+    nd->base = base.id;
+    if (base.id && t->node) odvgp__work_in_place(t, base.id, nd->in);
+    if (!base.id) odvgp__node_memory(t, nd, row, segment, &s);
+    else if (t->node) nd->v = t->node[base.id].v, nd->d = t->node[base.id].d;
+    if (row->scratch) t->scratch_bytes = ODVGP__MAX(t->scratch_bytes, row->scratch(&s));
+    if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = &u->jitter[ODVGP__JITTER_BETA];
+    ref.id = ++t->nodes;
+    ref.rows = s.rows;
+    ref.cols = s.cols;
+    return ref;
+}
+
+static odvgp__ref odvgp__add(odvgp__unit *u, int segment, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
+                             odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+{
+    const odvgp__ref in[4] = {i0, i1, i2, i3};
+    return odvgp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, odvgp__none);
+}
+
+static odvgp__ref odvgp__head(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
+                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+{
+    return odvgp__add(u, ODVGP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
+}
+
+static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
+                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+{
+    return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
+}
+
+/*  L^-1 B and K - W^T A in the memory of B and of K, which nothing else reads. */
+static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
+{
+    const odvgp__ref in[2] = {L, B};
+    return odvgp__node_add(&u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
+}
+static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W, odvgp__ref A, ptrdiff_t cols)
+{
+    const odvgp__ref in[3] = {K, W, A};
+    return odvgp__node_add(&u->model->tape, u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, segment, K.rows, cols, in, 3, K);
+}
+
+/*  The sum of terms, each with its coefficient. */
+static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *term,
+                                const odvgp_real *coef, int terms)
+{
+    odvgp__tape *t = &u->model->tape;
+    odvgp__ref sum = odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
+    for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
+    return sum;
+}
+
+static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, ptrdiff_t cols)
+{
+    const odvgp__ref term[2] = {x, y};
+    const odvgp_real coef[2] = {1, sign};
+    return odvgp__sum_of(u, ODVGP__HEAD, u->P, cols, term, coef, 2);
+}
+
+/*  Evaluations for these purposes ask for the node itself. */
+static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
+{
+    odvgp__tape *t = &u->model->tape;
+    if (t->node) t->node[node.id].purpose |= purpose;
+}
+
+/*  A node for `slots` slots in a row, shaped [rows, cols]. */
+static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
+{
+    odvgp__tape *t = &u->model->tape;
+    odvgp__ref ref = odvgp__head(u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    if (!t->node) return ref;
+    t->node[ref.id].slot = slot;
+    t->node[ref.id].slots = slots;
+    t->node[ref.id].v = odvgp__slot_value(&u->model->par, &u->model->par.slot[slot]);
+    return ref;
+}
+
+static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
+{
+    odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
+}
+
+/*  The terms of the KL are the nodes of the head that serve a bound. */
+static int odvgp__is_kl_term(const odvgp__node *nd)
+{
+    return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
+}
+
+/*  The evaluation that asks for terms of q(v), beside the bound: [SOLVE] eq. 9 keeps them. */
+static int odvgp__kept_terms(const odvgp__unit *u)
+{
+    return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
+}
+
+/*  Half of x . y, as a term of the KL. */
+static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
+{
+    odvgp__tape *t = &u->model->tape;
+    odvgp__ref dot = odvgp__head(u, ODVGP__DOT, variant, 1, 1, x, y, odvgp__none, odvgp__none);
+    if (t->node) t->node[dot.id].coef[0] = ODVGP__R(0.5) * sign;
+    odvgp__kl_term(u, dot, purpose);
+}
+
+/*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
+static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
+{
+    ptrdiff_t M = b->M, P = u->P;
+    b->L = L;
+    b->mu = b->root = b->white_mu = b->white_root = b->stats = odvgp__none;
+    if (b->slot_mu) b->white_mu = b->mu = odvgp__param_node(u, b->slot_mu, 1, P, M);
+    if (b->slot_root) b->root = odvgp__param_node(u, b->slot_root, 1, P * M, M);
+    if (dense) b->white_root = b->root;
+    if (u->param == ODVGP_WHITENED) return;
+    int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
+    if (mean && u->param == ODVGP_PRIMAL)
+        b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
+    else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
+        b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
+    if (dense && b->root.id)
+        b->white_root = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->root, odvgp__none, odvgp__none);
+}
+
+/*  q_mu holds coefficients at beta, which takes the whole matrix Kb. */
+static int odvgp__alpha_is_beta(const odvgp__unit *u)
+{
+    return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
+}
+
+/*  The likelihood's parameters, once for all units. */
+static void odvgp__build_lik(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    if (m->lik_slots && !m->lik.id)
+        m->lik = odvgp__param_node(u, m->slot_lik, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
+    if (m->lik_free_slots && !m->lik_free.id)
+        m->lik_free = odvgp__param_node(u, m->slot_lik_free, m->lik_free_slots, 1,
+                                        odvgp__lik_numbers(lik, 0));
+}
+
+/*  Kernel of beta, its factor, and q(u). Kb, whole and with its jitter, is for parts that work without the factor. */
+static void odvgp__build_beta(odvgp__unit *u)
+{
+    ptrdiff_t M = u->M;
+    int inverse = u->cov_part->factor != ODVGP__FACTOR_OF_S, whole = inverse || odvgp__alpha_is_beta(u);
+    u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
+    odvgp__build_lik(u);
+    u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
+    u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M, u->hyp, u->Z_beta, u->Z_beta,
+                       odvgp__none);
+    u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
+    odvgp__asked_for(u, u->L, ODVGP__FOR_L);
+    if (whole) u->Kb = odvgp__head(u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
+    odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
+}
+
+/*  W = L^-1 Kbg. */
+static odvgp__ref odvgp__build_W(odvgp__unit *u)
+{
+    odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp, u->Z_beta, u->Z_gamma,
+                               odvgp__none);
+    return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
+}
+
+/*  W, C = Kg - W^T W and its factor: for SOLVE-GP's second block, and natural steps of gamma. */
+static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
+{
+    odvgp__tape *t = &u->model->tape;
+    ptrdiff_t Mg = u->M_gamma;
+    u->W = odvgp__build_W(u);
+    odvgp__ref Kg = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma, u->Z_gamma, odvgp__none);
+    u->C = odvgp__head(u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, odvgp__none);
+    u->L_v = odvgp__head(u, ODVGP__CHOL, variant, Mg, Mg, u->C, Kg, odvgp__none, odvgp__none);
+    if (t->node) t->node[u->L_v.id].jitter = &u->jitter[ODVGP__JITTER_GAMMA];
+    odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>parts   mean parts and covariance parts of the family                                                            */
+/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its   */
+/*      terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its */
+/*      terms of the KL and, with the tile, the variance. A new member is a new row of the two tables below.           */
+/*        beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2                                  */
+/*        orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2       */
+/*            [ODVGP] eq. 11, A.3                                                                                      */
+/*                  c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is*/
+/*                  small where Kg a is not                                                                            */
+/*        hybrid    mean = A^T q_mu + K(X,Zg) a: orth at q_mu + c     KL |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2     */
+/*            [ODVGP] eq. 10, C.2                                                                                      */
+/*        free      mean = K(X,Za) a                                  KL a^T Ka a / 2; where alpha is beta, with Kb    */
+/*            [DECOUPLED]; [OM] eq. 3.6                                                                                */
+/*        blocks    mean = A^T q_mu + A_v^T v_mu                      KL |q_mu|^2 / 2 + |v_mu|^2 / 2                   */
+/*            [SOLVE] eq. 8, appendix F                                                                                */
+/*        dense     var  = k - |A|^2 + |q_sqrt^T A|^2                 KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|     */
+/*        inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2, H = I + B^T Kb B   KL log|H| / 2 - tr(I - H^-1) / 2             */
+/*        diagonal  the same with B = diag(g)^1/2                                                                      */
+/*        blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block                       */
+/* ---------------------------------------------------------------------------------------------------------------------- */
+static void odvgp__beta_head(odvgp__unit *u)
+{
+    u->weights = u->block[ODVGP__ON_BETA].white_mu;
+    odvgp__kl_half_dot(u, u->weights, u->weights, 1, ODVGP__DOT_WHOLE, 0);
+}
+
+static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
+{
+    (void)u;
+    return odvgp__none;
+}
+
+/*  D = diag(Kg - W^T W), floored as odvgp__renew_scales does: where the slot holds D a, and for eq. 16. */
+static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
+{
+    odvgp__ref W = odvgp__build_W(u);
+    odvgp__ref k = odvgp__head(u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, odvgp__none, odvgp__none);
+    u->gamma_residual = odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
+}
+
+static void odvgp__gamma_slots(odvgp__unit *u)
+{
+    const odvgp_config *c = &u->model->cfg;
+    u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
+    if (u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) {
+        odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
+        u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, odvgp__none, odvgp__none);
+    } else if (c->gamma_step == ODVGP_GAMMA_DIAGONAL) {
+        odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
+        odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
+    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
+}
+
+/*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
+static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
+{
+    *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none, odvgp__none, odvgp__none);
+    *as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none, odvgp__none, odvgp__none);
+    return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
+}
+
+/*  c = L^-1 Kbg a, and gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
+static void odvgp__gamma_head(odvgp__unit *u)
+{
+    ptrdiff_t P = u->P;
+    odvgp__ref as, Zs;
+    odvgp__gamma_slots(u);
+    odvgp__ref Kbg_a = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
+    u->cc = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
+    odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
+    if (u->model->cfg.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
+        odvgp__kl_half_dot(u, u->cc, u->cc, -1, ODVGP__DOT_WHOLE, 0);
+        odvgp__kl_half_dot(u, as, Kg_a, 1, ODVGP__DOT_SAMPLED, 0);
+        return;
+    }
+    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, u->cc, odvgp__none,
+                                  odvgp__none); /* Kb^-1 Kbg a */
+    odvgp__ref Kgb_back = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
+    odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1, ODVGP__DOT_SAMPLED, 0);
+}
+
+static void odvgp__orth_head(odvgp__unit *u)
+{
+    odvgp__beta_head(u);
+    if (!u->M_gamma) return;
+    odvgp__gamma_head(u);
+    u->weights = odvgp__head_difference(u, u->weights, u->cc, -1, u->M);
+}
+
+static void odvgp__hybrid_head(odvgp__unit *u)
+{
+    if (!u->M_gamma) {
+        odvgp__beta_head(u);
+        return;
+    }
+    u->weights = u->block[ODVGP__ON_BETA].white_mu;
+    odvgp__gamma_head(u);
+    odvgp__ref sum = odvgp__head_difference(u, u->weights, u->cc, 1, u->M);
+    odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
+}
+
+/*  K(X,Zg) a, for orth, hybrid and free. */
+static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
+{
+    if (!u->M_gamma) return odvgp__none;
+    return odvgp__tile(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+}
+
+static void odvgp__free_head(odvgp__unit *u)
+{
+    odvgp__ref as, Zs;
+    if (u->M_gamma) {
+        u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
+        odvgp__ref K_a = odvgp__sampled_quadratic(u, &as, &Zs);
+        odvgp__kl_half_dot(u, as, K_a, 1, ODVGP__DOT_SAMPLED, 0);
+        return;
+    }
+    u->a = u->block[ODVGP__ON_BETA].mu; /* alpha is beta */
+    odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb, odvgp__none, odvgp__none);
+    odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
+}
+
+static odvgp__ref odvgp__free_tile(odvgp__unit *u)
+{
+    if (u->M_gamma) return odvgp__gamma_tile(u);
+    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, u->K_x, odvgp__none, odvgp__none);
+}
+
+static void odvgp__blocks_mean_head(odvgp__unit *u)
+{
+    odvgp__beta_head(u);
+    odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
+    odvgp__kl_half_dot(u, v, v, 1, ODVGP__DOT_WHOLE, odvgp__kept_terms(u));
+}
+
+static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
+{
+    odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
+    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, v, u->A_v, odvgp__none, odvgp__none);
+}
+
+/*  The KL of one block's covariance. */
+static void odvgp__kl_of_root(odvgp__unit *u, odvgp__ref root, int purpose)
+{
+    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none), purpose);
+}
+
+static void odvgp__dense_head(odvgp__unit *u) { odvgp__kl_of_root(u, u->block[ODVGP__ON_BETA].white_root, 0); }
+
+static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
+{
+    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_root, A, odvgp__none, odvgp__none);
+}
+
+/*  |q_sqrt^T A|^2 + residual + |v_sqrt^T A_v|^2, the last only where there is a second block. */
+static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
+{
+    const odvgp_real coef[3] = {1, 1, 1};
+    odvgp__ref term[3];
+    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A, A_v, odvgp__none);
+    term[0] = odvgp__squares(u, ODVGP__ON_BETA, u->A);
+    term[2] = A_v.id ? odvgp__squares(u, ODVGP__ON_GAMMA, A_v) : odvgp__none;
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
+}
+
+static odvgp__ref odvgp__dense_tile(odvgp__unit *u) { return odvgp__dense_var(u, odvgp__none); }
+
+static void odvgp__blocks_cov_head(odvgp__unit *u)
+{
+    odvgp__dense_head(u);
+    odvgp__kl_of_root(u, u->block[ODVGP__ON_GAMMA].white_root, odvgp__kept_terms(u));
+}
+
+static odvgp__ref odvgp__blocks_cov_tile(odvgp__unit *u) { return odvgp__dense_var(u, u->A_v); }
+
+static int odvgp__variant_of_B(const odvgp__unit *u) { return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES; }
+
+/*  H and its factor; B_p a triangle or a diagonal. */
+static void odvgp__inverse_head(odvgp__unit *u)
+{
+    odvgp__tape *t = &u->model->tape;
+    ptrdiff_t P = u->P, M = u->M;
+    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M) : u->block[ODVGP__ON_BETA].root;
+    odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, odvgp__none, odvgp__none);
+    u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none, odvgp__none);
+    if (t->node) t->node[u->L_H.id].jitter = NULL;
+    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none), 0);
+}
+
+static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
+{
+    return odvgp__tile(u, ODVGP__INVERSE_VAR, odvgp__variant_of_B(u), u->P, ODVGP__TILE_SIZE, u->k_x, u->L_H, u->q_diag,
+                       u->K_x);
+}
+
+/*  In the order of odvgp_mean_part and odvgp_cov_part. */
+static const odvgp__mean_part odvgp__mean_parts[] = {
+    {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, NULL, NULL, NULL, 0, 0, 0,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
+    {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 0, 1, 1, 0, odvgp__orth_head,
+     odvgp__gamma_tile},
+    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 1, 1, 0, 0,
+     odvgp__hybrid_head, odvgp__gamma_tile},
+    {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "Z_alpha", "a", NULL, 0, 0, 0, ODVGP__HAS_EXACT,
+     odvgp__free_head, odvgp__free_tile},
+    {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0, 0, 0,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+static const odvgp__cov_part odvgp__cov_parts[] = {
+    {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head, odvgp__dense_tile},
+    {"inverse", ODVGP_COV_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, 0, odvgp__inverse_head,
+     odvgp__inverse_tile},
+    {"diagonal", ODVGP_COV_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", ODVGP__HAS_EXACT, odvgp__inverse_head,
+     odvgp__inverse_tile},
+    {"blocks", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
+     odvgp__blocks_cov_head, odvgp__blocks_cov_tile}};
+
+static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind) { return &odvgp__mean_parts[kind]; }
+static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind) { return &odvgp__cov_parts[kind]; }
+
+/*  What a natural step moves in a member: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
+static int odvgp__natural_beta(const odvgp_config *c)
+{
+    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_MEAN &&
+           odvgp__cov_part_of(c->cov_part)->factor == ODVGP__FACTOR_OF_S;
+}
+static int odvgp__natural_gamma(const odvgp_config *c)
+{
+    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->v_mu &&
+           odvgp__cov_part_of(c->cov_part)->v_root;
+}
+static int odvgp__natural_diagonal(const odvgp_config *c)
+{
+    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_COEFFICIENTS &&
+           c->M_gamma == 0 && odvgp__cov_part_of(c->cov_part)->factor == ODVGP__DIAGONAL_OF_INVERSE;
+}
+static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
+
+/*  Whether a second Gaussian block, or its features, stand on the residual of gamma. */
+static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_root; }
+
+/*  The mean has points of its own, which nothing else reads but a second block of the covariance. */
+static int odvgp__has_free_points(const odvgp__unit *u)
+{
+    return u->mean_part->gamma == ODVGP__FREE_GAMMA && u->M_gamma > 0;
+}
+
+/*  The nodes of a unit that a predictor is made from, besides parameters. */
+#define ODVGP__PREDICTOR_NODES 10
+static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
+{
+    const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
+    int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
+    const odvgp__ref none = odvgp__none,
+                     list[] = {u->weights, beta->white_root, gamma->white_mu,  gamma->white_root,    u->a,
+                               u->L_H,     u->q_diag,        L ? u->L : none, two ? u->W : none, two ? u->L_v : none};
+    memcpy(node, list, sizeof list);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>settings   a config: defaults, and what is refused                                                               */
+/* ---------------------------------------------------------------------------------------------------------------------- */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
     odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0, 0, 0, 0};
@@ -8033,75 +8773,6 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
     return ODVGP_OK;
 }
 
-/* --- facts of members --- */
-
-/*  What q_mu is: a mean in whitened coordinates (or in those of the config), or the coefficients of k(x, Z_beta). */
-enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
-/*  Features of gamma in the mean: none, A_v, R = K(Zg,X) - W^T A, or K(Za,X). */
-enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
-/*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the same with B B^T diagonal. */
-enum { ODVGP__FACTOR_OF_S, ODVGP__FACTOR_OF_INVERSE, ODVGP__DIAGONAL_OF_INVERSE };
-
-/*  A bit for each objective that a part has. */
-enum {
-    ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
-    ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
-    ODVGP__HAS_TIGHT = 1 << ODVGP_OBJECTIVE_TIGHT,
-    ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
-};
-
-/*  A row for each mean part; head and tile add its nodes (see >>parts). */
-typedef struct odvgp__mean_part {
-    const char *name;
-    odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
-    int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
-    int shifted;                   /* q(u)'s natural parameters are those of q_mu + c, c = L^-1 Kbg a */
-    int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-    int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
-    int objectives;                /* bits of the bounds without q */
-    void (*head)(odvgp__unit *u);
-    odvgp__ref (*tile)(odvgp__unit *u);
-} odvgp__mean_part;
-
-/*  A row for each covariance part. */
-typedef struct odvgp__cov_part {
-    const char *name;
-    odvgp_cov_part without_gamma;
-    int factor;                        /* ODVGP__FACTOR_... */
-    const char *root, *v_root, *diag; /* slots; NULL: none */
-    int objectives;
-    void (*head)(odvgp__unit *u);
-    odvgp__ref (*tile)(odvgp__unit *u);
-} odvgp__cov_part;
-
-static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind);
-static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind);
-
-/*  What a natural step moves in a member: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
-static int odvgp__natural_beta(const odvgp_config *c)
-{
-    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_MEAN &&
-           odvgp__cov_part_of(c->cov_part)->factor == ODVGP__FACTOR_OF_S;
-}
-static int odvgp__natural_gamma(const odvgp_config *c)
-{
-    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->v_mu &&
-           odvgp__cov_part_of(c->cov_part)->v_root;
-}
-static int odvgp__natural_diagonal(const odvgp_config *c)
-{
-    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_COEFFICIENTS &&
-           c->M_gamma == 0 && odvgp__cov_part_of(c->cov_part)->factor == ODVGP__DIAGONAL_OF_INVERSE;
-}
-static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
-
-/*  Whether targets are f plus Gaussian noise, which closed forms need. */
-static int odvgp__has_noise(const odvgp_config *c)
-{
-    return (odvgp__likelihoods[c->likelihood].flags & ODVGP__LIK_GAUSSIAN) != 0;
-}
-
 /*  Which pairs have a bound without q. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
@@ -8158,94 +8829,6 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     return odvgp__check_member(c, info);
 }
 
-/* --- slots --- */
-
-static void odvgp__kernel_slots(odvgp__unit *u)
-{
-    odvgp__params *par = &u->model->par;
-    u->slot_kernel = par->slots + 1;
-    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &u->kernel.leaf[i];
-        const char *extra = odvgp__leaf_kinds[leaf->type].extra, *ends[ODVGP__LEAF_VALUES] = {"lengthscale", "variance", extra};
-        uint32_t count[ODVGP__LEAF_VALUES] = {leaf->nls, leaf->nvar, extra != NULL};
-        for (int k = 0; k < ODVGP__LEAF_VALUES; k++) {
-            if (!count[k]) continue;
-            char name[ODVGP__SLOT_NAME];
-            odvgp__text t;
-            t.at = name;
-            t.size = sizeof name;
-            t.used = 0;
-            odvgp__put(&t, "kernel.");
-            odvgp__put_int(&t, (ptrdiff_t)i);
-            odvgp__put(&t, ".");
-            odvgp__put(&t, ends[k]);
-            par->bad |= t.used >= t.size;
-            odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
-        }
-    }
-    u->kernel_slots = par->slots + 1 - u->slot_kernel;
-}
-
-/*  Slots of one Gaussian block: those that natural steps move come last in the vector. */
-static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
-{
-    odvgp__params *par = &u->model->par;
-    int kind = natural ? ODVGP__NATURAL : 0;
-    b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
-    b->slot_root = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_A_BETA;
-    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PRIMAL, 0);
-    odvgp__slot_units(par, b->slot_root,
-                      u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? -1 : u->param != ODVGP_WHITENED, 0);
-}
-
-/*  Whether a second Gaussian block, or its features, stand on the residual of gamma. */
-static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_root; }
-
-/*  The mean has points of its own, which nothing else reads but a second block of the covariance. */
-static int odvgp__has_free_points(const odvgp__unit *u)
-{
-    return u->mean_part->gamma == ODVGP__FREE_GAMMA && u->M_gamma > 0;
-}
-
-static void odvgp__positive_slots(odvgp__unit *u)
-{
-    odvgp_model *m = u->model;
-    int natural = m->cfg.natgrad && odvgp__natural_diagonal(&m->cfg) ? ODVGP__NATURAL : 0;
-    if (u->cov_part->diag)
-        u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, ODVGP__POSITIVE | natural, 2, u->P, u->M, 1);
-}
-
-static void odvgp__free_slots(odvgp__unit *u)
-{
-    odvgp_model *m = u->model;
-    odvgp__params *par = &m->par;
-    const odvgp_config *c = &m->cfg;
-    int own = odvgp__has_free_points(u);
-    if (u->mean_function == ODVGP_MEANFN_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
-    if (u->mean_function == ODVGP_MEANFN_LINEAR) {
-        u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
-        u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
-    }
-    if (own) u->slot_Z_gamma = odvgp__slot_add(par, u->mean_part->Z_gamma, 0, 2, u->M_gamma, u->D, 1);
-    u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
-    if (!own && (u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA || odvgp__uses_v(u)))
-        u->slot_Z_gamma = odvgp__slot_add(par, "Z_gamma", 0, 2, u->M_gamma, u->D, 1);
-    if (own || u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA)
-        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
-                                    u->M_gamma, 1);
-    odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
-    odvgp__slot_units(par, u->slot_mean_b, 1, 0);
-    odvgp__slot_units(par, u->slot_Z_beta, 0, ODVGP__IN_INPUTS);
-    odvgp__slot_units(par, u->slot_Z_gamma, 0, ODVGP__IN_INPUTS);
-    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED;
-    odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-    const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
-    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root, c->natgrad && odvgp__has_natural(c));
-    odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
-                       c->natgrad && odvgp__natural_gamma(c));
-}
-
 /*  Slots of the likelihood's positive or free parameters: the first one's number, 0 for none. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
@@ -8258,1259 +8841,12 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
     return *slots ? before + 1 : 0;
 }
 
-/*  Positive slots come first. Without tables the slots are only counted. */
-static void odvgp__slots_build(odvgp_model *m)
-{
-    m->par.slots = 0;
-    m->par.count = m->par.adam = 0;
-    m->par.kind = m->cfg.positive;
-    for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
-    m->slot_lik = odvgp__likelihood_slots(m, 1, &m->lik_slots);
-    for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
-    m->par.positive = m->par.count;
-    m->par.positive_slots = m->par.slots;
-    m->slot_lik_free = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
-    for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
-}
-
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>graph   building the tape: nodes of one unit                                                                         */
+/*  >>bound   the evidence lower bound and its gradient                                                                */
+/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4                 */
+/*      Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.       */
+/*      The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step.                   */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
-static odvgp__ref odvgp__add(odvgp__unit *u, int segment, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
-                             odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
-{
-    const odvgp__ref in[4] = {i0, i1, i2, i3};
-    return odvgp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, odvgp__none);
-}
-
-static odvgp__ref odvgp__head(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
-                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
-{
-    return odvgp__add(u, ODVGP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
-}
-
-static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
-                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
-{
-    return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
-}
-
-/*  L^-1 B and K - W^T A in the memory of B and of K, which nothing else reads. */
-static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
-{
-    const odvgp__ref in[2] = {L, B};
-    return odvgp__node_add(&u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
-}
-static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W, odvgp__ref A, ptrdiff_t cols)
-{
-    const odvgp__ref in[3] = {K, W, A};
-    return odvgp__node_add(&u->model->tape, u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, segment, K.rows, cols, in, 3, K);
-}
-
-/*  The sum of terms, each with its coefficient. */
-static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *term,
-                                const odvgp_real *coef, int terms)
-{
-    odvgp__tape *t = &u->model->tape;
-    odvgp__ref sum = odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
-    for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
-    return sum;
-}
-
-static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, ptrdiff_t cols)
-{
-    const odvgp__ref term[2] = {x, y};
-    const odvgp_real coef[2] = {1, sign};
-    return odvgp__sum_of(u, ODVGP__HEAD, u->P, cols, term, coef, 2);
-}
-
-/*  Evaluations for these purposes ask for the node itself. */
-static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
-{
-    odvgp__tape *t = &u->model->tape;
-    if (t->node) t->node[node.id].purpose |= purpose;
-}
-
-/*  A node for `slots` slots in a row, shaped [rows, cols]. */
-static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
-{
-    odvgp__tape *t = &u->model->tape;
-    odvgp__ref ref = odvgp__head(u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
-    if (!t->node) return ref;
-    t->node[ref.id].slot = slot;
-    t->node[ref.id].slots = slots;
-    t->node[ref.id].v = odvgp__slot_value(&u->model->par, &u->model->par.slot[slot]);
-    return ref;
-}
-
-static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
-{
-    odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
-}
-
-/*  The terms of the KL are the nodes of the head that serve a bound. */
-static int odvgp__is_kl_term(const odvgp__node *nd)
-{
-    return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
-}
-
-/*  The evaluation that asks for terms of q(v), beside the bound: [SOLVE] eq. 9 keeps them. */
-static int odvgp__kept_terms(const odvgp__unit *u)
-{
-    return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
-}
-
-/*  Half of x . y, as a term of the KL. */
-static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
-{
-    odvgp__tape *t = &u->model->tape;
-    odvgp__ref dot = odvgp__head(u, ODVGP__DOT, variant, 1, 1, x, y, odvgp__none, odvgp__none);
-    if (t->node) t->node[dot.id].coef[0] = ODVGP__R(0.5) * sign;
-    odvgp__kl_term(u, dot, purpose);
-}
-
-/*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
-static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
-{
-    ptrdiff_t M = b->M, P = u->P;
-    b->L = L;
-    b->mu = b->root = b->white_mu = b->white_root = b->stats = odvgp__none;
-    if (b->slot_mu) b->white_mu = b->mu = odvgp__param_node(u, b->slot_mu, 1, P, M);
-    if (b->slot_root) b->root = odvgp__param_node(u, b->slot_root, 1, P * M, M);
-    if (dense) b->white_root = b->root;
-    if (u->param == ODVGP_WHITENED) return;
-    int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
-    if (mean && u->param == ODVGP_PRIMAL)
-        b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
-    else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
-        b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
-    if (dense && b->root.id)
-        b->white_root = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->root, odvgp__none, odvgp__none);
-}
-
-/*  q_mu holds coefficients at beta, which takes the whole matrix Kb. */
-static int odvgp__alpha_is_beta(const odvgp__unit *u)
-{
-    return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
-}
-
-/*  The likelihood's parameters, once for all units. */
-static void odvgp__build_lik(odvgp__unit *u)
-{
-    odvgp_model *m = u->model;
-    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
-    if (m->lik_slots && !m->lik.id)
-        m->lik = odvgp__param_node(u, m->slot_lik, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
-    if (m->lik_free_slots && !m->lik_free.id)
-        m->lik_free = odvgp__param_node(u, m->slot_lik_free, m->lik_free_slots, 1,
-                                        odvgp__lik_numbers(lik, 0));
-}
-
-/*  Kernel of beta, its factor, and q(u). Kb, whole and with its jitter, is for parts that work without the factor. */
-static void odvgp__build_beta(odvgp__unit *u)
-{
-    ptrdiff_t M = u->M;
-    int inverse = u->cov_part->factor != ODVGP__FACTOR_OF_S, whole = inverse || odvgp__alpha_is_beta(u);
-    u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
-    odvgp__build_lik(u);
-    u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
-    u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M, u->hyp, u->Z_beta, u->Z_beta,
-                       odvgp__none);
-    u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
-    odvgp__asked_for(u, u->L, ODVGP__FOR_L);
-    if (whole) u->Kb = odvgp__head(u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
-    odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
-}
-
-/*  W = L^-1 Kbg. */
-static odvgp__ref odvgp__build_W(odvgp__unit *u)
-{
-    odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp, u->Z_beta, u->Z_gamma,
-                               odvgp__none);
-    return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
-}
-
-/*  W, C = Kg - W^T W and its factor: for SOLVE-GP's second block, and natural steps of gamma. */
-static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
-{
-    odvgp__tape *t = &u->model->tape;
-    ptrdiff_t Mg = u->M_gamma;
-    u->W = odvgp__build_W(u);
-    odvgp__ref Kg = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma, u->Z_gamma, odvgp__none);
-    u->C = odvgp__head(u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, odvgp__none);
-    u->L_v = odvgp__head(u, ODVGP__CHOL, variant, Mg, Mg, u->C, Kg, odvgp__none, odvgp__none);
-    if (t->node) t->node[u->L_v.id].jitter = &u->jitter[ODVGP__JITTER_GAMMA];
-    odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
-}
-
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts of the family                                                               */
-/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its      */
-/*      terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its    */
-/*      terms of the KL and, with the tile, the variance. A new member is a new row of the two tables below.              */
-/*        beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2                                     */
-/*        orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2          */
-/*            [ODVGP] eq. 11, A.3                                                                                         */
-/*                  c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is */
-/*                  small where Kg a is not                                                                               */
-/*        hybrid    mean = A^T q_mu + K(X,Zg) a: orth at q_mu + c     KL |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2        */
-/*            [ODVGP] eq. 10, C.2                                                                                         */
-/*        free      mean = K(X,Za) a                                  KL a^T Ka a / 2; where alpha is beta, with Kb       */
-/*            [DECOUPLED]; [OM] eq. 3.6                                                                                   */
-/*        blocks    mean = A^T q_mu + A_v^T v_mu                      KL |q_mu|^2 / 2 + |v_mu|^2 / 2                      */
-/*            [SOLVE] eq. 8, appendix F                                                                                   */
-/*        dense     var  = k - |A|^2 + |q_sqrt^T A|^2                 KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|        */
-/*        inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2, H = I + B^T Kb B   KL log|H| / 2 - tr(I - H^-1) / 2                */
-/*        diagonal  the same with B = diag(g)^1/2                                                                         */
-/*        blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block                          */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-static void odvgp__beta_head(odvgp__unit *u)
-{
-    u->weights = u->block[ODVGP__ON_BETA].white_mu;
-    odvgp__kl_half_dot(u, u->weights, u->weights, 1, ODVGP__DOT_WHOLE, 0);
-}
-
-static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
-{
-    (void)u;
-    return odvgp__none;
-}
-
-/*  D = diag(Kg - W^T W), floored as odvgp__renew_scales does: where the slot holds D a, and for eq. 16. */
-static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
-{
-    odvgp__ref W = odvgp__build_W(u);
-    odvgp__ref k = odvgp__head(u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, odvgp__none, odvgp__none);
-    u->gamma_residual = odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
-}
-
-static void odvgp__gamma_slots(odvgp__unit *u)
-{
-    const odvgp_config *c = &u->model->cfg;
-    u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
-    if (u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) {
-        odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
-        u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, odvgp__none, odvgp__none);
-    } else if (c->gamma_step == ODVGP_GAMMA_DIAGONAL) {
-        odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
-        odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
-    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
-}
-
-/*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
-static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
-{
-    *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none, odvgp__none, odvgp__none);
-    *as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none, odvgp__none, odvgp__none);
-    return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
-}
-
-/*  c = L^-1 Kbg a, and gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
-static void odvgp__gamma_head(odvgp__unit *u)
-{
-    ptrdiff_t P = u->P;
-    odvgp__ref as, Zs;
-    odvgp__gamma_slots(u);
-    odvgp__ref Kbg_a = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
-    u->cc = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
-    odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
-    if (u->model->cfg.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
-        odvgp__kl_half_dot(u, u->cc, u->cc, -1, ODVGP__DOT_WHOLE, 0);
-        odvgp__kl_half_dot(u, as, Kg_a, 1, ODVGP__DOT_SAMPLED, 0);
-        return;
-    }
-    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, u->cc, odvgp__none,
-                                  odvgp__none); /* Kb^-1 Kbg a */
-    odvgp__ref Kgb_back = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
-    odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1, ODVGP__DOT_SAMPLED, 0);
-}
-
-static void odvgp__orth_head(odvgp__unit *u)
-{
-    odvgp__beta_head(u);
-    if (!u->M_gamma) return;
-    odvgp__gamma_head(u);
-    u->weights = odvgp__head_difference(u, u->weights, u->cc, -1, u->M);
-}
-
-static void odvgp__hybrid_head(odvgp__unit *u)
-{
-    if (!u->M_gamma) {
-        odvgp__beta_head(u);
-        return;
-    }
-    u->weights = u->block[ODVGP__ON_BETA].white_mu;
-    odvgp__gamma_head(u);
-    odvgp__ref sum = odvgp__head_difference(u, u->weights, u->cc, 1, u->M);
-    odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
-}
-
-/*  K(X,Zg) a, for orth, hybrid and free. */
-static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
-{
-    if (!u->M_gamma) return odvgp__none;
-    return odvgp__tile(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
-}
-
-static void odvgp__free_head(odvgp__unit *u)
-{
-    odvgp__ref as, Zs;
-    if (u->M_gamma) {
-        u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
-        odvgp__ref K_a = odvgp__sampled_quadratic(u, &as, &Zs);
-        odvgp__kl_half_dot(u, as, K_a, 1, ODVGP__DOT_SAMPLED, 0);
-        return;
-    }
-    u->a = u->block[ODVGP__ON_BETA].mu; /* alpha is beta */
-    odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb, odvgp__none, odvgp__none);
-    odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
-}
-
-static odvgp__ref odvgp__free_tile(odvgp__unit *u)
-{
-    if (u->M_gamma) return odvgp__gamma_tile(u);
-    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, u->K_x, odvgp__none, odvgp__none);
-}
-
-static void odvgp__blocks_mean_head(odvgp__unit *u)
-{
-    odvgp__beta_head(u);
-    odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
-    odvgp__kl_half_dot(u, v, v, 1, ODVGP__DOT_WHOLE, odvgp__kept_terms(u));
-}
-
-static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
-{
-    odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
-    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, v, u->A_v, odvgp__none, odvgp__none);
-}
-
-/*  The KL of one block's covariance. */
-static void odvgp__kl_of_root(odvgp__unit *u, odvgp__ref root, int purpose)
-{
-    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none), purpose);
-}
-
-static void odvgp__dense_head(odvgp__unit *u) { odvgp__kl_of_root(u, u->block[ODVGP__ON_BETA].white_root, 0); }
-
-static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
-{
-    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_root, A, odvgp__none, odvgp__none);
-}
-
-/*  |q_sqrt^T A|^2 + residual + |v_sqrt^T A_v|^2, the last only where there is a second block. */
-static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
-{
-    const odvgp_real coef[3] = {1, 1, 1};
-    odvgp__ref term[3];
-    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A, A_v, odvgp__none);
-    term[0] = odvgp__squares(u, ODVGP__ON_BETA, u->A);
-    term[2] = A_v.id ? odvgp__squares(u, ODVGP__ON_GAMMA, A_v) : odvgp__none;
-    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
-}
-
-static odvgp__ref odvgp__dense_tile(odvgp__unit *u) { return odvgp__dense_var(u, odvgp__none); }
-
-static void odvgp__blocks_cov_head(odvgp__unit *u)
-{
-    odvgp__dense_head(u);
-    odvgp__kl_of_root(u, u->block[ODVGP__ON_GAMMA].white_root, odvgp__kept_terms(u));
-}
-
-static odvgp__ref odvgp__blocks_cov_tile(odvgp__unit *u) { return odvgp__dense_var(u, u->A_v); }
-
-static int odvgp__variant_of_B(const odvgp__unit *u) { return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES; }
-
-/*  H and its factor; B_p a triangle or a diagonal. */
-static void odvgp__inverse_head(odvgp__unit *u)
-{
-    odvgp__tape *t = &u->model->tape;
-    ptrdiff_t P = u->P, M = u->M;
-    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M) : u->block[ODVGP__ON_BETA].root;
-    odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, odvgp__none, odvgp__none);
-    u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none, odvgp__none);
-    if (t->node) t->node[u->L_H.id].jitter = NULL;
-    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none), 0);
-}
-
-static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
-{
-    return odvgp__tile(u, ODVGP__INVERSE_VAR, odvgp__variant_of_B(u), u->P, ODVGP__TILE_SIZE, u->k_x, u->L_H, u->q_diag,
-                       u->K_x);
-}
-
-/*  In the order of odvgp_mean_part and odvgp_cov_part. */
-static const odvgp__mean_part odvgp__mean_parts[] = {
-    {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, NULL, NULL, NULL, 0, 0, 0,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
-    {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 0, 1, 1, 0, odvgp__orth_head,
-     odvgp__gamma_tile},
-    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 1, 1, 0, 0,
-     odvgp__hybrid_head, odvgp__gamma_tile},
-    {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "Z_alpha", "a", NULL, 0, 0, 0, ODVGP__HAS_EXACT,
-     odvgp__free_head, odvgp__free_tile},
-    {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0, 0, 0,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
-static const odvgp__cov_part odvgp__cov_parts[] = {
-    {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head, odvgp__dense_tile},
-    {"inverse", ODVGP_COV_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, 0, odvgp__inverse_head,
-     odvgp__inverse_tile},
-    {"diagonal", ODVGP_COV_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", ODVGP__HAS_EXACT, odvgp__inverse_head,
-     odvgp__inverse_tile},
-    {"blocks", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
-     odvgp__blocks_cov_head, odvgp__blocks_cov_tile}};
-
-static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind) { return &odvgp__mean_parts[kind]; }
-static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind) { return &odvgp__cov_parts[kind]; }
-
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>layout   the tape of a model, its block, parameters in and out                                                      */
-/*      One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot.  */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  The mean function's terms, after those that there are; returns how many there are then. */
-static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
-{
-    if (u->slot_mean_A) {
-        odvgp__ref A = odvgp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
-        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ATBT, u->P, ODVGP__TILE_SIZE, A, u->X, odvgp__none,
-                                    odvgp__none);
-    }
-    if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
-    return terms;
-}
-
-/*  A^T weights, the part's own term, and the mean function, added up. */
-static odvgp__ref odvgp__build_mean(odvgp__unit *u)
-{
-    const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
-    odvgp__ref term[ODVGP__MAX_IN];
-    int terms = 0;
-    if (u->weights.id)
-        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->weights, u->A, odvgp__none,
-                                    odvgp__none);
-    odvgp__ref own = u->mean_part->tile(u);
-    if (own.id) term[terms++] = own;
-    terms = odvgp__mean_function_terms(u, term, terms);
-    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
-}
-
-/*  Y less the mean function, and less what a kept q(v) explains. */
-static odvgp__ref odvgp__build_target(odvgp__unit *u)
-{
-    const odvgp_real coef[ODVGP__MAX_IN] = {1, -1, -1, -1, -1, -1};
-    odvgp__ref term[ODVGP__MAX_IN];
-    int terms = 0;
-    term[terms++] = u->model->Y;
-    if (odvgp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
-    terms = odvgp__mean_function_terms(u, term, terms);
-    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
-}
-
-/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what is left of k(x,x) where q(v) is kept. */
-static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
-{
-    const odvgp_real coef[2] = {1, 1};
-    odvgp__ref term[2];
-    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A_v, odvgp__none,
-                          odvgp__none);
-    term[0] = odvgp__squares(u, ODVGP__ON_GAMMA, u->A_v);
-    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
-}
-
-/*  log N(Y; mean function, K + noise I), of all rows at once. */
-static odvgp__ref odvgp__build_evidence(odvgp__unit *u)
-{
-    odvgp__ref r = odvgp__build_target(u), X = u->X;
-    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, X, X,
-                               odvgp__none);
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik, odvgp__none);
-}
-
-/*  Sums over the rows, and the bound that is made of them. */
-static odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
-{
-    odvgp_model *m = u->model;
-    int partly = odvgp__kept_terms(u) != 0,
-        mean_beta = u->mean_part->v_mu == NULL, /* features of beta only, in the mean ... */
-        cov_beta = u->cov_part->v_root == NULL; /* ... and in the covariance */
-    odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
-    if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
-        odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, u->X, u->X,
-                                   odvgp__none);
-        odvgp__ref AK = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->M, ODVGP__TILE_SIZE, u->A, K, odvgp__none,
-                                    odvgp__none);
-        V = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ABT, u->M, u->M, AK, u->A, odvgp__none, odvgp__none);
-    }
-    if (partly && !cov_beta) k = odvgp__kept_variance(u);
-    ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
-    m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
-    int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
-                  : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
-                  : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
-                                        : ODVGP__COLLAPSE_BOTH;
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik, V, odvgp__none);
-}
-
-/*  Whitened features of a tile; what is made in place is read by nothing else. */
-static void odvgp__build_features(odvgp__unit *u)
-{
-    ptrdiff_t n = ODVGP__TILE_SIZE;
-    u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
-    u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
-    u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x, odvgp__none, odvgp__none)
-                    : odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
-    if (!odvgp__uses_v(u)) return;
-    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp, u->Z_gamma, u->X, odvgp__none);
-    u->A_v = odvgp__solve_in_place(u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
-}
-
-static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
-{
-    b->A = A;
-    b->stats = odvgp__tile(u, ODVGP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, odvgp__none);
-    odvgp__asked_for(u, b->stats, ODVGP__FOR_STATS);
-}
-
-/*  The nodes of a unit that a predictor is made from, besides parameters. */
-#define ODVGP__PREDICTOR_NODES 10
-static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
-{
-    const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
-    int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
-    const odvgp__ref none = odvgp__none,
-                     list[] = {u->weights, beta->white_root, gamma->white_mu,  gamma->white_root,    u->a,
-                               u->L_H,     u->q_diag,        L ? u->L : none, two ? u->W : none, two ? u->L_v : none};
-    memcpy(node, list, sizeof list);
-}
-
-/*  Everything of a unit that depends on parameters only. */
-static void odvgp__build_head(odvgp__unit *u)
-{
-    odvgp__build_beta(u);
-    if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
-    if (odvgp__uses_v(u)) {
-        odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
-        odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_root != NULL);
-    }
-    u->mean_part->head(u);
-    u->cov_part->head(u);
-    odvgp__ref predictor[ODVGP__PREDICTOR_NODES];
-    odvgp__predictor_nodes(u, predictor);
-    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
-        if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
-}
-
-/*  Mean and variance of a unit's latent functions at the tile's rows, and statistics for its natural steps. */
-static void odvgp__build_outputs(odvgp__unit *u)
-{
-    const odvgp_config *c = &u->model->cfg;
-    u->var = u->cov_part->tile(u);
-    u->mean = odvgp__build_mean(u);
-    if (odvgp__has_natural(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
-    if (odvgp__natural_gamma(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
-}
-
-/*  A unit without nodes; what else it holds stays. */
-static void odvgp__unit_clear(odvgp__unit *u)
-{
-    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a,   &u->K,   &u->Kb,  &u->L,      &u->W,
-                          &u->C,   &u->L_v,    &u->cc,      &u->L_H,    &u->q_diag, &u->weights, &u->gamma_residual,
-                          &u->X,   &u->K_x,    &u->A,       &u->A_v,    &u->k_x, &u->mean, &u->var};
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
-    for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        odvgp__block *block = &u->block[b];
-        block->L = block->mu = block->root = block->white_mu = block->white_root = block->A = block->stats = odvgp__none;
-    }
-}
-
-/*  The whole tape, in the arena that it is given; without a table of nodes these are only counted. */
-static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
-{
-    const odvgp_config *c = &m->cfg;
-    odvgp__tape *t = &m->tape;
-    odvgp__unit *u = &m->unit[0];
-    t->arena = a;
-    t->nodes = 0;
-    t->deferred = t->scratch_bytes = 0;
-    t->tile = c->tile;
-    t->keep = (size_t)c->keep;
-    t->likelihood = &odvgp__likelihoods[c->likelihood];
-    t->all_rows = c->N;
-    m->lik = m->lik_free = m->Y = m->expect = m->moments = m->objective = odvgp__none;
-    odvgp__unit_clear(u);
-    odvgp__build_head(u);
-    u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
-    m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
-    if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
-    if (c->objective == ODVGP_OBJECTIVE_ELBO) {
-        odvgp__build_outputs(u);
-        const odvgp__ref in[] = {u->mean, u->var, m->Y, m->lik, m->lik_free};
-        m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
-        odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
-    } else {
-        m->objective = c->objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u) : odvgp__build_collapsed(u);
-        odvgp__asked_for(u, m->objective, ODVGP__FOR_COLLAPSED);
-    }
-    t->arena = NULL;
-}
-
-/*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
-static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
-{
-    if (points > N / times) return N; /* else their product is at most N, and not too large for the type */
-    return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
-}
-
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 50); }
-
-/*  Fewer for GREEDY, which keeps M numbers of each. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 4); }
-
-static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
-{
-    ptrdiff_t gamma = odvgp__sample_rows(c->N, c->M_gamma, 4), beta = odvgp__init_rows(c);
-    return ODVGP__MAX(gamma, beta);
-}
-#define ODVGP__MEDIAN_ROWS 512
-
-typedef struct odvgp__init_work {
-    odvgp_real *distance, *centre, *centre_t, *median; /* distance: of a row to its nearest centre, or its residual variance;
-                                                          centre_t [D, padded M]: centres by columns */
-    ptrdiff_t *row, *nearest, *count;                  /* row: the sample; nearest: its centres; count: rows of a centre */
-    const odvgp_real **table;                          /* a hash table of the rows taken */
-    ptrdiff_t table_size;
-    odvgp_real *sample, *factor; /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
-    odvgp_real *Lb, *X, *A;      /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
-    odvgp_real *gaps;            /* ULAPANE: d_x and d_y of each target, by columns [D,1+T] */
-    double target_variance;
-    odvgp__arena rest; /* for kernel matrices */
-} odvgp__init_work;
-
-static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__init_work *w)
-{
-    odvgp_model *m = u->model;
-    const odvgp_config *c = &m->cfg;
-    int greedy = c->init_beta == ODVGP_INIT_GREEDY, residual = c->init_gamma == ODVGP_GAMMA_RESIDUAL && u->M_gamma > 0;
-    ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
-    memset(w, 0, sizeof *w);
-    w->table_size = 64;
-    while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
-    w->distance = odvgp__take(a, rows, 1);
-    w->centre = odvgp__take(a, u->M, u->D);
-    w->centre_t = odvgp__take(a, u->D, odvgp__padded(u->M));
-    w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
-    w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-    w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-    w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
-    w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-    if (c->init_hyper == ODVGP_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
-    if (greedy) {
-        w->sample = odvgp__take(a, sample, u->D);
-        w->factor = odvgp__take(a, sample, u->M);
-    }
-    if (residual) {
-        w->Lb = odvgp__take(a, u->M, u->M);
-        w->X = odvgp__take(a, c->tile, u->D);
-        w->A = odvgp__take(a, c->tile, u->M);
-    }
-    w->rest = *a;
-    if (greedy || residual) { /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
-        odvgp__kjob job;
-        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile), greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, 0, &job);
-    }
-}
-
-/*  (P, j) of the unit's Gaussian blocks that natural steps move. Work for these steps is shared: as many numbers as the largest
-    unit takes, raised here. */
-static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
-{
-    const odvgp_config *c = &u->model->cfg;
-    int natural[ODVGP__BLOCKS], diagonal = odvgp__natural_diagonal(c);
-    ptrdiff_t M = 0;
-    natural[ODVGP__ON_BETA] = odvgp__natural_beta(c);
-    natural[ODVGP__ON_GAMMA] = odvgp__natural_gamma(c);
-    for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        odvgp__block *block = &u->block[b];
-        ptrdiff_t size = block->natural = natural[b] ? block->M : 0;
-        block->P = odvgp__take(a, u->P * size, size);
-        block->j = odvgp__take(a, u->P, size);
-        M = ODVGP__MAX(M, size);
-    }
-    if (diagonal) M = u->M;
-    *matrices = ODVGP__MAX(*matrices, (diagonal ? 4 : 1) * M * M);
-    *vectors = ODVGP__MAX(*vectors, (diagonal ? 6 : 2) * ODVGP__MAX(M, u->M_gamma));
-}
-
-static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, ptrdiff_t memory)
-{
-    odvgp_real **vectors[] = {&w->x, &w->g, &w->d, &w->trial, &w->g_trial};
-    memset(w, 0, sizeof *w);
-    w->n = n;
-    w->memory = memory;
-    w->S = odvgp__take(a, memory, n);
-    w->Y = odvgp__take(a, memory, n);
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(vectors); i++) *vectors[i] = odvgp__take(a, n, 1);
-    w->sy = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
-    w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
-}
-
-/*  Sizes of a unit from the config, before slots and nodes. */
-static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
-{
-    const odvgp_config *c = &m->cfg;
-    u->model = m;
-    u->D = c->D;
-    u->P = c->P;
-    u->M = c->M;
-    u->M_gamma = c->M_gamma;
-    u->mean_part = odvgp__mean_part_of(c->mean_part);
-    u->cov_part = odvgp__cov_part_of(c->cov_part);
-    u->param = c->param;
-    u->gamma_coords = c->gamma_coords;
-    u->mean_function = c->mean_function;
-    u->block[ODVGP__ON_BETA].M = c->M;
-    u->block[ODVGP__ON_GAMMA].M = c->M_gamma;
-    for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
-}
-
-/*  Arrays of a unit beside the tape. */
-static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
-{
-    u->scales = odvgp__take(a, 1, u->M_gamma);
-    u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
-}
-
-/*  The table of slots: counted first, then filled. */
-static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
-{
-    m->par.slot = NULL;
-    odvgp__slots_build(m);
-    m->par.slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.slot);
-    m->par.state = (odvgp__slot_state *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.state);
-    if (m->par.slot) odvgp__slots_build(m);
-}
-
-/*  Sums over tiles, in one piece: moments, which forward runs add to; the gradient, statistics and adjoints of head nodes, which
-    reverse runs do. For S shards there are log2 S further copies of the piece, where sums wait on their way up a binary tree. */
-static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
-{
-    odvgp__tape *t = &m->tape;
-    int levels = 0;
-    while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
-    t->sums = (odvgp__sums *)odvgp__take_bytes(a, 1, sizeof *t->sums);
-    size_t from = a->used;
-    t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
-    for (int i = 1; i <= t->nodes && t->node; i++) {
-        odvgp__node *nd = &t->node[i];
-        if (odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS) nd->v = odvgp__take(a, nd->rows, nd->cols);
-    }
-    t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
-    m->par.grad = odvgp__take(a, m->par.count, 1);
-    for (int i = 1; i <= t->nodes && t->node; i++) {
-        odvgp__node *nd = &t->node[i];
-        int stats = odvgp__ops[nd->op].stores == ODVGP__STORES_STATS, both = odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH;
-        if (nd->op == ODVGP__PARAM) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
-        if (stats) nd->v = odvgp__take(a, nd->rows, nd->cols);
-        if (stats) nd->aux = odvgp__take(a, nd->rows * nd->cols, nd->cols);
-        if (nd->base) nd->d = t->node[nd->base].d;
-        else if (both && nd->segment == ODVGP__HEAD) nd->d = odvgp__take(a, nd->rows, nd->cols);
-    }
-    if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* all that waits for the table */
-    t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
-    t->tree = (odvgp_real *)odvgp__take_bytes(a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
-}
-
-/*  The tape: nodes are counted first, then made. */
-static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
-{
-    odvgp__arena count;
-    odvgp__tape *t = &m->tape;
-    t->node = NULL;
-    odvgp__arena_init(&count, NULL, 0);
-    odvgp__build_tape(m, &count);
-    t->node = (odvgp__node *)odvgp__take_bytes(a, (size_t)t->nodes + 1, sizeof *t->node);
-    odvgp__build_tape(m, a);
-    odvgp__sums_layout(m, a);
-}
-
-/*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
-static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
-{
-    const odvgp_config *c = &m->cfg;
-    odvgp__init_work init;
-    ptrdiff_t widest = 0, matrices = 0, vectors = 0;
-    memset(&m->par, 0, sizeof m->par);
-    memset(&m->tape, 0, sizeof m->tape);
-    for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
-    odvgp__slots_layout(m, a);
-    int lbfgs = c->optimizer == ODVGP_LBFGS;
-    m->adam_count = lbfgs ? 0 : m->par.adam;
-    m->par.theta = odvgp__take(a, m->par.count, 1);
-    m->par.value = odvgp__take(a, m->par.positive, 1);
-    m->good = odvgp__take(a, m->par.count, 1);
-    m->m1 = odvgp__take(a, m->adam_count, 1);
-    m->m2 = odvgp__take(a, m->adam_count, 1);
-    odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->lbfgs_memory : 0);
-    for (int i = 0; i < m->units; i++) {
-        const odvgp__unit *u = &m->unit[i];
-        odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
-        odvgp__unit_layout(&m->unit[i], a);
-        widest = ODVGP__MAX(widest, ODVGP__MAX(ODVGP__MAX(u->M, c->tile), u->M_gamma));
-    }
-    m->nat_R = odvgp__take(a, matrices, 1);
-    m->nat_t = odvgp__take(a, vectors, 1);
-    m->data_sd = odvgp__take(a, 1, c->D + 1);
-    m->kept = odvgp__take(a, m->par.positive, 1);
-    odvgp__tape_layout(m, a);
-    m->tape.jitter_absolute = c->jitter;
-    m->tape.jitter_relative = c->jitter_rel;
-    m->tape.jitter_limit = c->jitter_max;
-    odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
-    m->tape.scratch = *a;
-    size_t used = a->used;
-    odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
-    size_t most = a->used;
-    a->used = used;
-    odvgp__init_scratch(a, &m->unit[0], &init);
-    a->used = ODVGP__MAX(most, a->used);
-}
-
-/*  256 rows, or so many fewer, down to 64, that K(X, Z_gamma) of a tile can be kept: small tiles cost less than making it twice. */
-static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
-{
-    ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
-    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && !odvgp__mean_part_of(m->cfg.mean_part)->v_mu; tile /= 2)
-        if (odvgp__kept_bytes(&m->unit[0].kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
-    return most;
-}
-
-/*  A model before it has its block. */
-typedef struct odvgp__draft {
-    odvgp_model model;
-    odvgp__unit unit;
-} odvgp__draft;
-
-/*  Sizes that depend on others. */
-static void odvgp__settle_config(odvgp_config *c)
-{
-    c->kernel = NULL;
-    c->batch = ODVGP__MIN(c->batch, c->N);
-    if (c->objective != ODVGP_OBJECTIVE_ELBO) c->natgrad = 0;
-    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter = c->jitter_rel = 0; /* nothing is factored but K + noise */
-    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* of all rows at once */
-        c->tile = c->N;
-        c->shards = 1;
-    }
-    if (c->M_gamma == 0) { /* one block is left */
-        c->mean_part = odvgp__mean_part_of(c->mean_part)->without_gamma;
-        c->cov_part = odvgp__cov_part_of(c->cov_part)->without_gamma;
-        if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
-    }
-    if (!odvgp__mean_part_of(c->mean_part)->gamma && !odvgp__cov_part_of(c->cov_part)->v_root) c->M_gamma = 0;
-    if (c->gamma_batch == 0 || c->gamma_batch > c->M_gamma) c->gamma_batch = c->M_gamma;
-    if (c->noise_floor == 0) c->noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->M * ODVGP__EPS);
-}
-
-/*  Kernel from the expression, settled sizes, and checks; the other parts of the draft are 0. */
-static odvgp_status odvgp__model_config(odvgp__draft *draft, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
-                                        odvgp_info *info)
-{
-    odvgp_model *m = &draft->model;
-    memset(draft, 0, sizeof *draft);
-    m->cfg = *config;
-    m->unit = &draft->unit;
-    m->units = 1;
-    odvgp_status s = odvgp__check_config(config, info);
-    if (s) return s;
-    if (kernel) draft->unit.kernel = *kernel;
-    else {
-        if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-        if ((s = odvgp__kernel_parse(&draft->unit.kernel, config->kernel, config->D, hyp, info)) != ODVGP_OK) return s;
-    }
-    odvgp__settle_config(&m->cfg);
-    m->F = m->cfg.P;
-    m->T = odvgp__likelihoods[m->cfg.likelihood].targets(m->F);
-    if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
-    m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
-    return ODVGP_OK;
-}
-
-static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info *info)
-{
-    odvgp__arena a;
-    odvgp__arena_init(&a, NULL, 0);
-    odvgp__take_bytes(&a, 1, sizeof *m);
-    odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
-    odvgp__model_layout(m, &a);
-    if (m->par.bad) return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
-    if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
-    *bytes = a.used + 64;
-    return ODVGP_OK;
-}
-
-ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
-{
-    odvgp__draft draft;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
-    if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
-    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
-    return s ? s : odvgp__model_measure(&draft.model, bytes, info);
-}
-
-/* --- parameters: start, read, write --- */
-
-/*  Hyperparameters of the kernel. */
-static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
-{
-    return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
-}
-
-static void odvgp__touch(odvgp_model *m, int slot)
-{
-    m->par.state[slot].stamp = ++m->tape.clock;
-    m->state.fitted = 0;
-    m->state.lbfgs_valid = 0;
-    for (int k = 0; k < m->units; k++)
-        for (int b = 0; b < ODVGP__BLOCKS; b++) {
-            const odvgp__block *block = &m->unit[k].block[b];
-            if (slot == block->slot_mu || slot == block->slot_root) m->state.nat_valid &= ~((uint64_t)1 << block->number);
-        }
-}
-
-static void odvgp__touch_all(odvgp_model *m)
-{
-    for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
-}
-
-/*  Whoever writes theta of a positive slot writes its value, too; what does not move keeps a value that the caller gave, which
-    need not be, to the last bit, what its theta gives. */
-static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
-{
-    m->par.theta[i] = theta;
-    if (m->par.slot[s].positive) m->par.value[i] = odvgp__to_positive(&m->par, s, theta);
-}
-
-static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
-{
-    int s = odvgp__slot_of(&m->par, i);
-    m->par.value[i] = odvgp__inside(&m->par, s, (odvgp_real)value);
-    m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
-}
-
-/*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
-static int odvgp__theta_ok(const odvgp_model *m)
-{
-    for (ptrdiff_t i = 0; i < m->par.positive; i++)
-        if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
-    return odvgp__finite(m->par.theta, m->par.count);
-}
-
-static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
-{
-    return odvgp__theta_ok(m) ? ODVGP_OK
-                              : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
-                                            "its parameters are not finite, or not above 0");
-}
-
-/*  A start value of a size whose square is not a number of this precision is 1. */
-static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
-
-/*  The variance of Gaussian noise; other likelihoods stay as they are. */
-static void odvgp__set_noise(odvgp_model *m, double value)
-{
-    if (odvgp__has_noise(&m->cfg)) odvgp__set_positive(m, m->par.slot[m->slot_lik].offset, value);
-}
-
-static odvgp_real odvgp__noise(const odvgp_model *m)
-{
-    ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
-    return m->tape.node[m->lik.id].v[0];
-}
-
-/*  The likelihood's parameters at the start that its row gives, or the config for the noise. */
-static void odvgp__start_likelihood(odvgp_model *m)
-{
-    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
-    int positive = m->slot_lik, others = m->slot_lik_free;
-    for (int k = 0; k < lik->params; k++) {
-        const odvgp__lik_param *par = &lik->param[k];
-        const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
-        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
-            if (par->positive) odvgp__set_positive(m, i, par->start);
-            else m->par.theta[i] = (odvgp_real)par->start;
-    }
-    if (m->cfg.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.noise_variance);
-}
-
-static void odvgp__zero_slot(odvgp_model *m, int slot)
-{
-    if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
-}
-
-/*  x I for each output, in a slot of triangles. */
-static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
-{
-    odvgp__zero_slot(m, slot);
-    if (!slot) return;
-    ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
-    for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
-}
-
-/*  k(x,x) with the current hyperparameters; where it depends on x, that of inputs of mean square 1: a unit, not a term of
-    anything. */
-static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
-{
-    odvgp_real value[ODVGP__MAX_NODES];
-    return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), NULL, value);
-}
-
-/*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would
-    vanish. */
-static void odvgp__q_identity_unit(odvgp__unit *u)
-{
-    odvgp_model *m = u->model;
-    odvgp_real k = (odvgp_real)odvgp__usable((double)odvgp__prior_variance(u)),
-               root = u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? ODVGP__R(1e-3) / ODVGP__SQRT(k) : 1;
-    const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
-    odvgp__zero_slot(m, u->slot_a);
-    for (int b = 0; b < ODVGP__BLOCKS; b++) {
-        odvgp__zero_slot(m, u->block[b].slot_mu);
-        odvgp__identity_slot(m, u->block[b].slot_root, root);
-    }
-    for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++) odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
-}
-
-/*  q of all units to that start. Nothing is remembered of the way to here. */
-static void odvgp__q_identity(odvgp_model *m)
-{
-    for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
-    odvgp__zero(m->m1, m->adam_count);
-    odvgp__zero(m->m2, m->adam_count);
-    m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
-    m->state.step_scale = 1;
-    m->state.good_valid = m->state.lbfgs_valid = 0;
-}
-
-static odvgp_status odvgp__model_place(odvgp_model **out, odvgp__draft *draft, void *block, size_t bytes, odvgp_info *info)
-{
-    size_t need;
-    odvgp__arena a;
-    odvgp_status s = odvgp__model_measure(&draft->model, &need, info);
-    if (s) return s;
-    if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
-    if (bytes < need)
-        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small (see odvgp_model_size)");
-    odvgp__arena_init(&a, block, bytes);
-    memset(a.base, 0, need - 64); /* padding is computed on, and denormals would be slow */
-    odvgp_model *m = (odvgp_model *)odvgp__take_bytes(&a, 1, sizeof *m);
-    memcpy(m, &draft->model, sizeof *m);
-    m->unit = (odvgp__unit *)odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
-    memcpy(m->unit, &draft->unit, sizeof *m->unit);
-    odvgp__model_layout(m, &a);
-    m->magic = ODVGP__MODEL_MAGIC;
-    m->state.step_scale = 1;
-    for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->data_sd[i] = 1;
-    for (int k = 0; k < m->units; k++)
-        for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
-            m->unit[k].columns[i] = i;
-            m->unit[k].scales[i] = 1;
-        }
-    *out = m;
-    return ODVGP_OK;
-}
-
-/*  Hyperparameters as the expression gives them. */
-static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
-{
-    ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
-    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &u->kernel.leaf[i];
-        const double *value = hyp + ODVGP__LEAF_VALUES * i;
-        uint32_t end = i + 1 < u->kernel.nleaf ? leaf[1].ls : u->kernel.nhyp;
-        for (uint32_t h = leaf->ls; h < end; h++)
-            odvgp__set_positive(u->model, first + (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
-    }
-}
-
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
-                                        odvgp_info *info)
-{
-    odvgp__draft draft;
-    odvgp_model *m;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
-    if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
-    *model = NULL;
-    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
-    if (s || (s = odvgp__model_place(&m, &draft, block, bytes, info)) != ODVGP_OK) return s;
-    odvgp__start_kernel(&m->unit[0], hyp);
-    odvgp__start_likelihood(m);
-    odvgp__q_identity(m);
-    odvgp__touch_all(m);
-    *model = m;
-    return ODVGP_OK;
-}
-
-static int odvgp__model_ok(const odvgp_model *m) { return m && m->magic == ODVGP__MODEL_MAGIC; }
-
-ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *m) { return odvgp__model_ok(m) ? &m->cfg : NULL; }
-ODVGP_API int odvgp_slot_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.slots : 0; }
-ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.count : 0; }
-ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *m) { return odvgp__model_ok(m) ? (ptrdiff_t)m->state.steps : 0; }
-
-ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
-{
-    odvgp_events none;
-    memset(&none, 0, sizeof none);
-    return odvgp__model_ok(m) ? m->tape.events : none;
-}
-
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *m, int i)
-{
-    return odvgp__model_ok(m) && i >= 0 && i < m->par.slots ? &m->par.slot[i + 1] : NULL;
-}
-
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *name)
-{
-    return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name) - 1) : NULL;
-}
-
-ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
-{
-    if (!odvgp__model_ok(m) || !name || (!values && count)) return ODVGP_E_ARG;
-    const odvgp_slot *slot = odvgp_slot_find(m, name);
-    if (!slot) return ODVGP_E_NAME;
-    if (count != slot->count) return ODVGP_E_SIZE;
-    odvgp__copy(values, odvgp__slot_value(&m->par, slot), count);
-    return ODVGP_OK;
-}
-
-ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info)
-{
-    if (!odvgp__model_ok(m) || !name || (!values && count))
-        return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
-    int index = odvgp__slot_index(&m->par, name);
-    if (!index) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
-    const odvgp_slot *slot = &m->par.slot[index];
-    if (count != slot->count)
-        return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
-    ptrdiff_t cols = slot->shape[2], bad = -1;
-    for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
-        int above = slot->lower && i % cols > i / cols % slot->shape[1];
-        if (!above && !(values[i] - values[i] == 0)) bad = i;
-    }
-    if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
-    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-        if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
-    for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-        if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
-            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
-    for (ptrdiff_t i = 0; i < count; i++) {
-        int above = slot->lower && i % cols > i / cols % slot->shape[1];
-        m->par.theta[slot->offset + i] = above            ? 0
-                                         : slot->positive ? odvgp__from_positive(&m->par, index, values[i])
-                                                          : values[i];
-        if (slot->positive) m->par.value[slot->offset + i] = values[i]; /* exactly what was given, until the next step */
-    }
-    m->state.good_valid = 0;
-    odvgp__touch(m, index);
-    return ODVGP_OK;
-}
-
-/*  A slot of this name, or one that begins as a name that ends in '*' does. */
-static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
-{
-    size_t length = strlen(name), open = length && name[length - 1] == '*';
-    return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
-}
-
-ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int trainable)
-{
-    int hits = 0;
-    if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
-    for (int i = 1; i <= m->par.slots; i++) {
-        odvgp_slot *slot = &m->par.slot[i];
-        if (!odvgp__slot_matches(slot, name)) continue;
-        slot->trainable = trainable != 0;
-        hits++;
-    }
-    m->state.lbfgs_valid = 0; /* another set of directions */
-    return hits ? ODVGP_OK : ODVGP_E_NAME;
-}
-
-/*  Values as they are where they are inside, theta in the new coordinates; nothing is remembered of the old ones. */
-static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
-{
-    const odvgp_slot *slot = &m->par.slot[s];
-    m->par.state[s].low = low;
-    m->par.state[s].high = high;
-    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
-        m->par.value[i] = odvgp__inside(&m->par, s, m->par.value[i]);
-        m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
-        if (i >= m->adam_count) continue;
-        m->m1[i] = m->m2[i] = 0;
-    }
-    m->state.good_valid = 0;
-    odvgp__touch(m, s);
-}
-
-ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
-{
-    int hits = 0, others = 0;
-    if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
-    for (int i = 1; i <= m->par.slots; i++) {
-        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
-        if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
-        hits += m->par.slot[i].positive;
-        others++;
-    }
-    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
-}
-
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
-{
-    int hits = 0, others = 0;
-    if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
-    for (int i = 1; i <= m->par.slots; i++) {
-        if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
-        others++;
-        if (!m->par.slot[i].positive || !strcmp(m->par.slot[i].name, "q_diag")) continue;
-        m->par.state[i].prior = (int)kind;
-        m->par.state[i].prior_a = kind == ODVGP_PRIOR_NONE ? 0 : a;
-        m->par.state[i].prior_b = kind == ODVGP_PRIOR_NONE ? 0 : b;
-        hits++;
-    }
-    if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* another bound */
-    return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
-}
-
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
-{
-    odvgp__text t;
-    if (!odvgp__model_ok(m) || (!text && size)) return 0;
-    t.at = text;
-    t.size = size;
-    t.used = 0;
-    odvgp__put(&t, "");
-    odvgp__put_kernel(&t, &m->unit[0].kernel, m->par.value, m->unit[0].kernel.nnode - 1, 0);
-    return t.used;
-}
-
-ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
-{
-    if (!odvgp__model_ok(m) || term < 0 || term >= (int)m->unit[0].kernel.nleaf) return -1;
-    const odvgp__leaf *leaf = &m->unit[0].kernel.leaf[term];
-    return leaf->ard && k >= 0 && k < (ptrdiff_t)leaf->ndims ? odvgp__column(leaf, k) : -1;
-}
-
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>bound   the evidence lower bound and its gradient                                                                   */
-/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4                    */
-/*      Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.          */
-/*      The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step.                      */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  Rows to look at: as they come, or through the permutation of an epoch. */
 typedef struct odvgp__rows {
     const odvgp_real *X, *Y;
@@ -9971,10 +9307,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>freeze   from a model to a predictor                                                                                */
-/*      alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2).                      */
+/*  >>freeze   from a model to a predictor                                                                             */
+/*      alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2).                   */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  A variance of two blocks needs both sets of points as one. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_root != NULL; }
 
@@ -10086,48 +9421,6 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
     }
     odvgp__stay(m, &before);
     return s;
-}
-
-/*  The factors that whiten, whatever q holds: only what they need of the tape. */
-static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
-{
-    odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
-    odvgp__mark_params(m, &factors);
-    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
-    for (int i = 0; i < m->units && !s; i++)
-        if (!odvgp__node_finite(m, m->unit[i].L) || !odvgp__node_finite(m, m->unit[i].L_v))
-            s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
-    return s;
-}
-
-/*  q_sqrt = L for each output: the prior in the papers' coordinates. */
-static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
-{
-    if (!block->white_root.id) return;
-    const odvgp_slot *slot = &m->par.slot[block->slot_root];
-    odvgp_real *root = m->par.theta + slot->offset;
-    for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
-        odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
-}
-
-/*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
-ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
-{
-    if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
-    int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
-    odvgp_events events = m->tape.events;
-    odvgp__keep_jitters(m);
-    odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
-    if (s) {
-        odvgp__restore_jitters(m);
-        m->tape.events = events;
-        return s;
-    }
-    odvgp__q_identity(m);
-    for (int i = 0; i < m->units && prior; i++)
-        for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__root_of_prior(&m->unit[i].block[b], m);
-    odvgp__touch_all(m);
-    return ODVGP_OK;
 }
 
 /*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a =
@@ -10281,17 +9574,16 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps from two vectors                                                                   */
-/*      In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h =  */
-/*      A g_m:                                                                                                            */
-/*        P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP]   */
-/*            eqs. 15b, 15c                                                                                               */
-/*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to      */
-/*      step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse    */
-/*      per output. It serves q(u) on beta (HYBRID's with q_mu + c for mu, for that is what its natural parameter is made */
-/*      of), SOLVE-GP's q(v) with A_v for A; gamma and O(M) have steps of their own.                                      */
+/*  >>natgrad   natural gradient steps from two vectors                                                                */
+/*      In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h =*/
+/*      A g_m:                                                                                                         */
+/*        P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP]*/
+/*            eqs. 15b, 15c                                                                                            */
+/*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to   */
+/*      step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse */
+/*      per output. It serves q(u) on beta (HYBRID's with q_mu + c for mu, for that is what its natural parameter is made*/
+/*      of), SOLVE-GP's q(v) with A_v for A; gamma and O(M) have steps of their own.                                   */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-
 /*  y = S x for the symmetric S in the lower triangle. */
 static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
@@ -10797,11 +10089,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data                                           */
-/*      The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2: w = (Lambda + Phi Phi^T / s)^-1 */
-/*      Phi r / s. Phi is A for beta (Lambda = I); for gamma A_v (I), or R = K(Zg,X) - W^T A (C) for ORTH and HYBRID, or  */
-/*      K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1  */
-/*      K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2).                                         */
+/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data                                        */
+/*      The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2: w = (Lambda + Phi Phi^T / s)^-1*/
+/*      Phi r / s. Phi is A for beta (Lambda = I); for gamma A_v (I), or R = K(Zg,X) - W^T A (C) for ORTH and HYBRID, or*/
+/*      K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1*/
+/*      K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2).                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__fit {
     int gamma;                        /* what the features of gamma are */
@@ -11320,12 +10612,12 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>adam   Adam, schedules, the training step and its safeguards                                                        */
-/*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)       */
-/*          (TensorFlow's eps),                                                                                           */
-/*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected         */
-/*      moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over the unit that  */
-/*      a number has by its slot, from the units of the data, but for gamma's coefficients and others that SCALED names.  */
+/*  >>adam   Adam, schedules, scales of coordinates                                                                    */
+/*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)    */
+/*          (TensorFlow's eps),                                                                                        */
+/*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected      */
+/*      moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over the unit that*/
+/*      a number has by its slot, from the units of the data, but for gamma's coefficients and others that SCALED names.*/
 /* ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
@@ -11483,133 +10775,14 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     }
 }
 
-static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
-{
-    if (!(jitter->raised > 0) || ++jitter->clean < 100) return;
-    jitter->raised *= ODVGP__R(0.1);
-    jitter->clean = 0;
-    if (jitter->raised < ODVGP__R(0.1) * jitter->base) jitter->raised = 0;
-    odvgp__jitter_moved(t, jitter);
-}
-
-/*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
-static void odvgp__recover(odvgp_model *m)
-{
-    if (++m->state.clean_steps % 100 == 0) m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
-    for (int i = 0; i < m->units; i++)
-        for (int k = 0; k < ODVGP__JITTERS; k++) odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
-}
-
-static int odvgp__uses_natgrad(const odvgp_model *m)
-{
-    if (!m->cfg.natgrad) return 0;
-    for (int i = 1; i <= m->par.slots; i++)
-        if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
-    return 1;
-}
-
-/*  A slot at its last good values. */
-static void odvgp__slot_back(odvgp_model *m, int s)
-{
-    const odvgp_slot *slot = &m->par.slot[s];
-    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
-    odvgp__touch(m, s);
-}
-
-#define ODVGP__DIAGONAL_LOOKS 4
-
-/*  O(M)'s natural step with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
-    parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a step uses up its
-    statistics. Returns the number of evaluations. */
-static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
-{
-    double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
-    odvgp_real expected, kl;
-    int data_error, evaluations = 0;
-    if (odvgp__nat_step(m, tau)) return 0;
-    for (int looks = 1; rows->n >= m->cfg.N; looks++) {
-        evaluations++;
-        if (odvgp__nat_gamma_look(m, rows) >= least) break;
-        m->tape.events.step_shortened++;
-        odvgp__slot_back(m, m->unit[0].block[ODVGP__ON_BETA].slot_mu);
-        odvgp__slot_back(m, m->unit[0].slot_q_diag);
-        evaluations++;
-        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__DIAGONAL_LOOKS) break;
-        if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
-    }
-    return evaluations;
-}
-
-/*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If
-    no length will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some
-    has no optimum. */
-static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
-{
-    int looks = 0, sampled = odvgp__columns_sampled(m);
-    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__step_diagonal(m, rows, want, tau, bound);
-    if (!odvgp__any_natural_reads_gradient(m)) {
-        odvgp__nat_step(m, tau);
-        return 0;
-    }
-    if (sampled) {
-        odvgp__all_columns(m);
-        bound = odvgp__nat_gamma_look(m, rows);
-        looks++;
-    }
-    if (!odvgp__nat_step(m, tau)) looks += odvgp__nat_gamma_check(m, rows, bound);
-    if (sampled) odvgp__sample_columns(m);
-    return looks;
-}
-
-static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
-{
-    odvgp_real expected, kl, e2, k2, lr, tau;
-    int looks = 0;
-    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT,
-        nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
-    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
-    odvgp__sample_columns(m);
-    odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
-    if (s) return s;
-    lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
-    tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
-    if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl);
-    if (want.grad) odvgp__adam_step(m, lr);
-    if (split) {
-        want.grad = !want.grad;
-        want.stats = !want.stats;
-        if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2);
-            else odvgp__adam_step(m, lr);
-        }
-    }
-    if (!odvgp__theta_ok(m)) { /* the last good ones were evaluated on these rows */
-        odvgp__swap_good(m);
-        odvgp__go_back(m);
-    }
-    m->state.steps++;
-    odvgp__recover(m);
-    if (!report) return ODVGP_OK;
-    memset(report, 0, sizeof *report);
-    report->step = (ptrdiff_t)m->state.steps;
-    report->elbo = expected - kl;
-    report->expected_loglik = expected;
-    report->kl = kl;
-    report->lr = lr;
-    report->natgrad_step = tau;
-    report->evaluations = 1 + split + looks;
-    report->events = m->tape.events;
-    return ODVGP_OK;
-}
-
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>lbfgs   L-BFGS with a line search; the public steps of either optimiser                                             */
-/*      d = -H g with H from the last pairs s = x' - x, y = g' - g by the two-loop recursion, H0 = s.y / y.y I of the     */
-/*      newest pair [LBFGS] algorithm 7.4. Then x <- x + a d with a by bracketing and zooming (algorithms 3.5, 3.6) until */
-/*          f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|                               (strong Wolfe)          */
-/*      A pair with s.y <= eps |s| |y| is not kept. The value never rises: where no point of the line is lower, the pairs */
-/*      are dropped and steepest descent is tried, and if that finds none either, x stays. Cost of an iteration but for   */
-/*      evaluations: O(memory n).                                                                                         */
+/*  >>lbfgs   L-BFGS with a line search                                                                                */
+/*      d = -H g with H from the last pairs s = x' - x, y = g' - g by the two-loop recursion, H0 = s.y / y.y I of the  */
+/*      newest pair [LBFGS] algorithm 7.4. Then x <- x + a d with a by bracketing and zooming (algorithms 3.5, 3.6) until*/
+/*          f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|                               (strong Wolfe)       */
+/*      A pair with s.y <= eps |s| |y| is not kept. The value never rises: where no point of the line is lower, the pairs*/
+/*      are dropped and steepest descent is tried, and if that finds none either, x stays. Cost of an iteration but for*/
+/*      evaluations: O(memory n).                                                                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
@@ -11622,33 +10795,6 @@ typedef struct odvgp__problem {
     void *user;
     double scale; /* what differences of values are compared with: a value itself may have any number added */
 } odvgp__problem;
-
-static double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
-{
-    double sum[4] = {0, 0, 0, 0};
-    for (ptrdiff_t i = 0; i < n; i++) sum[i & 3] += (double)x[i] * (double)y[i];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-static void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
-{
-    for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
-}
-
-static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
-{
-    double most = 0;
-    for (ptrdiff_t i = 0; i < n; i++) most = ODVGP__MAX(most, fabs((double)x[i]));
-    return most;
-}
-
-/*  |x|, also where its square is not a number. */
-static double odvgp__length(ptrdiff_t n, const odvgp_real *x)
-{
-    double most = odvgp__max_abs(n, x), sum = 0;
-    for (ptrdiff_t i = 0; i < n && most > 0; i++) sum += (double)x[i] / most * ((double)x[i] / most);
-    return most * sqrt(sum);
-}
 
 static void odvgp__lbfgs_drop(odvgp__lbfgs *w) { w->pairs = w->next = 0; }
 
@@ -12004,6 +11150,129 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     return ODVGP_OK;
 }
 
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>train   the training step                                                                                        */
+/*      Evaluate, natural step, Adam; or an iteration of L-BFGS. What a step breaks is undone, and step sizes are halved.*/
+/* ---------------------------------------------------------------------------------------------------------------------- */
+static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
+{
+    if (!(jitter->raised > 0) || ++jitter->clean < 100) return;
+    jitter->raised *= ODVGP__R(0.1);
+    jitter->clean = 0;
+    if (jitter->raised < ODVGP__R(0.1) * jitter->base) jitter->raised = 0;
+    odvgp__jitter_moved(t, jitter);
+}
+
+/*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
+static void odvgp__recover(odvgp_model *m)
+{
+    if (++m->state.clean_steps % 100 == 0) m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
+    for (int i = 0; i < m->units; i++)
+        for (int k = 0; k < ODVGP__JITTERS; k++) odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
+}
+
+static int odvgp__uses_natgrad(const odvgp_model *m)
+{
+    if (!m->cfg.natgrad) return 0;
+    for (int i = 1; i <= m->par.slots; i++)
+        if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
+    return 1;
+}
+
+/*  A slot at its last good values. */
+static void odvgp__slot_back(odvgp_model *m, int s)
+{
+    const odvgp_slot *slot = &m->par.slot[s];
+    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
+    odvgp__touch(m, s);
+}
+
+#define ODVGP__DIAGONAL_LOOKS 4
+
+/*  O(M)'s natural step with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
+    parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a step uses up its
+    statistics. Returns the number of evaluations. */
+static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+{
+    double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
+    odvgp_real expected, kl;
+    int data_error, evaluations = 0;
+    if (odvgp__nat_step(m, tau)) return 0;
+    for (int looks = 1; rows->n >= m->cfg.N; looks++) {
+        evaluations++;
+        if (odvgp__nat_gamma_look(m, rows) >= least) break;
+        m->tape.events.step_shortened++;
+        odvgp__slot_back(m, m->unit[0].block[ODVGP__ON_BETA].slot_mu);
+        odvgp__slot_back(m, m->unit[0].slot_q_diag);
+        evaluations++;
+        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__DIAGONAL_LOOKS) break;
+        if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
+    }
+    return evaluations;
+}
+
+/*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If
+    no length will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some
+    has no optimum. */
+static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+{
+    int looks = 0, sampled = odvgp__columns_sampled(m);
+    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__step_diagonal(m, rows, want, tau, bound);
+    if (!odvgp__any_natural_reads_gradient(m)) {
+        odvgp__nat_step(m, tau);
+        return 0;
+    }
+    if (sampled) {
+        odvgp__all_columns(m);
+        bound = odvgp__nat_gamma_look(m, rows);
+        looks++;
+    }
+    if (!odvgp__nat_step(m, tau)) looks += odvgp__nat_gamma_check(m, rows, bound);
+    if (sampled) odvgp__sample_columns(m);
+    return looks;
+}
+
+static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+{
+    odvgp_real expected, kl, e2, k2, lr, tau;
+    int looks = 0;
+    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT,
+        nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
+    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
+    odvgp__sample_columns(m);
+    odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
+    if (s) return s;
+    lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
+    tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
+    if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl);
+    if (want.grad) odvgp__adam_step(m, lr);
+    if (split) {
+        want.grad = !want.grad;
+        want.stats = !want.stats;
+        if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
+            if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2);
+            else odvgp__adam_step(m, lr);
+        }
+    }
+    if (!odvgp__theta_ok(m)) { /* the last good ones were evaluated on these rows */
+        odvgp__swap_good(m);
+        odvgp__go_back(m);
+    }
+    m->state.steps++;
+    odvgp__recover(m);
+    if (!report) return ODVGP_OK;
+    memset(report, 0, sizeof *report);
+    report->step = (ptrdiff_t)m->state.steps;
+    report->elbo = expected - kl;
+    report->expected_loglik = expected;
+    report->kl = kl;
+    report->lr = lr;
+    report->natgrad_step = tau;
+    report->evaluations = 1 + split + looks;
+    report->events = m->tape.events;
+    return ODVGP_OK;
+}
+
 /* --- the public steps --- */
 
 static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
@@ -12047,18 +11316,87 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>init   inducing points and hyperparameters from the data; scales of columns                                         */
-/*      beta: methods that choose points one after the other or all at once, and say how many they could tell apart;      */
-/*      random rows fill up. KMEANS: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with     */
-/*      probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once; then  */
-/*      10 of Lloyd's iterations at most on these rows; and, where there are more rows, mini-batches of those that the    */
-/*      sample left out. GREEDY: column k of the pivoted Cholesky of the sample's kernel matrix is                        */
-/*      l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY] */
-/*      gamma: random rows that are not in beta, or those of the largest residual variance.                               */
-/*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several       */
-/*      leaves (0.1 sqrt(D) and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a    */
-/*      single one; or [ULAPANE].                                                                                         */
+/*  >>init   inducing points and hyperparameters from the data; scales of columns                                      */
+/*      beta: methods that choose points one after the other or all at once, and say how many they could tell apart;   */
+/*      random rows fill up. KMEANS: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with  */
+/*      probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once; then*/
+/*      10 of Lloyd's iterations at most on these rows; and, where there are more rows, mini-batches of those that the */
+/*      sample left out. GREEDY: column k of the pivoted Cholesky of the sample's kernel matrix is                     */
+/*      l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY]*/
+/*      gamma: random rows that are not in beta, or those of the largest residual variance.                            */
+/*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several    */
+/*      leaves (0.1 sqrt(D) and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a */
+/*      single one; or [ULAPANE].                                                                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+/*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
+static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
+{
+    if (points > N / times) return N; /* else their product is at most N, and not too large for the type */
+    return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
+}
+
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 50); }
+
+/*  Fewer for GREEDY, which keeps M numbers of each. */
+static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 4); }
+
+static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
+{
+    ptrdiff_t gamma = odvgp__sample_rows(c->N, c->M_gamma, 4), beta = odvgp__init_rows(c);
+    return ODVGP__MAX(gamma, beta);
+}
+#define ODVGP__MEDIAN_ROWS 512
+
+typedef struct odvgp__init_work {
+    odvgp_real *distance, *centre, *centre_t, *median; /* distance: of a row to its nearest centre, or its residual variance;
+                                                          centre_t [D, padded M]: centres by columns */
+    ptrdiff_t *row, *nearest, *count;                  /* row: the sample; nearest: its centres; count: rows of a centre */
+    const odvgp_real **table;                          /* a hash table of the rows taken */
+    ptrdiff_t table_size;
+    odvgp_real *sample, *factor; /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
+    odvgp_real *Lb, *X, *A;      /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
+    odvgp_real *gaps;            /* ULAPANE: d_x and d_y of each target, by columns [D,1+T] */
+    double target_variance;
+    odvgp__arena rest; /* for kernel matrices */
+} odvgp__init_work;
+
+static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__init_work *w)
+{
+    odvgp_model *m = u->model;
+    const odvgp_config *c = &m->cfg;
+    int greedy = c->init_beta == ODVGP_INIT_GREEDY, residual = c->init_gamma == ODVGP_GAMMA_RESIDUAL && u->M_gamma > 0;
+    ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
+    memset(w, 0, sizeof *w);
+    w->table_size = 64;
+    while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
+    w->distance = odvgp__take(a, rows, 1);
+    w->centre = odvgp__take(a, u->M, u->D);
+    w->centre_t = odvgp__take(a, u->D, odvgp__padded(u->M));
+    w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
+    w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
+    w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
+    w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
+    w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
+    if (c->init_hyper == ODVGP_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+    if (greedy) {
+        w->sample = odvgp__take(a, sample, u->D);
+        w->factor = odvgp__take(a, sample, u->M);
+    }
+    if (residual) {
+        w->Lb = odvgp__take(a, u->M, u->M);
+        w->X = odvgp__take(a, c->tile, u->D);
+        w->A = odvgp__take(a, c->tile, u->M);
+    }
+    w->rest = *a;
+    if (greedy || residual) { /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
+        odvgp__kjob job;
+        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile), greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, 0, &job);
+    }
+}
+
+/*  A start value of a size whose square is not a number of this precision is 1. */
+static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
+
 static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
     odvgp_real sum = 0;
@@ -12309,7 +11647,6 @@ static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, o
 }
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
-
 
 /*  Variances below this are rounding. */
 static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
@@ -12659,7 +11996,111 @@ static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_r
     if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * w->target_variance);
 }
 
-static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale);
+/*  In two passes over values brought to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
+{
+    double low = (double)x[0], high = low, sum = 0, squares = 0;
+    for (ptrdiff_t i = 1; i < n; i++) {
+        low = ODVGP__MIN(low, (double)x[i * stride]);
+        high = ODVGP__MAX(high, (double)x[i * stride]);
+    }
+    double half = high / 2 - low / 2, middle = low + half, deviation;
+    *mean = x[0];
+    *scale = 1;
+    if (!(half > 0)) return;
+    for (ptrdiff_t i = 0; i < n; i++) sum += ((double)x[i * stride] - middle) / half;
+    sum /= (double)n;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double z = ((double)x[i * stride] - middle) / half - sum;
+        squares += z * z;
+    }
+    *mean = (odvgp_real)(middle + half * sum);
+    deviation = half * sqrt(squares / (double)n);
+    if (deviation > 45 * (double)ODVGP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0) *scale = (odvgp_real)deviation;
+}
+
+static void odvgp__zero_slot(odvgp_model *m, int slot)
+{
+    if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
+}
+
+/*  x I for each output, in a slot of triangles. */
+static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
+{
+    odvgp__zero_slot(m, slot);
+    if (!slot) return;
+    ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
+    for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+}
+
+/*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would
+    vanish. */
+static void odvgp__q_identity_unit(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    odvgp_real k = (odvgp_real)odvgp__usable((double)odvgp__prior_variance(u)),
+               root = u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? ODVGP__R(1e-3) / ODVGP__SQRT(k) : 1;
+    const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
+    odvgp__zero_slot(m, u->slot_a);
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        odvgp__zero_slot(m, u->block[b].slot_mu);
+        odvgp__identity_slot(m, u->block[b].slot_root, root);
+    }
+    for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++) odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
+}
+
+/*  q of all units to that start. Nothing is remembered of the way to here. */
+static void odvgp__q_identity(odvgp_model *m)
+{
+    for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
+    odvgp__zero(m->m1, m->adam_count);
+    odvgp__zero(m->m2, m->adam_count);
+    m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
+    m->state.step_scale = 1;
+    m->state.good_valid = m->state.lbfgs_valid = 0;
+}
+
+/*  The factors that whiten, whatever q holds: only what they need of the tape. */
+static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
+{
+    odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
+    odvgp__mark_params(m, &factors);
+    odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
+    for (int i = 0; i < m->units && !s; i++)
+        if (!odvgp__node_finite(m, m->unit[i].L) || !odvgp__node_finite(m, m->unit[i].L_v))
+            s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
+    return s;
+}
+
+/*  q_sqrt = L for each output: the prior in the papers' coordinates. */
+static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
+{
+    if (!block->white_root.id) return;
+    const odvgp_slot *slot = &m->par.slot[block->slot_root];
+    odvgp_real *root = m->par.theta + slot->offset;
+    for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
+        odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
+}
+
+/*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
+ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+    int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
+    odvgp_events events = m->tape.events;
+    odvgp__keep_jitters(m);
+    odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
+    if (s) {
+        odvgp__restore_jitters(m);
+        m->tape.events = events;
+        return s;
+    }
+    odvgp__q_identity(m);
+    for (int i = 0; i < m->units && prior; i++)
+        for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__root_of_prior(&m->unit[i].block[b], m);
+    odvgp__touch_all(m);
+    return ODVGP_OK;
+}
 
 /*  The units of the data, and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
@@ -12711,29 +12152,6 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 
 /* --- scales of columns --- */
 
-/*  In two passes over values brought to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
-static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
-{
-    double low = (double)x[0], high = low, sum = 0, squares = 0;
-    for (ptrdiff_t i = 1; i < n; i++) {
-        low = ODVGP__MIN(low, (double)x[i * stride]);
-        high = ODVGP__MAX(high, (double)x[i * stride]);
-    }
-    double half = high / 2 - low / 2, middle = low + half, deviation;
-    *mean = x[0];
-    *scale = 1;
-    if (!(half > 0)) return;
-    for (ptrdiff_t i = 0; i < n; i++) sum += ((double)x[i * stride] - middle) / half;
-    sum /= (double)n;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double z = ((double)x[i * stride] - middle) / half - sum;
-        squares += z * z;
-    }
-    *mean = (odvgp_real)(middle + half * sum);
-    deviation = half * sqrt(squares / (double)n);
-    if (deviation > 45 * (double)ODVGP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0) *scale = (odvgp_real)deviation;
-}
-
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, odvgp_real *mean, odvgp_real *scale,
                                            odvgp_info *info)
 {
@@ -12757,12 +12175,601 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>io   model files                                                                                                    */
-/*      magic, version, sizes | config, table of units, the likelihood's parameters | state, slots' flags, theta, values, */
-/*      last good, moments, each unit's arrays, L-BFGS | predictor | the caller's bytes | checksum of all that. Little-   */
-/*      endian whatever the machine; reals in the precision of the build. One walk over the same fields writes, measures  */
-/*      and reads, so that the three cannot disagree. What the config decides is stored again in the table of units and   */
-/*      must agree with it.                                                                                               */
+/*  >>layout   the tape of a model, its block, parameters in and out                                                   */
+/*      One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot.*/
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/* --- slots --- */
+
+static void odvgp__kernel_slots(odvgp__unit *u)
+{
+    odvgp__params *par = &u->model->par;
+    u->slot_kernel = par->slots + 1;
+    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
+        const odvgp__leaf *leaf = &u->kernel.leaf[i];
+        const char *extra = odvgp__leaf_kinds[leaf->type].extra, *ends[ODVGP__LEAF_VALUES] = {"lengthscale", "variance", extra};
+        uint32_t count[ODVGP__LEAF_VALUES] = {leaf->nls, leaf->nvar, extra != NULL};
+        for (int k = 0; k < ODVGP__LEAF_VALUES; k++) {
+            if (!count[k]) continue;
+            char name[ODVGP__SLOT_NAME];
+            odvgp__text t;
+            t.at = name;
+            t.size = sizeof name;
+            t.used = 0;
+            odvgp__put(&t, "kernel.");
+            odvgp__put_int(&t, (ptrdiff_t)i);
+            odvgp__put(&t, ".");
+            odvgp__put(&t, ends[k]);
+            par->bad |= t.used >= t.size;
+            odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
+        }
+    }
+    u->kernel_slots = par->slots + 1 - u->slot_kernel;
+}
+
+/*  Slots of one Gaussian block: those that natural steps move come last in the vector. */
+static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
+{
+    odvgp__params *par = &u->model->par;
+    int kind = natural ? ODVGP__NATURAL : 0;
+    b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
+    b->slot_root = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
+    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_A_BETA;
+    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PRIMAL, 0);
+    odvgp__slot_units(par, b->slot_root,
+                      u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? -1 : u->param != ODVGP_WHITENED, 0);
+}
+
+static void odvgp__positive_slots(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    int natural = m->cfg.natgrad && odvgp__natural_diagonal(&m->cfg) ? ODVGP__NATURAL : 0;
+    if (u->cov_part->diag)
+        u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, ODVGP__POSITIVE | natural, 2, u->P, u->M, 1);
+}
+
+static void odvgp__free_slots(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    odvgp__params *par = &m->par;
+    const odvgp_config *c = &m->cfg;
+    int own = odvgp__has_free_points(u);
+    if (u->mean_function == ODVGP_MEANFN_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
+    if (u->mean_function == ODVGP_MEANFN_LINEAR) {
+        u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+        u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
+    }
+    if (own) u->slot_Z_gamma = odvgp__slot_add(par, u->mean_part->Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+    u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
+    if (!own && (u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA || odvgp__uses_v(u)))
+        u->slot_Z_gamma = odvgp__slot_add(par, "Z_gamma", 0, 2, u->M_gamma, u->D, 1);
+    if (own || u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA)
+        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
+                                    u->M_gamma, 1);
+    odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
+    odvgp__slot_units(par, u->slot_mean_b, 1, 0);
+    odvgp__slot_units(par, u->slot_Z_beta, 0, ODVGP__IN_INPUTS);
+    odvgp__slot_units(par, u->slot_Z_gamma, 0, ODVGP__IN_INPUTS);
+    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED;
+    odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
+    const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root, c->natgrad && odvgp__has_natural(c));
+    odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
+                       c->natgrad && odvgp__natural_gamma(c));
+}
+
+/*  Positive slots come first. Without tables the slots are only counted. */
+static void odvgp__slots_build(odvgp_model *m)
+{
+    m->par.slots = 0;
+    m->par.count = m->par.adam = 0;
+    m->par.kind = m->cfg.positive;
+    for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
+    m->slot_lik = odvgp__likelihood_slots(m, 1, &m->lik_slots);
+    for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
+    m->par.positive = m->par.count;
+    m->par.positive_slots = m->par.slots;
+    m->slot_lik_free = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
+    for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
+}
+
+/*  The mean function's terms, after those that there are; returns how many there are then. */
+static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
+{
+    if (u->slot_mean_A) {
+        odvgp__ref A = odvgp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
+        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ATBT, u->P, ODVGP__TILE_SIZE, A, u->X, odvgp__none,
+                                    odvgp__none);
+    }
+    if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
+    return terms;
+}
+
+/*  A^T weights, the part's own term, and the mean function, added up. */
+static odvgp__ref odvgp__build_mean(odvgp__unit *u)
+{
+    const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
+    odvgp__ref term[ODVGP__MAX_IN];
+    int terms = 0;
+    if (u->weights.id)
+        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->weights, u->A, odvgp__none,
+                                    odvgp__none);
+    odvgp__ref own = u->mean_part->tile(u);
+    if (own.id) term[terms++] = own;
+    terms = odvgp__mean_function_terms(u, term, terms);
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
+}
+
+/*  Y less the mean function, and less what a kept q(v) explains. */
+static odvgp__ref odvgp__build_target(odvgp__unit *u)
+{
+    const odvgp_real coef[ODVGP__MAX_IN] = {1, -1, -1, -1, -1, -1};
+    odvgp__ref term[ODVGP__MAX_IN];
+    int terms = 0;
+    term[terms++] = u->model->Y;
+    if (odvgp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
+    terms = odvgp__mean_function_terms(u, term, terms);
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
+}
+
+/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what is left of k(x,x) where q(v) is kept. */
+static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
+{
+    const odvgp_real coef[2] = {1, 1};
+    odvgp__ref term[2];
+    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A_v, odvgp__none,
+                          odvgp__none);
+    term[0] = odvgp__squares(u, ODVGP__ON_GAMMA, u->A_v);
+    return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
+}
+
+/*  log N(Y; mean function, K + noise I), of all rows at once. */
+static odvgp__ref odvgp__build_evidence(odvgp__unit *u)
+{
+    odvgp__ref r = odvgp__build_target(u), X = u->X;
+    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, X, X,
+                               odvgp__none);
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik, odvgp__none);
+}
+
+/*  Sums over the rows, and the bound that is made of them. */
+static odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    int partly = odvgp__kept_terms(u) != 0,
+        mean_beta = u->mean_part->v_mu == NULL, /* features of beta only, in the mean ... */
+        cov_beta = u->cov_part->v_root == NULL; /* ... and in the covariance */
+    odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
+    if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
+        odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, u->X, u->X,
+                                   odvgp__none);
+        odvgp__ref AK = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->M, ODVGP__TILE_SIZE, u->A, K, odvgp__none,
+                                    odvgp__none);
+        V = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ABT, u->M, u->M, AK, u->A, odvgp__none, odvgp__none);
+    }
+    if (partly && !cov_beta) k = odvgp__kept_variance(u);
+    ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
+    m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
+    int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
+                  : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
+                  : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
+                                        : ODVGP__COLLAPSE_BOTH;
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik, V, odvgp__none);
+}
+
+/*  Whitened features of a tile; what is made in place is read by nothing else. */
+static void odvgp__build_features(odvgp__unit *u)
+{
+    ptrdiff_t n = ODVGP__TILE_SIZE;
+    u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
+    u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
+    u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x, odvgp__none, odvgp__none)
+                    : odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
+    if (!odvgp__uses_v(u)) return;
+    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp, u->Z_gamma, u->X, odvgp__none);
+    u->A_v = odvgp__solve_in_place(u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
+}
+
+static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
+{
+    b->A = A;
+    b->stats = odvgp__tile(u, ODVGP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, odvgp__none);
+    odvgp__asked_for(u, b->stats, ODVGP__FOR_STATS);
+}
+
+/*  Everything of a unit that depends on parameters only. */
+static void odvgp__build_head(odvgp__unit *u)
+{
+    odvgp__build_beta(u);
+    if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
+    if (odvgp__uses_v(u)) {
+        odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
+        odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_root != NULL);
+    }
+    u->mean_part->head(u);
+    u->cov_part->head(u);
+    odvgp__ref predictor[ODVGP__PREDICTOR_NODES];
+    odvgp__predictor_nodes(u, predictor);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
+        if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
+}
+
+/*  Mean and variance of a unit's latent functions at the tile's rows, and statistics for its natural steps. */
+static void odvgp__build_outputs(odvgp__unit *u)
+{
+    const odvgp_config *c = &u->model->cfg;
+    u->var = u->cov_part->tile(u);
+    u->mean = odvgp__build_mean(u);
+    if (odvgp__has_natural(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
+    if (odvgp__natural_gamma(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
+}
+
+/*  A unit without nodes; what else it holds stays. */
+static void odvgp__unit_clear(odvgp__unit *u)
+{
+    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a,   &u->K,   &u->Kb,  &u->L,      &u->W,
+                          &u->C,   &u->L_v,    &u->cc,      &u->L_H,    &u->q_diag, &u->weights, &u->gamma_residual,
+                          &u->X,   &u->K_x,    &u->A,       &u->A_v,    &u->k_x, &u->mean, &u->var};
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        odvgp__block *block = &u->block[b];
+        block->L = block->mu = block->root = block->white_mu = block->white_root = block->A = block->stats = odvgp__none;
+    }
+}
+
+/*  The whole tape, in the arena that it is given; without a table of nodes these are only counted. */
+static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__tape *t = &m->tape;
+    odvgp__unit *u = &m->unit[0];
+    t->arena = a;
+    t->nodes = 0;
+    t->deferred = t->scratch_bytes = 0;
+    t->tile = c->tile;
+    t->keep = (size_t)c->keep;
+    t->likelihood = &odvgp__likelihoods[c->likelihood];
+    t->all_rows = c->N;
+    m->lik = m->lik_free = m->Y = m->expect = m->moments = m->objective = odvgp__none;
+    odvgp__unit_clear(u);
+    odvgp__build_head(u);
+    u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
+    if (c->objective == ODVGP_OBJECTIVE_ELBO) {
+        odvgp__build_outputs(u);
+        const odvgp__ref in[] = {u->mean, u->var, m->Y, m->lik, m->lik_free};
+        m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
+        odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
+    } else {
+        m->objective = c->objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u) : odvgp__build_collapsed(u);
+        odvgp__asked_for(u, m->objective, ODVGP__FOR_COLLAPSED);
+    }
+    t->arena = NULL;
+}
+
+/*  (P, j) of the unit's Gaussian blocks that natural steps move. Work for these steps is shared: as many numbers as the largest
+    unit takes, raised here. */
+static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
+{
+    const odvgp_config *c = &u->model->cfg;
+    int natural[ODVGP__BLOCKS], diagonal = odvgp__natural_diagonal(c);
+    ptrdiff_t M = 0;
+    natural[ODVGP__ON_BETA] = odvgp__natural_beta(c);
+    natural[ODVGP__ON_GAMMA] = odvgp__natural_gamma(c);
+    for (int b = 0; b < ODVGP__BLOCKS; b++) {
+        odvgp__block *block = &u->block[b];
+        ptrdiff_t size = block->natural = natural[b] ? block->M : 0;
+        block->P = odvgp__take(a, u->P * size, size);
+        block->j = odvgp__take(a, u->P, size);
+        M = ODVGP__MAX(M, size);
+    }
+    if (diagonal) M = u->M;
+    *matrices = ODVGP__MAX(*matrices, (diagonal ? 4 : 1) * M * M);
+    *vectors = ODVGP__MAX(*vectors, (diagonal ? 6 : 2) * ODVGP__MAX(M, u->M_gamma));
+}
+
+static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, ptrdiff_t memory)
+{
+    odvgp_real **vectors[] = {&w->x, &w->g, &w->d, &w->trial, &w->g_trial};
+    memset(w, 0, sizeof *w);
+    w->n = n;
+    w->memory = memory;
+    w->S = odvgp__take(a, memory, n);
+    w->Y = odvgp__take(a, memory, n);
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(vectors); i++) *vectors[i] = odvgp__take(a, n, 1);
+    w->sy = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
+    w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
+}
+
+/*  Sizes of a unit from the config, before slots and nodes. */
+static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
+{
+    const odvgp_config *c = &m->cfg;
+    u->model = m;
+    u->D = c->D;
+    u->P = c->P;
+    u->M = c->M;
+    u->M_gamma = c->M_gamma;
+    u->mean_part = odvgp__mean_part_of(c->mean_part);
+    u->cov_part = odvgp__cov_part_of(c->cov_part);
+    u->param = c->param;
+    u->gamma_coords = c->gamma_coords;
+    u->mean_function = c->mean_function;
+    u->block[ODVGP__ON_BETA].M = c->M;
+    u->block[ODVGP__ON_GAMMA].M = c->M_gamma;
+    for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
+}
+
+/*  Arrays of a unit beside the tape. */
+static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
+{
+    u->scales = odvgp__take(a, 1, u->M_gamma);
+    u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
+}
+
+/*  The table of slots: counted first, then filled. */
+static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
+{
+    m->par.slot = NULL;
+    odvgp__slots_build(m);
+    m->par.slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.slot);
+    m->par.state = (odvgp__slot_state *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.state);
+    if (m->par.slot) odvgp__slots_build(m);
+}
+
+/*  Sums over tiles, in one piece: moments, which forward runs add to; the gradient, statistics and adjoints of head nodes, which
+    reverse runs do. For S shards there are log2 S further copies of the piece, where sums wait on their way up a binary tree. */
+static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__tape *t = &m->tape;
+    int levels = 0;
+    while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
+    t->sums = (odvgp__sums *)odvgp__take_bytes(a, 1, sizeof *t->sums);
+    size_t from = a->used;
+    t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
+    for (int i = 1; i <= t->nodes && t->node; i++) {
+        odvgp__node *nd = &t->node[i];
+        if (odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS) nd->v = odvgp__take(a, nd->rows, nd->cols);
+    }
+    t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
+    m->par.grad = odvgp__take(a, m->par.count, 1);
+    for (int i = 1; i <= t->nodes && t->node; i++) {
+        odvgp__node *nd = &t->node[i];
+        int stats = odvgp__ops[nd->op].stores == ODVGP__STORES_STATS, both = odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH;
+        if (nd->op == ODVGP__PARAM) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
+        if (stats) nd->v = odvgp__take(a, nd->rows, nd->cols);
+        if (stats) nd->aux = odvgp__take(a, nd->rows * nd->cols, nd->cols);
+        if (nd->base) nd->d = t->node[nd->base].d;
+        else if (both && nd->segment == ODVGP__HEAD) nd->d = odvgp__take(a, nd->rows, nd->cols);
+    }
+    if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* all that waits for the table */
+    t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
+    t->tree = (odvgp_real *)odvgp__take_bytes(a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
+}
+
+/*  The tape: nodes are counted first, then made. */
+static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
+{
+    odvgp__arena count;
+    odvgp__tape *t = &m->tape;
+    t->node = NULL;
+    odvgp__arena_init(&count, NULL, 0);
+    odvgp__build_tape(m, &count);
+    t->node = (odvgp__node *)odvgp__take_bytes(a, (size_t)t->nodes + 1, sizeof *t->node);
+    odvgp__build_tape(m, a);
+    odvgp__sums_layout(m, a);
+}
+
+/*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
+static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
+{
+    const odvgp_config *c = &m->cfg;
+    odvgp__init_work init;
+    ptrdiff_t widest = 0, matrices = 0, vectors = 0;
+    memset(&m->par, 0, sizeof m->par);
+    memset(&m->tape, 0, sizeof m->tape);
+    for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
+    odvgp__slots_layout(m, a);
+    int lbfgs = c->optimizer == ODVGP_LBFGS;
+    m->adam_count = lbfgs ? 0 : m->par.adam;
+    m->par.theta = odvgp__take(a, m->par.count, 1);
+    m->par.value = odvgp__take(a, m->par.positive, 1);
+    m->good = odvgp__take(a, m->par.count, 1);
+    m->m1 = odvgp__take(a, m->adam_count, 1);
+    m->m2 = odvgp__take(a, m->adam_count, 1);
+    odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->lbfgs_memory : 0);
+    for (int i = 0; i < m->units; i++) {
+        const odvgp__unit *u = &m->unit[i];
+        odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
+        odvgp__unit_layout(&m->unit[i], a);
+        widest = ODVGP__MAX(widest, ODVGP__MAX(ODVGP__MAX(u->M, c->tile), u->M_gamma));
+    }
+    m->nat_R = odvgp__take(a, matrices, 1);
+    m->nat_t = odvgp__take(a, vectors, 1);
+    m->data_sd = odvgp__take(a, 1, c->D + 1);
+    m->kept = odvgp__take(a, m->par.positive, 1);
+    odvgp__tape_layout(m, a);
+    m->tape.jitter_absolute = c->jitter;
+    m->tape.jitter_relative = c->jitter_rel;
+    m->tape.jitter_limit = c->jitter_max;
+    odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
+    m->tape.scratch = *a;
+    size_t used = a->used;
+    odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
+    size_t most = a->used;
+    a->used = used;
+    odvgp__init_scratch(a, &m->unit[0], &init);
+    a->used = ODVGP__MAX(most, a->used);
+}
+
+/*  256 rows, or so many fewer, down to 64, that K(X, Z_gamma) of a tile can be kept: small tiles cost less than making it twice. */
+static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
+{
+    ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && !odvgp__mean_part_of(m->cfg.mean_part)->v_mu; tile /= 2)
+        if (odvgp__kept_bytes(&m->unit[0].kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
+    return most;
+}
+
+/*  A model before it has its block. */
+typedef struct odvgp__draft {
+    odvgp_model model;
+    odvgp__unit unit;
+} odvgp__draft;
+
+/*  Sizes that depend on others. */
+static void odvgp__settle_config(odvgp_config *c)
+{
+    c->kernel = NULL;
+    c->batch = ODVGP__MIN(c->batch, c->N);
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) c->natgrad = 0;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter = c->jitter_rel = 0; /* nothing is factored but K + noise */
+    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* of all rows at once */
+        c->tile = c->N;
+        c->shards = 1;
+    }
+    if (c->M_gamma == 0) { /* one block is left */
+        c->mean_part = odvgp__mean_part_of(c->mean_part)->without_gamma;
+        c->cov_part = odvgp__cov_part_of(c->cov_part)->without_gamma;
+        if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
+    }
+    if (!odvgp__mean_part_of(c->mean_part)->gamma && !odvgp__cov_part_of(c->cov_part)->v_root) c->M_gamma = 0;
+    if (c->gamma_batch == 0 || c->gamma_batch > c->M_gamma) c->gamma_batch = c->M_gamma;
+    if (c->noise_floor == 0) c->noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->M * ODVGP__EPS);
+}
+
+static void odvgp__settle(odvgp_model *m)
+{
+    odvgp__settle_config(&m->cfg);
+    m->F = m->cfg.P;
+    m->T = odvgp__likelihoods[m->cfg.likelihood].targets(m->F);
+}
+
+/*  Kernel from the expression, settled sizes, and checks; the other parts of the draft are 0. */
+static odvgp_status odvgp__model_config(odvgp__draft *draft, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
+                                        odvgp_info *info)
+{
+    odvgp_model *m = &draft->model;
+    memset(draft, 0, sizeof *draft);
+    m->cfg = *config;
+    m->unit = &draft->unit;
+    m->units = 1;
+    odvgp_status s = odvgp__check_config(config, info);
+    if (s) return s;
+    if (kernel) draft->unit.kernel = *kernel;
+    else {
+        if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+        if ((s = odvgp__kernel_parse(&draft->unit.kernel, config->kernel, config->D, hyp, info)) != ODVGP_OK) return s;
+    }
+    odvgp__settle(m);
+    if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
+    m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
+    return ODVGP_OK;
+}
+
+static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info *info)
+{
+    odvgp__arena a;
+    odvgp__arena_init(&a, NULL, 0);
+    odvgp__take_bytes(&a, 1, sizeof *m);
+    odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
+    odvgp__model_layout(m, &a);
+    if (m->par.bad) return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
+    if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
+    *bytes = a.used + 64;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
+{
+    odvgp__draft draft;
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
+    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
+    return s ? s : odvgp__model_measure(&draft.model, bytes, info);
+}
+
+/*  The likelihood's parameters at the start that its row gives, or the config for the noise. */
+static void odvgp__start_likelihood(odvgp_model *m)
+{
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    int positive = m->slot_lik, others = m->slot_lik_free;
+    for (int k = 0; k < lik->params; k++) {
+        const odvgp__lik_param *par = &lik->param[k];
+        const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
+        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
+            if (par->positive) odvgp__set_positive(m, i, par->start);
+            else m->par.theta[i] = (odvgp_real)par->start;
+    }
+    if (m->cfg.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.noise_variance);
+}
+
+static odvgp_status odvgp__model_place(odvgp_model **out, odvgp__draft *draft, void *block, size_t bytes, odvgp_info *info)
+{
+    size_t need;
+    odvgp__arena a;
+    odvgp_status s = odvgp__model_measure(&draft->model, &need, info);
+    if (s) return s;
+    if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+    if (bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small (see odvgp_model_size)");
+    odvgp__arena_init(&a, block, bytes);
+    memset(a.base, 0, need - 64); /* padding is computed on, and denormals would be slow */
+    odvgp_model *m = (odvgp_model *)odvgp__take_bytes(&a, 1, sizeof *m);
+    memcpy(m, &draft->model, sizeof *m);
+    m->unit = (odvgp__unit *)odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
+    memcpy(m->unit, &draft->unit, sizeof *m->unit);
+    odvgp__model_layout(m, &a);
+    m->magic = ODVGP__MODEL_MAGIC;
+    m->state.step_scale = 1;
+    for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->data_sd[i] = 1;
+    for (int k = 0; k < m->units; k++)
+        for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
+            m->unit[k].columns[i] = i;
+            m->unit[k].scales[i] = 1;
+        }
+    *out = m;
+    return ODVGP_OK;
+}
+
+/*  Hyperparameters as the expression gives them. */
+static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
+{
+    ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
+    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
+        const odvgp__leaf *leaf = &u->kernel.leaf[i];
+        const double *value = hyp + ODVGP__LEAF_VALUES * i;
+        uint32_t end = i + 1 < u->kernel.nleaf ? leaf[1].ls : u->kernel.nhyp;
+        for (uint32_t h = leaf->ls; h < end; h++)
+            odvgp__set_positive(u->model, first + (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
+    }
+}
+
+ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
+                                        odvgp_info *info)
+{
+    odvgp__draft draft;
+    odvgp_model *m;
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
+    *model = NULL;
+    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
+    if (s || (s = odvgp__model_place(&m, &draft, block, bytes, info)) != ODVGP_OK) return s;
+    odvgp__start_kernel(&m->unit[0], hyp);
+    odvgp__start_likelihood(m);
+    odvgp__q_identity(m);
+    odvgp__touch_all(m);
+    *model = m;
+    return ODVGP_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+/*  >>io   model files                                                                                                 */
+/*      magic, version, sizes | config, table of units, the likelihood's parameters | state, slots' flags, theta, values,*/
+/*      last good, moments, each unit's arrays, L-BFGS | predictor | the caller's bytes | checksum of all that. Little-*/
+/*      endian whatever the machine; reals in the precision of the build. One walk over the same fields writes, measures*/
+/*      and reads, so that the three cannot disagree. What the config decides is stored again in the table of units and*/
+/*      must agree with it.                                                                                            */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
@@ -13093,7 +13100,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 /*  Units and likelihood of a file, for a config that is checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp__draft *raw, odvgp_info *info)
 {
-    odvgp__settle_config(&raw->model.cfg);
+    odvgp__settle(&raw->model);
     odvgp__unit_config(&raw->unit, &raw->model, 0);
     odvgp__file_units(f, &raw->model);
     if (raw->unit.kernel.nleaf > ODVGP_MAX_LEAVES)
@@ -13342,7 +13349,7 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 #endif
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>easy   the allocating layer                                                                                         */
+/*  >>easy   the allocating layer                                                                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
