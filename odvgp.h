@@ -576,7 +576,7 @@ typedef struct odvgp_config {
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
     /* What keeps noise_variance from 0, where targets have no noise: a lower bound from odvgp_init_data on, in units of the
-       targets' variance (of 1 where that is 0). odvgp_set_bounds takes its place. 0: max(1e-10, 16 M eps); below 0: none */
+       targets' variance (of 1 where that is 0). odvgp_set_bounds takes its place. 0: max(1e-10, 16 M eps); -1: none */
     odvgp_real noise_floor;
     /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the data (default). SOFTPLUS,
        log(1 + e^t), as papers have it: for numbers of about 1, since steps of larger ones are absolute and do next to nothing */
@@ -8687,7 +8687,7 @@ static const odvgp__field odvgp__fields[] = {
     ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
     ODVGP__FIELD(natgrad, CHOICE, CLOSED, 0, 1),
     ODVGP__FIELD(noise_variance, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(noise_floor, REAL, CLOSED, -DBL_MAX, DBL_MAX),
+    ODVGP__FIELD(noise_floor, REAL, CLOSED, -1, DBL_MAX),
     ODVGP__FIELD(jitter, REAL, CLOSED, 0, DBL_MAX),
     ODVGP__FIELD(jitter_rel, REAL, CLOSED, 0, 1),
     ODVGP__FIELD(jitter_max, REAL, CLOSED, 0, 1),
