@@ -8353,7 +8353,10 @@ static void odvgp__gamma_slots(odvgp__unit *u)
     } else if (c->gamma_step == ODVGP_GAMMA_DIAGONAL) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
-    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
+    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) { /* two factors of one C would share its jitter */
+        if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
+        else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
+    }
 }
 
 /*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
@@ -9080,7 +9083,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
     }
-    if (grads) {
+    if (grads && divergence - divergence == 0) { /* it is not where a root's diagonal holds a 0, and its slope is 1 / 0 there */
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m);
     }

@@ -2755,6 +2755,64 @@ TEST(no_step_leaves_a_value_of_0) {
     CHECK_INT(undone, 6);
 }
 
+static odvgp_real *values_of(const odvgp_model *m, const char *name) { /* to be freed */
+    ptrdiff_t n = odvgp_slot_find(m, name)->count;
+    odvgp_real *v = NEW(odvgp_real, n);
+    CHECK_STATUS(odvgp_get(m, name, v, n), ODVGP_OK);
+    return v;
+}
+/*  Adam's first step has the length of its rate: 1 - 1. */
+TEST(a_root_of_0_has_no_bound) {
+    odvgp_config c = config(20, 2, 1, 4, 0);
+    odvgp_real *grad, e = 7;
+    made a;
+    c.natgrad = 0;
+    a = make(&c);
+    grad = values_of(a.m, "q_sqrt");
+    grad[0] = 0;
+    CHECK_STATUS(odvgp_set(a.m, "q_sqrt", grad, 16, NULL), ODVGP_OK);
+    free(grad);
+    grad = NEW(odvgp_real, odvgp_param_count(a.m));
+    memset(grad, PATTERN, (size_t)odvgp_param_count(a.m) * sizeof *grad);
+    REFUSED(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, grad, &info), ODVGP_E_NAN);
+    CHECK(e == 7 && untouched(grad, (size_t)odvgp_param_count(a.m) * sizeof *grad));
+    free(grad);
+    drop(&a);
+}
+
+/*  C = Kg - W^T W of points given twice has a factor with jitter only. What one factorisation raises is what all who read C see. */
+TEST(a_bound_is_the_same_when_looked_at_twice) {
+    static const odvgp_mean_part parts[] = {ODVGP_MEAN_ORTH, ODVGP_MEAN_HYBRID};
+    int part, param, step;
+    for (part = 0; part < 2; part++)
+        for (param = 0; param < 3; param++)
+            for (step = 0; step < 3; step++) {
+                odvgp_config c = config(20, 2, 2, 6, 4);
+                odvgp_real e[2], kl[2], *Z, *R;
+                ptrdiff_t i;
+                made a;
+                test_seed = 356;
+                c.mean_part = parts[part];
+                c.cov_part = ODVGP_COV_BLOCKS;
+                c.param = (odvgp_param)param;
+                c.gamma_step = (odvgp_gamma_step)step;
+                c.natgrad = 1;
+                a = make(&c);
+                R = values_of(a.m, "v_sqrt");
+                for (i = 0; i < 32; i++) R[i] += i / 4 % 4 >= i % 4 ? (odvgp_real)0.3 : 0;
+                Z = values_of(a.m, "Z_gamma");
+                for (i = 2; i < 8; i++) Z[i] = Z[i % 2]; /* all in one place */
+                CHECK_STATUS(odvgp_set(a.m, "v_sqrt", R, 32, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_set(a.m, "Z_gamma", Z, 8, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e[0], &kl[0], NULL, NULL), ODVGP_OK);
+                CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e[1], &kl[1], NULL, NULL), ODVGP_OK);
+                CHECK_SAY(e[0] == e[1] && kl[0] == kl[1], "%s, param %d, step %d: bound %.9g, then %.9g; KL %.9g, %.9g", part ? "HYBRID" : "ORTH", param, step, (double)e[0], (double)e[1], (double)kl[0], (double)kl[1]);
+                CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+                free(Z), free(R);
+                drop(&a);
+            }
+}
+
 /*  A product of variances that a real cannot hold: q starts where it can be, and the first step says what is wrong. */
 TEST(q_starts_at_usable_values) {
     static const odvgp_cov_part parts[] = {ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL};
@@ -2950,6 +3008,8 @@ int main(int argc, char **argv) {
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
     RUN(no_step_leaves_a_value_of_0);
+    RUN(a_root_of_0_has_no_bound);
+    RUN(a_bound_is_the_same_when_looked_at_twice);
     RUN(q_starts_at_usable_values);
     RUN(no_upper_bound_is_infinite);
     RUN(variances_are_never_negative);
