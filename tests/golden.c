@@ -374,7 +374,7 @@ static const char *const cases[] = {
     "hybrid+dense N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
     "free+inverse N=400 M=50 M_gamma=70 tile=128 steps=20",
     "blocks+blocks N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
-    "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual gamma_exact natgrad",
+    "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual gamma_diagonal natgrad",
     "free+diagonal N=400 M=50 M_gamma=0 tile=128 steps=20 natgrad",
     "blocks+blocks N=400 M=50 M_gamma=70 tile=128 steps=20 collapsed fit_q P=2",
     "beta+dense N=400 M=50 tile=128 steps=20 lbfgs",
