@@ -131,7 +131,8 @@ CONTENTS                                                        (search for the 
   Memory. odvgp_model_size says how many bytes training needs; from the rows on that
     initialisation samples (max(50 M, 4 M_gamma, 4096)) it does not grow with N, except with the
     objectives TIGHT and EXACT (O(N^2)). odvgp_predictor_size says the same for serving. Stack use
-    is below 64 KiB in every call, below 4 KiB in those that predict.
+    is below 64 KiB in every call; below 8 KiB in those that measure, make or load a model; below
+    4 KiB in those that predict, make a server, or get and set parameters.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
     outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Two matrices get jitter + jitter_rel * (mean of the kernel's diagonal) on their
@@ -3722,22 +3723,25 @@ static int odvgp__same_group(const odvgp__leaf *a, const odvgp__leaf *b)
            a->nranges == b->nranges && !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  Places of the hyperparameters, and groups of leaves. */
+/*  The places of leaf i's hyperparameters behind those of the leaves before it, and its group. */
+static void odvgp__leaf_finish(odvgp__kernel *k, uint32_t i)
+{
+    odvgp__leaf *leaf = &k->leaf[i];
+    leaf->nls = !odvgp__has_lengthscale(leaf) ? 0 : leaf->ard ? leaf->ndims : 1;
+    leaf->nvar = leaf->type == ODVGP__LINEAR && leaf->ard ? leaf->ndims : 1;
+    leaf->ls = k->nhyp;
+    leaf->var = leaf->ls + leaf->nls;
+    leaf->extra = leaf->var + leaf->nvar;
+    k->nhyp = leaf->extra + (odvgp__leaf_kinds[leaf->type].extra != NULL);
+    leaf->group = odvgp__geometry(leaf) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
+    for (uint32_t g = 0; g < k->ngroup; g++)
+        if (odvgp__same_group(leaf, &k->leaf[k->group_leaf[g]])) leaf->group = g;
+    if (leaf->group == k->ngroup) k->group_leaf[k->ngroup++] = i;
+}
+
 static void odvgp__kernel_finish(odvgp__kernel *k)
 {
-    for (uint32_t i = 0; i < k->nleaf; i++) {
-        odvgp__leaf *leaf = &k->leaf[i];
-        leaf->nls = !odvgp__has_lengthscale(leaf) ? 0 : leaf->ard ? leaf->ndims : 1;
-        leaf->nvar = leaf->type == ODVGP__LINEAR && leaf->ard ? leaf->ndims : 1;
-        leaf->ls = k->nhyp;
-        leaf->var = leaf->ls + leaf->nls;
-        leaf->extra = leaf->var + leaf->nvar;
-        k->nhyp = leaf->extra + (odvgp__leaf_kinds[leaf->type].extra != NULL);
-        leaf->group = odvgp__geometry(leaf) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
-        for (uint32_t g = 0; g < k->ngroup; g++)
-            if (odvgp__same_group(leaf, &k->leaf[k->group_leaf[g]])) leaf->group = g;
-        if (leaf->group == k->ngroup) k->group_leaf[k->ngroup++] = i;
-    }
+    for (uint32_t i = 0; i < k->nleaf; i++) odvgp__leaf_finish(k, i);
 }
 
 /*  value [3 * ODVGP_MAX_LEAVES] receives lengthscale, variance and the extra of each leaf, 1 where none is given. */
@@ -5525,11 +5529,13 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
 }
 
 /*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each leaf with columns of the
-    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them. */
-static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
+    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them: it is
+    finished again, leaf by leaf, for a second kernel would take much stack. It may change only where it is refused. */
+static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
-    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0};
+    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0}, hyp = k->nhyp, groups = k->ngroup,
+             group_leaf[ODVGP_MAX_LEAVES];
     if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1) return 0;
     for (uint32_t i = 0; i < k->nleaf; i++) {
         const odvgp__leaf *leaf = &k->leaf[i];
@@ -5553,11 +5559,14 @@ static int odvgp__kernel_ok(const odvgp__kernel *k, ptrdiff_t D)
         } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
             return 0;
     }
-    odvgp__kernel same = *k;
-    same.nhyp = same.ngroup = 0;
-    odvgp__kernel_finish(&same);
-    return same.nhyp == k->nhyp && same.ngroup == k->ngroup && !memcmp(same.leaf, k->leaf, sizeof k->leaf) &&
-           !memcmp(same.group_leaf, k->group_leaf, sizeof k->group_leaf);
+    memcpy(group_leaf, k->group_leaf, sizeof group_leaf);
+    k->nhyp = k->ngroup = 0;
+    for (uint32_t i = 0; i < k->nleaf; i++) {
+        odvgp__leaf leaf = k->leaf[i];
+        odvgp__leaf_finish(k, i);
+        if (memcmp(&leaf, &k->leaf[i], sizeof leaf) != 0) return 0;
+    }
+    return k->nhyp == hyp && k->ngroup == groups && !memcmp(group_leaf, k->group_leaf, sizeof group_leaf);
 }
 
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
@@ -12648,26 +12657,33 @@ static void odvgp__settle(odvgp_model *m)
     m->T = odvgp__likelihoods[m->cfg.likelihood].targets(m->F);
 }
 
-/*  Kernel from the expression, settled sizes, and checks; the other parts of the draft are 0. */
-static odvgp_status odvgp__model_config(odvgp__draft *draft, const odvgp_config *config, const odvgp__kernel *kernel, double *hyp,
-                                        odvgp_info *info)
+static void odvgp__draft_start(odvgp__draft *draft)
+{
+    memset(draft, 0, sizeof *draft);
+    draft->model.unit = &draft->unit;
+    draft->model.units = 1;
+}
+
+/*  Sizes that depend on others, of a draft whose config and kernel have been checked. */
+static void odvgp__draft_settle(odvgp__draft *draft)
 {
     odvgp_model *m = &draft->model;
-    memset(draft, 0, sizeof *draft);
-    m->cfg = *config;
-    m->unit = &draft->unit;
-    m->units = 1;
-    odvgp_status s = odvgp__check_config(config, info);
-    if (s) return s;
-    if (kernel) draft->unit.kernel = *kernel;
-    else {
-        if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-        if ((s = odvgp__kernel_parse(&draft->unit.kernel, config->kernel, config->D, hyp, info)) != ODVGP_OK) return s;
-    }
     odvgp__settle(m);
     if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
-    m->cfg.tile = ODVGP__MIN(m->cfg.tile, config->N);
-    return ODVGP_OK;
+    m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
+}
+
+/*  Kernel from the expression, settled sizes, and checks; the other parts of the draft are 0. */
+static odvgp_status odvgp__model_config(odvgp__draft *draft, const odvgp_config *config, double *hyp, odvgp_info *info)
+{
+    odvgp__draft_start(draft);
+    draft->model.cfg = *config;
+    odvgp_status s = odvgp__check_config(config, info);
+    if (s) return s;
+    if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+    s = odvgp__kernel_parse(&draft->unit.kernel, config->kernel, config->D, hyp, info);
+    if (!s) odvgp__draft_settle(draft);
+    return s;
 }
 
 static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info *info)
@@ -12688,7 +12704,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
     odvgp__draft draft;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
-    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
+    odvgp_status s = odvgp__model_config(&draft, config, hyp, info);
     return s ? s : odvgp__model_measure(&draft.model, bytes, info);
 }
 
@@ -12756,7 +12772,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
     *model = NULL;
-    odvgp_status s = odvgp__model_config(&draft, config, NULL, hyp, info);
+    odvgp_status s = odvgp__model_config(&draft, config, hyp, info);
     if (s || (s = odvgp__model_place(&m, &draft, block, bytes, info)) != ODVGP_OK) return s;
     odvgp__start_kernel(&m->unit[0], hyp);
     odvgp__start_likelihood(m);
@@ -13101,18 +13117,18 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 }
 
 /*  Units and likelihood of a file, for a config that is checked. */
-static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp__draft *raw, odvgp_info *info)
+static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp__draft *draft, odvgp_info *info)
 {
-    odvgp__settle(&raw->model);
-    odvgp__unit_config(&raw->unit, &raw->model, 0);
-    odvgp__file_units(f, &raw->model);
-    if (raw->unit.kernel.nleaf > ODVGP_MAX_LEAVES)
+    odvgp__settle(&draft->model);
+    odvgp__unit_config(&draft->unit, &draft->model, 0);
+    odvgp__file_units(f, &draft->model);
+    if (draft->unit.kernel.nleaf > ODVGP_MAX_LEAVES)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
-                           (double)raw->unit.kernel.nleaf, odvgp__too_many_leaves);
+                           (double)draft->unit.kernel.nleaf, odvgp__too_many_leaves);
     if (f->bad)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
                            "its units or its likelihood do not fit its config");
-    if (!odvgp__kernel_ok(&raw->unit.kernel, raw->unit.D))
+    if (!odvgp__kernel_ok(&draft->unit.kernel, draft->unit.D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     return ODVGP_OK;
 }
@@ -13121,26 +13137,23 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp__draft *raw, od
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa,
                                       odvgp__draft *draft, size_t *bytes, odvgp_info *info)
 {
-    odvgp__draft raw;
     odvgp_model *m = &draft->model;
-    memset(&raw, 0, sizeof raw);
-    raw.model.unit = &raw.unit;
-    raw.model.units = 1;
+    odvgp__draft_start(draft);
     if (h->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
                            "training goes on in the precision of the file only");
     f->used = ODVGP__FILE_HEAD;
-    odvgp__file_config(f, &raw.model.cfg);
-    if (threads) raw.model.cfg.threads = *threads;
-    raw.model.cfg.isa = isa;
-    odvgp_status s =
-        f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&raw.model.cfg, info);
+    odvgp__file_config(f, &m->cfg);
+    if (threads) m->cfg.threads = *threads;
+    m->cfg.isa = isa;
+    odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&m->cfg, info);
     if (s) return s;
-    /* before odvgp__model_config, which measures the kernel's working memory where the tile is 0 */
-    if ((s = odvgp__file_units_read(f, &raw, info)) != ODVGP_OK) return s;
-    if ((s = odvgp__model_config(draft, &raw.model.cfg, &raw.unit.kernel, NULL, info)) != ODVGP_OK) return s;
+    /* before odvgp__draft_settle, which measures the kernel's working memory where the tile is 0 */
+    if ((s = odvgp__file_units_read(f, draft, info)) != ODVGP_OK) return s;
+    const ptrdiff_t F = m->F, T = m->T, P = draft->unit.P;
+    odvgp__draft_settle(draft);
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
-    if (raw.unit.P != draft->unit.P || raw.model.F != m->F || raw.model.T != m->T)
+    if (draft->unit.P != P || m->F != F || m->T != T)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
