@@ -8780,7 +8780,8 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
     double M = (double)c->M, P = (double)c->P, D = (double)c->D, Mg = (double)c->M_gamma;
-    if (P * M * M + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
+    double root_v = odvgp__cov_part_of(c->cov_part)->v_root ? P * Mg * Mg : 0;
+    if (P * M * M + root_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
         return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0, "make too many parameters for memory");
     return ODVGP_OK;
 }

@@ -230,6 +230,10 @@ TEST(bad_configs_are_refused) {
         c.P = 1 << 30, c.M_gamma = 1 << 30;
         c.mean_part = ODVGP_MEAN_ORTH;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+        c = base;
+        c.P = 8, c.M_gamma = INT_MAX; /* v_sqrt [P,M_gamma,M_gamma]: 2^65 numbers */
+        c.mean_part = ODVGP_MEAN_BLOCKS, c.cov_part = ODVGP_COV_BLOCKS;
+        REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         CHECK_INT(bytes, 7);
         REFUSED(odvgp_model_size(NULL, &bytes, &info), ODVGP_E_ARG);
         REFUSED(odvgp_model_size(&base, NULL, &info), ODVGP_E_ARG);
