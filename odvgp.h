@@ -10501,7 +10501,7 @@ static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const 
     ptrdiff_t N = m->cfg.N;
     odvgp_real noise = odvgp__noise(m), *g = odvgp__fit_slot(m, u->slot_q_diag);
     odvgp__copy(odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-    for (ptrdiff_t i = 0; i < u->P * N; i++) g[i] = 1 / noise;
+    for (ptrdiff_t i = 0; i < u->P * N; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
     odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
     odvgp__touch(m, u->slot_Z_beta);
     odvgp__fit_take(u);

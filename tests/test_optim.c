@@ -739,6 +739,26 @@ TEST(bounds_hold_whatever_moves) {
             drop(&a);
         }
 }
+/*  Exact regression's q_diag is 1 / noise, or the bound where that is outside. */
+TEST(bounds_hold_for_the_exact_optimum) {
+    odvgp_config c = config(12, 2, 2, 12, 0);
+    made a;
+    const odvgp_real *g;
+    size_t bytes;
+    void *work;
+    ptrdiff_t k;
+    c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+    c.objective = ODVGP_OBJECTIVE_EXACT;
+    c.noise_variance = (odvgp_real)0.01;
+    a = make(&c, 49);
+    CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
+    work = test_alloc(bytes = odvgp_fit_q_size(a.m));
+    CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, NULL), ODVGP_OK);
+    g = a.m->par.value + odvgp_slot_find(a.m, "q_diag")->offset;
+    for (k = 0; k < 24; k++) CHECK(g[k] >= (odvgp_real)0.125 && g[k] <= 2);
+    free(work);
+    drop(&a);
+}
 
 TEST(bounds_move_values_and_refuse_others) {
     odvgp_config c = config(20, 2, 1, 4, 3);
@@ -1134,6 +1154,7 @@ int main(int argc, char **argv) {
     RUN(units_and_floor_go_through_a_file);
     RUN(bounded_values_and_slopes);
     RUN(bounds_hold_whatever_moves);
+    RUN(bounds_hold_for_the_exact_optimum);
     RUN(bounds_move_values_and_refuse_others);
     RUN(priors_add_to_the_bound);
     RUN(priors_have_right_gradients);
