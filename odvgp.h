@@ -12139,7 +12139,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__arena a = m->tape.scratch;
     odvgp__init_scratch(&a, &m->unit[0], &w);
     ODVGP_ASSERT(!a.bad);
-    uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid;
+    uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid, fitted = m->state.fitted;
     odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
     odvgp__copy(theta_before, m->par.theta, m->par.count);
     odvgp__copy(m->kept, m->par.value, m->par.positive);
@@ -12160,6 +12160,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__touch_all(m);
     m->state.nat_valid = nat_valid;
     m->state.lbfgs_valid = lbfgs_valid;
+    m->state.fitted = fitted;
     return s;
 }
 

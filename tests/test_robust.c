@@ -2609,6 +2609,30 @@ TEST(a_start_that_fails_moves_nothing) {
             drop(&a);
         }
 }
+/*  q is the best one before the start, and it still is after a start that fails: it can be frozen. */
+TEST(a_start_that_fails_keeps_the_best_q) {
+    odvgp_config c = config(20, 2, 2, 4, 0);
+    made a;
+    odvgp_real *same = NEW(odvgp_real, 40);
+    size_t bytes, work;
+    void *block, *again, *room;
+    int i;
+    c.param = ODVGP_PRIMAL, c.objective = ODVGP_OBJECTIVE_COLLAPSED, c.natgrad = 0, c.batch = 20;
+    c.mean_part = ODVGP_MEAN_BETA, c.cov_part = ODVGP_COV_DENSE;
+    c.jitter = c.jitter_rel = c.jitter_max = 0;
+    a = make(&c);
+    room = test_alloc(work = odvgp_fit_q_size(a.m));
+    CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, room, work, NULL), ODVGP_OK);
+    bytes = odvgp_predictor_size(a.m);
+    block = test_alloc(bytes), again = test_alloc(bytes);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, NULL), ODVGP_OK);
+    for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
+    REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
+    CHECK_STATUS(odvgp_freeze(a.m, NULL, again, bytes, NULL), ODVGP_OK);
+    CHECK_BITS(block, again, bytes);
+    free(room), free(block), free(again), free(same);
+    drop(&a);
+}
 /*  The factor of Kb needs a raised jitter, that of C more than is allowed: the call fails, and the jitter is what it was, in every value. */
 TEST(a_start_that_fails_takes_the_jitter_back) {
     odvgp_config c = config(20, 2, 1, 8, 12);
@@ -3007,6 +3031,7 @@ int main(int argc, char **argv) {
     RUN(broken_parameters_wait_for_good_rows);
     RUN(natural_steps_move_all_outputs_or_none);
     RUN(a_start_that_fails_moves_nothing);
+    RUN(a_start_that_fails_keeps_the_best_q);
     RUN(a_start_that_fails_takes_the_jitter_back);
     RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
