@@ -6544,7 +6544,7 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
     t.size = size;
     t.used = 0;
     odvgp__put(&t, "");
-    odvgp__put_kernel(&t, &m->unit[0].kernel, m->par.value, m->unit[0].kernel.nnode - 1, 0);
+    odvgp__put_kernel(&t, &m->unit[0].kernel, odvgp__hyp(&m->unit[0]), m->unit[0].kernel.nnode - 1, 0);
     return t.used;
 }
 
@@ -10189,7 +10189,8 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
     const odvgp__node *node = m->tape.node, *X = &node[u->X.id], *Y = &node[m->Y.id];
-    const odvgp_slot *A = odvgp_slot_find(m, "mean.A"), *b = odvgp_slot_find(m, A ? "mean.b" : "mean.c");
+    const odvgp_slot *A = u->slot_mean_A ? &m->par.slot[u->slot_mean_A] : NULL,
+                     *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
     odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
     ptrdiff_t P = u->P, D = u->D;
     odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, beta);
@@ -10215,7 +10216,7 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
     const odvgp__node *X = &m->tape.node[u->X.id];
     odvgp_real value[ODVGP__MAX_NODES];
     double sum = 0;
-    for (ptrdiff_t i = 0; i < n; i++) sum += (double)odvgp__kernel_diag(&u->kernel, m->par.value, X->v + i * X->ld, value);
+    for (ptrdiff_t i = 0; i < n; i++) sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
     return sum;
 }
 
@@ -10722,7 +10723,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
         odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
         odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
         for (ptrdiff_t i = j; i < j + cols; i++) {
-            odvgp_real own = odvgp__kernel_diag(&u->kernel, m->par.value, Zg->v + i * u->D, value);
+            odvgp_real own = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->D, value);
             u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
         }
     }
