@@ -5892,9 +5892,8 @@ enum {
     ODVGP__FOR_BOUND = 1,
     ODVGP__FOR_STATS = 2,
     ODVGP__FOR_COLLAPSED = 4,
-    ODVGP__FOR_MOMENTS = 8,
-    ODVGP__FOR_L = 16,
-    ODVGP__FOR_PREDICTOR = 32
+    ODVGP__FOR_L = 8,
+    ODVGP__FOR_PREDICTOR = 16
 };
 /*  Nodes that serve these are the terms of a bound, and adjoints begin there. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
@@ -6562,8 +6561,8 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 /*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.    */
 /*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not   */
 /*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node */
-/*      that is computed in place overwrites its input, so both are computed again where either is out of date. One row*/
-/*      of the table per operation: name, forward, reverse.                                                            */
+/*      that is computed in place overwrites its input, so both are computed again where either is out of date. The */
+/*      table has a row for each operation: its name, both runs, and what a node of it needs of memory.                */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
@@ -7153,7 +7152,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: T_p = Q_p^T A of each p
-       (KEPT), or of the last p, and the adjoint computes the others again.
+       where they may be kept, or of the last p, and the adjoint computes the others again.
        dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T) --- */
 
 /*  Where T_p stands. */
@@ -7185,7 +7184,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     ptrdiff_t M = A->rows;
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
-        if (p < nd->rows - 1 && !(nd->kept)) odvgp__tri_product(t, nd, p);
+        if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
         for (ptrdiff_t i = 0; i < M; i++)
             for (ptrdiff_t j = 0; j < A->cols; j++) T[i * nd->ld + j] *= 2 * d[j];
         if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
