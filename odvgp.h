@@ -4758,6 +4758,14 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
+/*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the
+    same with B B^T diagonal. Files hold these numbers. */
+enum {
+    ODVGP__FACTOR_OF_S = 0,
+    ODVGP__FACTOR_OF_INVERSE = 1,
+    ODVGP__DIAGONAL_OF_INVERSE = 2
+};
+
 /*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T
     L_v] and a root of two blocks. The kernel follows in words, then zeros up to a multiple of 64
     bytes, then the reals. */
@@ -4770,7 +4778,7 @@ typedef struct odvgp__predictor { /* 32-bit numbers only: the file holds them as
     uint32_t P, F, T; /* latent processes, functions that the likelihood sees, targets */
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
-    uint32_t cov_part; /* DENSE, INVERSE or DIAGONAL */
+    uint32_t factor;   /* ODVGP__FACTOR_..., ODVGP__DIAGONAL_OF_INVERSE */
     uint32_t M_root;   /* rows of the first block of the root; M: there is one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
@@ -4864,7 +4872,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     ptrdiff_t used = 0;
     double total = 0;
     int meanfn = (int)p->mean_function;
-    int dense = p->cov_part == ODVGP_COV_DENSE, diagonal = p->cov_part == ODVGP_COV_DIAGONAL;
+    int dense = p->factor == ODVGP__FACTOR_OF_S, diagonal = p->factor == ODVGP__DIAGONAL_OF_INVERSE;
     if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
 #define ODVGP__PIECE(field, rows, cols)                                                            \
     total += (double)(rows) * (double)(cols);                                                      \
@@ -5115,7 +5123,7 @@ static void odvgp__turn_product(odvgp__turn *t, ptrdiff_t n, ptrdiff_t m, const 
 static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_root, Mv = M - Mr;
-    if (t->p->cov_part == ODVGP_COV_DIAGONAL) {
+    if (t->p->factor == ODVGP__DIAGONAL_OF_INVERSE) {
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j < M; j++)
                 t->T[i * M + j] = t->v.root[q * M + j] * t->A[i * M + j];
@@ -5123,7 +5131,7 @@ static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
         odvgp__turn_product(t, n, Mr, t->v.root + q * Mr * Mr, t->A, t->T);
         if (Mv) odvgp__turn_product(t, n, Mv, t->v.root_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
     }
-    if (t->p->cov_part != ODVGP_COV_DENSE) odvgp__turn_solve(t, n, t->v.L + q * M * M, t->T);
+    if (t->p->factor != ODVGP__FACTOR_OF_S) odvgp__turn_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*  k(x,x) of row i. */
@@ -5139,7 +5147,7 @@ static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
     const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M;
     for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__turn_prior(t, i);
-    if (t->p->cov_part != ODVGP_COV_DENSE) return;
+    if (t->p->factor != ODVGP__FACTOR_OF_S) return;
     odvgp__turn_solve(t, n, t->v.L, t->A);
     for (ptrdiff_t i = 0; i < n; i++)
         t->square[i] = ODVGP__MAX(t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M), 0);
@@ -5149,7 +5157,7 @@ static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
 {
     const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
-    int dense = t->p->cov_part == ODVGP_COV_DENSE;
+    int dense = t->p->factor == ODVGP__FACTOR_OF_S;
     odvgp__turn_features(t, n);
     for (ptrdiff_t q = 0; q < P; q++) {
         odvgp__turn_root(t, n, q);
@@ -5313,7 +5321,7 @@ static void odvgp__turn_cov(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n, od
                             odvgp_real *cov)
 {
     ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
-    int dense = t->p->cov_part == ODVGP_COV_DENSE;
+    int dense = t->p->factor == ODVGP__FACTOR_OF_S;
     odvgp__turn_inputs(t, X, n);
     odvgp__turn_mean(t, n, 1);
     for (ptrdiff_t q = 0; q < P && mean; q++)
@@ -5628,8 +5636,8 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     if ((ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
         (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
         return -1;
-    if (p->M_root > p->M || (p->M_root != p->M && p->cov_part != ODVGP_COV_DENSE) ||
-        p->cov_part > ODVGP_COV_DIAGONAL)
+    if (p->M_root > p->M || (p->M_root != p->M && p->factor != ODVGP__FACTOR_OF_S) ||
+        p->factor > ODVGP__DIAGONAL_OF_INVERSE)
         return -1;
     if (p->no_alpha > 1 || p->mean_function > ODVGP_MEANFN_LINEAR) return -1;
     if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
@@ -6094,8 +6102,6 @@ struct odvgp_model {
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
 /*  Features of gamma in the mean: none, A_v, R = K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
-/*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the same with B B^T diagonal. */
-enum { ODVGP__FACTOR_OF_S, ODVGP__FACTOR_OF_INVERSE, ODVGP__DIAGONAL_OF_INVERSE };
 
 /*  A bit for each objective that a part has. */
 enum {
@@ -9351,7 +9357,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
     p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
     p->M_root = (uint32_t)u->M;
     p->M_gamma = (uint32_t)(own ? u->M_gamma : 0);
-    p->cov_part = (uint32_t)(joint ? u->cov_part->without_gamma : u->model->cfg.cov_part);
+    p->factor = (uint32_t)u->cov_part->factor;
     p->no_alpha = !u->weights.id && own;
     p->mean_function = (uint32_t)u->mean_function;
     p->likelihood = (uint32_t)u->model->cfg.likelihood;

@@ -931,6 +931,30 @@ TEST(every_pair_starts_at_the_prior) {
             drop(&a);
         }
 }
+/*  A predictor holds how a covariance is made, not the number of the part in the enumeration: a new part with the factor of another is
+    served as it is. */
+TEST(a_predictor_holds_no_number_of_a_part) {
+    int mean, cov;
+    EACH_PAIR(mean, cov) {
+        odvgp_config c = config(mean, cov, 9, 2, 4, 3);
+        made a;
+        size_t bytes;
+        unsigned char *one, *two;
+        test_seed = 351;
+        a = make(mean, cov, &c, "rbf");
+        bytes = odvgp_predictor_size(a.m);
+        one = (unsigned char *)test_alloc(bytes), two = (unsigned char *)test_alloc(bytes);
+        memset(one, 0, bytes), memset(two, 0, bytes);
+        CHECK_STATUS(odvgp_freeze(a.m, NULL, one, bytes, NULL), ODVGP_OK);
+        a.m->cfg.mean_part = (odvgp_mean_part)(ODVGP__COUNT(odvgp__mean_parts) - 1);
+        a.m->cfg.cov_part = (odvgp_cov_part)(ODVGP__COUNT(odvgp__cov_parts) - 1);
+        CHECK_SAY(odvgp_predictor_size(a.m) == bytes, "%s + %s: %ld bytes, %ld with other numbers", mean_name[mean], cov_name[cov], (long)bytes, (long)odvgp_predictor_size(a.m));
+        CHECK_STATUS(odvgp_freeze(a.m, NULL, two, bytes, NULL), ODVGP_OK);
+        CHECK_SAY(!memcmp(one, two, bytes), "%s + %s: the numbers of the parts are in the predictor", mean_name[mean], cov_name[cov]);
+        free(one), free(two);
+        drop(&a);
+    }
+}
 /*  Points that coincide, and no jitter: what a Cholesky raises, every other node that has this jitter gets, too, so that a model that
     remembers gives the bits of one whose values are all given anew. */
 TEST(raised_jitter_is_one_number_everywhere) {
@@ -1522,6 +1546,7 @@ int main(int argc, char **argv) {
     RUN(a_diagonal_of_any_size_gives_finite_numbers);
     RUN(sampled_columns_are_unbiased_for_every_mean_with_gamma);
     RUN(every_pair_starts_at_the_prior);
+    RUN(a_predictor_holds_no_number_of_a_part);
     RUN(raised_jitter_is_one_number_everywhere);
     RUN(values_follow_a_jitter_that_moves);
     RUN(seven_threads_give_the_bits_of_one);
