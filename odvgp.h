@@ -3500,8 +3500,11 @@ static const odvgp__leaf_kind odvgp__leaf_kinds[ODVGP__LEAF_TYPES] = {
 
 static int odvgp__geometry(const odvgp__leaf *leaf) { return odvgp__leaf_kinds[leaf->type].geometry; }
 
-/*  Whether sums over the matrix give the derivative with respect to the extra; that of a period comes from the points. */
-static int odvgp__has_extra(const odvgp__leaf *leaf) { return leaf->type == ODVGP__RQ || leaf->type == ODVGP__POLYNOMIAL; }
+/*  Whether sums over the matrix give the derivative with respect to the extra; that of a circle comes from the points. */
+static int odvgp__has_extra(const odvgp__leaf *leaf)
+{
+    return odvgp__leaf_kinds[leaf->type].extra && odvgp__geometry(leaf) != ODVGP__CIRCLE;
+}
 
 static int odvgp__has_lengthscale(const odvgp__leaf *leaf)
 {
