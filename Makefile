@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -201,6 +201,20 @@ bench-serve: $(B)/serve.so ## one row predicted beside a NumPy formula, by turns
 
 bench-float: $(B)/f32/bench ## the same in float
 	@$(B)/f32/bench
+
+# Both headers are compiled the same way, into one shared object each.
+AGAINST = $(B)/against/this.so $(B)/against/other.so
+$(B)/against/this.so: HEADER = odvgp.h
+$(B)/against/other.so: HEADER = $(abspath $(OTHER))
+$(B)/against/other.so: $(OTHER)
+$(AGAINST): bench/against_side.c
+	$(call compile,-shared -fPIC -DAGAINST_HEADER='"$(HEADER)"')
+$(B)/against/against: LIBS += -ldl
+$(B)/against/against: bench/against.c
+	$(call compile,)
+bench-against: $(B)/against/against $(if $(OTHER),$(AGAINST)) ## steps and predictions beside those of another version: OTHER=path/to/other/odvgp.h; ONLY="steps --large"; five minutes
+	@test -n "$(OTHER)" || { echo "make $@ needs OTHER=path/to/other/odvgp.h"; exit 1; }
+	@$(B)/against/against $(abspath $(AGAINST)) $(ONLY)
 
 $(B)/cost: bench/cost.c
 	$(call compile,$(THREADS))
