@@ -1125,11 +1125,19 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 
+/*  x - x is 0 for a finite number and NaN for all others. A single sum would wait for each addition, so there are four. */
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 {
-    odvgp_real sum = 0; /* x - x is 0 for a finite number and NaN for all others */
-    for (ptrdiff_t i = 0; i < n; i++) sum += x[i] - x[i];
-    return sum == 0;
+    odvgp_real a = 0, b = 0, c = 0, d = 0;
+    ptrdiff_t i = 0;
+    for (; i < n - 3; i += 4) {
+        a += x[i] - x[i];
+        b += x[i + 1] - x[i + 1];
+        c += x[i + 2] - x[i + 2];
+        d += x[i + 3] - x[i + 3];
+    }
+    for (; i < n; i++) a += x[i] - x[i];
+    return a + b + c + d == 0;
 }
 
 static ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
@@ -8949,11 +8957,29 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
     odvgp__tape_mark(&m->tape);
 }
 
+/*  A slot that a natural step moves has a gradient only where somebody reads it. Elsewhere its
+    memory keeps what it holds: with many outputs, looking at it takes time. */
+static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
+{
+    return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
+}
+
+static int odvgp__grad_finite(const odvgp_model *m, const odvgp__wants_list *want)
+{
+    int finite = 1;
+    for (int s = 1; s <= m->par.slots && finite; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        if (odvgp__has_gradient(m, want, s)) finite = odvgp__finite(m->par.grad + slot->offset, slot->count);
+    }
+    return finite;
+}
+
 static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 {
     memset(m->tape.sums, 0, sizeof *m->tape.sums);
     ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
-    if (want->grad || want->stats) odvgp__zero(m->par.grad, m->par.count);
+    for (int s = 1; s <= m->par.slots && (want->grad || want->stats); s++)
+        if (odvgp__has_gradient(m, want, s)) odvgp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
     for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
         const odvgp__node *nd = &m->tape.node[i];
         if (nd->op != ODVGP__NAT_STATS) continue;
@@ -8963,11 +8989,11 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 }
 
 /*  Gradients above the diagonal of triangular slots are 0 by definition. */
-static void odvgp__mask_grad(odvgp_model *m)
+static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 {
     for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
-        if (!slot->lower) continue;
+        if (!slot->lower || !odvgp__has_gradient(m, want, s)) continue;
         ptrdiff_t M = slot->shape[2];
         for (ptrdiff_t r = 0; r < slot->shape[0] * M; r++)
             odvgp__zero(m->par.grad + slot->offset + r * M + r % M + 1, M - r % M - 1);
@@ -9103,13 +9129,13 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     }
     if (grads && divergence - divergence == 0) { /* it is not where a root's diagonal holds a 0, and its slope is 1 / 0 there */
         odvgp__tape_reverse(t, ODVGP__HEAD);
-        odvgp__mask_grad(m);
+        odvgp__mask_grad(m, &want);
     }
     *expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (double)scale) +
                              odvgp__add_priors(&m->par, grads ? m->par.grad : NULL));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
-        (grads && !odvgp__finite(m->par.grad, m->par.count)))
+        (grads && !odvgp__grad_finite(m, &want)))
         return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence),
                            "the bound or its gradient is not finite");
     return ODVGP_OK;
