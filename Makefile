@@ -86,7 +86,7 @@ programs = $(1)/odvgp $(call first,test_linalg,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%
 commands = $(foreach p,$(1),$(if $(filter %/odvgp,$(p)),"sh tests/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
 short    = $(if $(ALL),$(programs),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(programs)))
 
-test: $(call short,$(B)) ## all tests, under a minute; needs only a C compiler
+test: $(call short,$(B)) ## all tests, two to three minutes on two cores; needs only a C compiler
 	@sh tests/run.sh $(call commands,$^)
 
 test-isa: $(call programs,$(B)) ## the tests with every instruction set forced

@@ -177,7 +177,8 @@ CONTENTS                                                        (search for the 
 >>revisions
     0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian
            likelihood; bounds without q, the best q, L-BFGS; Adam and natural gradients, schedules; bounds and priors of
-           hyperparameters; kernel expressions of ten kernels; frozen predictor, model files (version 5). Dense linear algebra
+           hyperparameters; kernel expressions of ten kernels; frozen predictor, server, model files (version 5); sums in
+           shards that do not depend on threads; positive numbers trained by their logarithms. Dense linear algebra
            and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is kept for the gradient
            (config.keep).
 */
