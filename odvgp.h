@@ -4067,7 +4067,7 @@ static odvgp_real odvgp__leaf_polynomial(const odvgp__leaf *leaf, const odvgp_re
 /*  A leaf's values for row i of X1 and columns j ... j + 63; back, or NULL: receives its derivatives.
     Inlined: a call for each chunk takes 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__leaf_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j, const odvgp_real *d2,
-                               odvgp_real *k, odvgp__kchunk_back *back)
+                                      odvgp_real *k, odvgp__kchunk_back *back)
 {
     const odvgp__leaf *leaf = &job->k->leaf[l];
     const odvgp__isa *isa = odvgp__row(job->blas);
@@ -4075,6 +4075,7 @@ ODVGP__INLINE void odvgp__leaf_values(const odvgp__kjob *job, uint32_t l, ptrdif
     odvgp_real *dk = back ? back->dk[l] : NULL, *extra = back ? back->extra[l] : NULL;
     ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1; /* the row itself among those of X2 */
     int c;
+    ODVGP_ASSERT(d2 || leaf->type == ODVGP__CONSTANT || leaf->type == ODVGP__WHITE); /* these need no distance */
     switch (leaf->type) {
     case ODVGP__RQ: odvgp__leaf_rq(isa, v, job->hyp[leaf->extra], scale, d2, k, dk, extra); return;
     case ODVGP__LINEAR:
@@ -7448,7 +7449,7 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
     ptrdiff_t count = positive ? positive->cols : 0, others_count = others ? others->cols : 0;
     odvgp_real *par = odvgp__take(a, 1, count + others_count);
     odvgp__lik_job job;
-    ODVGP_ASSERT(var->ld == mean->ld && y->ld == mean->ld);
+    ODVGP_ASSERT(mean && var && y && var->ld == mean->ld && y->ld == mean->ld);
     if (positive) odvgp__copy(par, positive->v, count);
     if (others) odvgp__copy(par + count, others->v, others_count);
     memset(&job, 0, sizeof job);
