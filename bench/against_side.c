@@ -203,7 +203,7 @@ static void against_probe(int node, int reverse)
     static int op;
     if (!probe.model) return;
     if (node >= AGAINST_FIRST) {
-        op = AGAINST_NODE(probe.model, node - AGAINST_FIRST)->op;
+        op = (int)AGAINST_NODE(probe.model, node - AGAINST_FIRST)->op;
         probe.from = now();
     } else probe.seconds[op][reverse] += now() - probe.from;
 }
