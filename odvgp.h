@@ -621,7 +621,7 @@ typedef struct odvgp_model odvgp_model; /* a training model; lives in one block 
 
 /*  Answers for a frozen model, whose block it points to. The caller's, filled by
     odvgp_server_from_block or odvgp_server_from_file; read only, for any number of threads.
-    Filled anew where the block has moved. */
+    Filled again when the block has moved. */
 typedef struct odvgp_server {
     const void *block;
     const void *isa;   /* the instruction set's table */
@@ -6063,7 +6063,7 @@ typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
     uint64_t nat_valid, good_valid;                      /* (P, j) fit q, a bit for each block; there is a last good theta */
     uint64_t nat_steps;                                  /* natural steps so far */
-    uint64_t fitted;                                     /* q is odvgp_fit_q's for the parameters of now */
+    uint64_t fitted;                                     /* q is what odvgp_fit_q finds for the current parameters */
     double good_elbo;                                    /* what the last good parameters gave, on their rows */
     double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
     uint64_t lbfgs_valid, lbfgs_data;                    /* L-BFGS knows the bound here, on data of this hash ... */
@@ -6580,7 +6580,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 /*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding*/
 /*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.    */
 /*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not   */
-/*      differentiated. stamp says when a value was made; a head node is made anew only if an input is younger. A node */
+/*      differentiated. stamp says when a value was made; a head node is computed again only if an input is newer. A node */
 /*      that is computed in place overwrites its input, so both are computed again where either is out of date. The */
 /*      table has a row for each operation: its name, both runs, and what a node of it needs of memory.                */
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -13190,11 +13190,8 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     if (s) return s;
     /* before odvgp__draft_settle, which measures the kernel's working memory where the tile is 0 */
     if ((s = odvgp__file_units_read(f, draft, info)) != ODVGP_OK) return s;
-    const ptrdiff_t F = m->F, T = m->T, P = draft->unit.P;
     odvgp__draft_settle(draft);
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
-    if (draft->unit.P != P || m->F != F || m->T != T)
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
