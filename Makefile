@@ -13,7 +13,7 @@ TIDY     ?= clang-tidy
 CPPCHECK ?= cppcheck
 
 WARN     := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-INCLUDE  := -I. -Iexamples
+INCLUDE  := -I. -Iexamples/tool
 LIBS     := -lm -pthread
 THREADS  := -DODVGP_USE_PTHREADS
 B        := build

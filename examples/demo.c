@@ -9,8 +9,8 @@
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
-#include "plot.h"
-#include "table.h"
+#include "tool/plot.h"
+#include "tool/table.h"
 #include <time.h>
 #include <unistd.h>
 

@@ -19,7 +19,7 @@ check() { # name, command...
         failed=$((failed + 1))
     fi
 }
-flags="-std=c99 -I. -Iexamples -DODVGP_USE_PTHREADS"
+flags="-std=c99 -I. -Iexamples/tool -DODVGP_USE_PTHREADS"
 for real in "" -DODVGP_FLOAT; do
     check "clang-tidy odvgp.h $real" "$tidy" --quiet odvgp.h -- -x c $flags -DODVGP_IMPLEMENTATION $real
     check "cppcheck odvgp.h $real" "$cppcheck" --quiet --language=c --std=c99 --enable=warning,performance,portability --inline-suppr \

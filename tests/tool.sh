@@ -152,6 +152,51 @@ fit --data tabs.csv --resume two.odvgp --iters 20 --model two.odvgp
 check "resume: Adam alone, over the file itself" cmp one.odvgp two.odvgp
 check "JSON says natgrad false" test "$(value one.json natgrad)" = false
 
+# ---- the split of NumPy: rows of numpy.random.RandomState(SEED).permutation(N), from NumPy 2.4 ----
+# split N SEED FRACTION PART ROWS...: do --split and a mask with 1 (test rows) or 0 (training rows)
+# in ROWS alone make the same model?
+split() {
+    rows=$1 part=$4
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%d,%.6f,%.6f\n", i % 97, cos(i), sin(i) }' >split.csv
+    how="--basis coupled --init random --beta 3 --iters 2 --json"
+    # shellcheck disable=SC2086 # a list
+    train --data split.csv $how --split "numpy:$2" --test-fraction "$3" --model split.odvgp >split.json || return 1
+    shift 4
+    echo "$@" | awk -v n="$rows" -v part="$part" '{ for (k = 1; k <= NF; k++) named[$k] = 1 }
+        END { for (i = 0; i < n; i++) print (i in named) ? part : 1 - part }' >split_mask.csv
+    # shellcheck disable=SC2086 # a list
+    train --data split.csv $how --test-mask split_mask.csv:0 --model t.odvgp >t.json || return 1
+    "$tool" predict --model split.odvgp --data plain.csv --threads 1 >split.txt 2>/dev/null &&
+        "$tool" predict --model t.odvgp --data plain.csv --threads 1 >t.txt 2>/dev/null && cmp split.txt t.txt &&
+        [ "$(value split.json n_test) $(value split.json rmse)" = "$(value t.json n_test) $(value t.json rmse)" ]
+}
+check "split numpy: 10 rows, seed 0" split 10 0 0.3 1 3 0 5
+check "split numpy: 10 rows, seed 1" split 10 1 0.3 1 7 8 5
+check "split numpy: 10 rows, the last seed" split 10 4294967295 0.3 1 4 2 3
+check "split numpy: 200 rows" split 200 0 0.1 1 165 81 188 174 190 39 58 140 88 70 87 36 21 9 103 67 192 117 47 172
+check "split numpy: int(n * 0.9) training rows" test "$(value split.json n_train)" -eq 180
+check "split numpy: 65537 rows, first for training" split 65537 0 0.9999 0 52973 26836 34921 41002 55376 53976
+check "split numpy: 65537 rows, last for testing" split 65537 0 0.0001 1 32103 30403 21243 45891 52416 42613 43567
+check "split numpy: 200003 rows" split 200003 7 0.99997 0 194635 98472 166902 13122 11684 174117
+fit --data named.csv --split numpy:3 --test-fraction 0.2 $steady --model one.odvgp
+fit --data named.csv --split numpy:3 --test-fraction 0.2 $steady --iters 12 --model part.odvgp
+fit --data named.csv --resume part.odvgp --model whole.odvgp
+check "split numpy: resumed, the same bits" cmp one.odvgp whole.odvgp
+check "split numpy: --resume keeps it" refuses "--split numpy:4: the model was made with numpy:3" \
+    train --data named.csv --resume part.odvgp --split numpy:4 --model bad.odvgp
+train --data named.csv --split numpy:3 --test-fraction 0.2 --basis coupled --beta 12 --model t.odvgp --json >t.json
+"$tool" compare --data named.csv --split numpy:3 --test-fraction 0.2 --bases coupled --beta 12 --iters 30 --quiet --threads 1 --json >t2.json
+check "split numpy: compare" test "$(value t.json rmse)" = "$(value t2.json rmse)"
+fit --data named.csv --recipe odvgp --split numpy:0 --beta 5 --gamma 5 --iters 1 --model t.odvgp
+check "split numpy: of a recipe's fraction" "$tool" info --model t.odvgp
+for bad in numpy numpy: numpy:-1 numpy:4294967296 numpy:99999999999999 numpy:1x torch:1 0; do
+    check "refused: --split $bad" refuses "--split $bad: must be numpy:SEED, with a SEED from 0 to 4294967295" \
+        train --data named.csv --test-fraction 0.1 --split $bad
+done
+check "refused: --split of nothing" refuses "--split numpy:1: needs --test-fraction" train --data named.csv --split numpy:1
+check "refused: --split of a mask" refuses "--split numpy:1: needs --test-fraction" \
+    compare --data named.csv --test-mask mask.csv:1 --split numpy:1
+
 # ---- kinds of columns ----
 train --data text.csv --ordinal 'size, of it=low,high' --model text.odvgp --json --iters 200 --lr 0.03 --natgrad-step 0.1 --test-fraction 0.2 >text.json
 check "text: one input per level, one for an ordinal" test "$(value text.json d)" = 6
@@ -415,27 +460,27 @@ check "refused: long row" refuses "ragged.csv: line 2 has more cells" train --da
 printf '1,2,3\n\n4,5,6\n' >gap.csv
 check "refused: empty line inside" refuses "gap.csv: line 2 is empty" train --data gap.csv $m
 sed '5s/^[^,]*/abc/' named.csv >word.csv
-check "refused: text among numbers" refuses "word.csv: line 5, column 0 (a): 'abc' is not a number" train --data word.csv $m
+check "refused: text among numbers" refuses "word.csv: line 5, column 1 (a): 'abc' is not a number" train --data word.csv $m
 sed '6s/^[^,]*/nan/' named.csv >nan.csv
-check "refused: nan" refuses "nan.csv: line 6, column 0 (a): the value is missing" train --data nan.csv $m
+check "refused: nan" refuses "nan.csv: line 6, column 1 (a): the value is missing" train --data nan.csv $m
 sed '6s/^[^,]*/inf/' named.csv >inf.csv
-check "refused: inf" refuses "inf.csv: line 6, column 0 (a): 'inf' is not a finite number" train --data inf.csv $m
+check "refused: inf" refuses "inf.csv: line 6, column 1 (a): 'inf' is not a finite number" train --data inf.csv $m
 sed '6s/^[^,]*/1e999/' named.csv >big.csv
-check "refused: 1e999" refuses "line 6, column 0 (a): '1e999' is not a finite number" train --data big.csv $m
+check "refused: 1e999" refuses "line 6, column 1 (a): '1e999' is not a finite number" train --data big.csv $m
 printf '1,"2\n3,4\n' >quote.csv
-check "refused: open quote" refuses "quote.csv: line 1, column 1: a quote is opened" train --data quote.csv $m
+check "refused: open quote" refuses "quote.csv: line 1, column 2: a quote is opened" train --data quote.csv $m
 printf '1\n2\n' >single.csv
 check "refused: no input" refuses "no input column" train --data single.csv $m
 printf '\037\213\010\000xx' >packed.csv
 check "refused: compressed" refuses "is compressed" train --data packed.csv $m
 check "refused: text target" refuses "the target must be numbers" train --data text.csv --target colour $m
 sed 's/,green,/,GREEN,/' text.csv >levels.csv
-check "refused: a new level" refuses "levels.csv: line 2, column 1 (colour): 'GREEN' is none" predict --model text.odvgp --data levels.csv
+check "refused: a new level" refuses "levels.csv: line 2, column 2 (colour): 'GREEN' is none" predict --model text.odvgp --data levels.csv
 cut -d, -f1,3 named.csv >less.csv
 check "refused: a column is gone" refuses "less.csv: line 1: there is no column 'b'" predict --model m.odvgp --data less.csv
 cut -d, -f1 plain.csv >less.csv
 check "refused: too few columns" refuses "less.csv: line 1: 1 columns" predict --model m.odvgp --data less.csv
-check "refused: missing input to predict" refuses "hole.csv: line 3, column 0 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
+check "refused: missing input to predict" refuses "hole.csv: line 3, column 1 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
 
 # ---- bad input: options ----
 check "refused: no command" refuses "no command"
@@ -496,8 +541,8 @@ check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rb
 check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" train --data named.csv --beta 201 $m
 check "refused: gamma above the distinct rows" refuses "--gamma 36: there are only 35 distinct" train --data scales.csv --gamma 36 $m
 check "refused: target name" refuses "--target: there is no column 'z'" train --data named.csv --target z $m
-check "refused: target index" refuses "--target 3: the last column is 2" train --data named.csv --target 3 $m
-check "refused: target among features" refuses "--features: column 2 (y) is a target" train --data named.csv --features a,y $m
+check "refused: target index" refuses "--target 3: the last index is 2, counted from 0" train --data named.csv --target 3 $m
+check "refused: target among features" refuses "--features: column 3 (y) is a target" train --data named.csv --features a,y $m
 check "refused: two test parts" refuses "exclude each other" train --data named.csv --test-fraction 0.1 --test named.csv $m
 check "refused: mask of other length" refuses "--test-mask mask.csv:0: 200 rows for the 2" train --data short.csv --test-mask mask.csv:0 $m
 check "refused: nothing to train on" refuses "no row is left to train on" train --data same.csv --test-fraction 0.999 $m

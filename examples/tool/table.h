@@ -1,21 +1,26 @@
-/*  table.h - reads CSV files of numbers and texts, for the tool and the demo. C99, no dependencies, everything static.
+/*  table.h - reads CSV files of numbers and texts. C99, no dependencies, everything static.
 
         table t;
         char error[400];
-        if (table_read(&t, "data.csv", NULL, error, sizeof error)) return fail(error);      the sentence names file and line
+        if (table_read(&t, "data.csv", NULL, error, sizeof error)) return fail(error);
         double cell = t.values[row * t.columns + column];
         table_free(&t);
 
-    What is read: one row per line, cells between commas, semicolons, tabs or spaces (found out unless given), with or without a
-    header (likewise). Quotes around cells, doubled quotes and line ends inside them, CRLF, a byte order mark, no line end after
-    the last row and empty lines after it are all fine. Rows of different lengths are not.
+    `error` is one sentence that names file, line and column.
 
-    A column is numbers or text throughout; its first cell with a value decides. Numbers are exact to the last bit. The values of a
-    text column are positions in the column's levels, in the order in which they appear. Missing cells (nothing, NA, nan, ?) are NaN.
-    A cell that does not fit its column (text among numbers, 1e999) is NaN as well and only remembered: whether it matters depends
-    on whether the column is used. table_check makes the sentence.
+    A line is a row; its cells stand between commas, semicolons, tabs or spaces. The separator is
+    guessed unless given, and so is whether the first line is a header. Cells may have quotes around
+    them, with doubled quotes and line ends inside. CRLF, a byte order mark, a last row without a
+    line end and empty lines after it are accepted; rows of different lengths are not.
 
-    Lines count from 1, columns and rows from 0. Numbers beyond 19 digits go through strtod: leave the C locale for LC_NUMERIC. */
+    A column holds numbers or text; its first cell with a value decides. Numbers are exact to the
+    last bit. The values of a text column are positions in its levels, in order of appearance.
+    Missing cells (empty, NA, nan, ?) are NaN. A cell that does not fit its column (text among
+    numbers, 1e999) is NaN too, and only remembered: it matters only if the column is used.
+    table_check makes the sentence.
+
+    In calls, columns and rows count from 0; in sentences, lines and columns count from 1. Numbers
+    beyond 19 digits go through strtod, so LC_NUMERIC must stay in the C locale. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -31,51 +36,67 @@
 #include <string.h>
 
 typedef struct table_column {
-    char *name;        /* from the header; NULL without one */
-    int text;          /* 1: values are positions in levels */
-    char **levels;     /* [level_count] */
-    long *level_lines; /* [level_count] where each stood first */
+    /* From the header; NULL without one. */
+    char *name;
+    /* 1: values are positions in levels. */
+    int text;
+    /* [level_count] texts, and the line where each appeared first. */
+    char **levels;
+    long *level_lines;
     int level_count;
-    ptrdiff_t missing; /* cells without a value */
-    long missing_line; /* of the first of them; 0: none */
-    long odd_line;     /* of the first cell that does not fit; 0: none */
-    char odd[40];      /* its beginning */
-    int *buckets;      /* hash table of positions in levels, -1: free */
+    /* Cells without a value, and the line of the first of them; 0: none. */
+    ptrdiff_t missing;
+    long missing_line;
+    /* The line of the first cell that does not fit, and the cell's beginning; 0: none. */
+    long odd_line;
+    char odd[40];
+    /* Hash table of positions in levels; -1: free. */
+    int *buckets;
     int bucket_count;
-    int settled; /* text is decided: 1 by a cell, 2 by the caller */
+    /* Who decided `text`: 1 a cell, 2 the caller; 0: undecided. */
+    int settled;
 } table_column;
 
 typedef struct table {
     ptrdiff_t rows;
     int columns;
-    int header;     /* 1: the first line held names */
-    char separator; /* ',' ';' '\t' or ' ' (any run of spaces and tabs) */
-    double *values; /* [rows, columns] */
+    /* 1: the first line held names. */
+    int header;
+    /* ',' ';' '\t' or ' ' (any run of spaces and tabs). */
+    char separator;
+    /* [rows, columns] */
+    double *values;
     table_column *column;
 } table;
 
 typedef struct table_options {
-    int header;     /* 1: there is one, -1: there is none, 0: find out */
-    char separator; /* 0: find out */
-    /* Asked for each column before its cells are read (name is NULL without a header): 1 makes it text whatever it holds.
-       NULL: none is. */
+    /* 1: there is a header, -1: there is none, 0: guess. */
+    int header;
+    /* 0: guess. */
+    char separator;
+    /* Called for each column before its cells are read (name is NULL without a header); 1 makes the
+       column text whatever it holds. NULL: no column is made text. */
     int (*is_text)(const void *user, int columns, int column, const char *name);
     const void *user;
 } table_options;
 
 /* ---- numbers ---- */
 
-/*  The double nearest to digits * 10^power, or NaN where this short way cannot be sure of the last bit. Needs |power| <= 22, so
-    that 10^|power| is exact. Digits beyond 2^53 are split into two doubles; the product or quotient is then formed with its
-    rounding error, and only sums that fall next to the middle between two doubles remain undecided. */
+/*  The double nearest to digits * 10^power, or NaN if this short way cannot be sure of the last
+    bit. Needs |power| <= 22, so that 10^|power| is exact. Digits beyond 2^53 are split into two
+    doubles, and the product or quotient is formed with its rounding error; only sums close to the
+    middle between two doubles remain undecided. */
 static inline double table__scale(uint64_t digits, int power)
 {
-    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     double p = tens[power < 0 ? -power : power];
-    if (FLT_EVAL_METHOD != 0) return NAN; /* registers wider than double round twice */
+    /* Registers wider than double round twice. */
+    if (FLT_EVAL_METHOD != 0) return NAN;
     if (digits <= (uint64_t)1 << 53) return power < 0 ? (double)digits / p : (double)digits * p;
-    uint64_t low = digits & 0x7FF; /* the rest has at most 53 bits */
+    /* The rest has at most 53 bits. */
+    uint64_t low = digits & 0x7FF;
     double hi = (double)(digits - low), lo = (double)low, near, rest;
     if (power < 0) {
         near = hi / p;
@@ -85,13 +106,14 @@ static inline double table__scale(uint64_t digits, int power)
         rest = fma(hi, p, -near) + lo * p;
     }
     double sum = near + rest, error = rest - (sum - near);
-    double half = 0.5 * (sum - sum * (1 - DBL_EPSILON / 2)); /* of the gap below; above a power of two the gap is twice that */
+    /* Half the gap below `sum`; above a power of two the gap is twice as wide. */
+    double half = 0.5 * (sum - sum * (1 - DBL_EPSILON / 2));
     for (int i = 0; i < 2; i++, half *= 2)
         if (fabs(fabs(error) - half) < 1e-9 * half) return NAN;
     return sum;
 }
 
-/*  The decimal number at s into *value; the character after it, or NULL if there is no number. The text ends with a zero. */
+/*  Reads the decimal number at s. Returns the character after it, or NULL if there is no number. */
 static inline const char *table__number(const char *s, double *value)
 {
     const char *start = s;
@@ -105,7 +127,8 @@ static inline const char *table__number(const char *s, double *value)
     }
     if (*s == '.') {
         for (s++; *s >= '0' && *s <= '9'; s++) {
-            if (digits < UINT64_C(999999999999999999)) digits = digits * 10 + (unsigned)(*s - '0'), power--;
+            if (digits < UINT64_C(999999999999999999))
+                digits = digits * 10 + (unsigned)(*s - '0'), power--;
             else exact = 0;
             count++;
         }
@@ -132,8 +155,10 @@ static inline const char *table__number(const char *s, double *value)
 /* ---- cells ---- */
 
 typedef struct table__cell {
-    const char *begin, *end; /* without quotes and without spaces around it */
-    int doubled;             /* holds doubled quotes */
+    /* Without quotes and without spaces around it. */
+    const char *begin, *end;
+    /* Does it hold doubled quotes? */
+    int doubled;
 } table__cell;
 
 static inline int table__ends_line(char c) { return c == '\n' || c == '\r' || c == 0; }
@@ -144,14 +169,15 @@ static inline const char *table__skip_spaces(const char *s, char separator)
     return s;
 }
 
-/*  Over one line end: LF, CRLF or CR. Stays at the end of the text. */
+/*  Skips one line end: LF, CRLF or CR. Stays at the end of the text. */
 static inline const char *table__skip_line_end(const char *s)
 {
     if (s[0] == '\r') return s + (s[1] == '\n' ? 2 : 1);
     return s + (*s == '\n');
 }
 
-/*  Past what stands after a cell: 1 and *s behind the separator, or 0 and *s at the line's end. -1: something else stands there. */
+/*  Skips what follows a cell. Returns 1 with *s after the separator, 0 with *s at the line's end,
+    or -1 if something else follows. */
 static inline int table__next(const char **s, char separator)
 {
     const char *p = table__skip_spaces(*s, separator);
@@ -164,8 +190,10 @@ static inline int table__next(const char **s, char separator)
     return 1;
 }
 
-/*  The cell at *s, whatever it holds. NULL, or what is wrong with it. *lines counts line ends inside quotes. */
-static inline const char *table__scan(const char **s, char separator, table__cell *cell, long *lines)
+/*  Reads the cell at *s, whatever it holds, and adds line ends inside quotes to *lines. Returns
+    NULL, or what is wrong with the cell. */
+static inline const char *table__scan(const char **s, char separator, table__cell *cell,
+                                      long *lines)
 {
     const char *p = table__skip_spaces(*s, separator);
     cell->doubled = 0;
@@ -203,11 +231,11 @@ static inline int table__is_word(const table__cell *c, const char *word)
 
 static inline int table__is_missing(const table__cell *c)
 {
-    return c->begin == c->end || (c->end - c->begin == 1 && *c->begin == '?') || table__is_word(c, "na") ||
-           table__is_word(c, "nan");
+    return c->begin == c->end || (c->end - c->begin == 1 && *c->begin == '?') ||
+           table__is_word(c, "na") || table__is_word(c, "nan");
 }
 
-/*  1 and the value (which may be infinite) if the whole cell is a number. */
+/*  Is the whole cell a number? It may be infinite. */
 static inline int table__is_number(const table__cell *c, double *value)
 {
     table__cell rest = *c;
@@ -218,7 +246,7 @@ static inline int table__is_number(const table__cell *c, double *value)
     return table__is_word(&rest, "inf") || table__is_word(&rest, "infinity");
 }
 
-/*  A copy of the cell's text with doubled quotes made single; NULL: no memory. */
+/*  A copy of the cell's text with single quotes for doubled ones; NULL: no memory. */
 static inline char *table__copy(const table__cell *c)
 {
     char *text = (char *)malloc((size_t)(c->end - c->begin) + 1), *to = text;
@@ -240,7 +268,7 @@ static inline uint32_t table__hash(const char *text)
     return h;
 }
 
-/*  Twice the buckets, and room for as many levels as half of them. */
+/*  Doubles the buckets, and makes room for half as many levels. */
 static inline int table__grow_levels(table_column *c)
 {
     int count = c->bucket_count ? 2 * c->bucket_count : 16;
@@ -261,7 +289,8 @@ static inline int table__grow_levels(table_column *c)
     return 0;
 }
 
-/*  The position of the cell's text among the column's levels, where it is put if it is new; -1: no memory. */
+/*  The position of the cell's text among the column's levels, to which a new text is added;
+    -1: no memory. */
 static inline int table__level(table_column *c, const table__cell *cell, long line)
 {
     char *text = table__copy(cell);
@@ -286,12 +315,14 @@ static inline int table__level(table_column *c, const table__cell *cell, long li
 
 /* ---- reading ---- */
 
-/*  What is being read, and where. */
+/*  The state of reading. */
 typedef struct table__reader {
     table *t;
     const table_options *options;
-    const char *path; /* for messages */
-    const char *s;    /* the next character */
+    /* The name in messages. */
+    const char *path;
+    /* The next character. */
+    const char *s;
     long line;
     char *error;
     size_t error_size;
@@ -307,12 +338,14 @@ table__fail(table__reader *r, const char *format, ...)
     va_list list;
     int n = snprintf(r->error, r->error_size, "%s: ", r->path);
     va_start(list, format);
-    if (n > 0 && (size_t)n < r->error_size) vsnprintf(r->error + n, r->error_size - (size_t)n, format, list);
+    if (n > 0 && (size_t)n < r->error_size)
+        vsnprintf(r->error + n, r->error_size - (size_t)n, format, list);
     va_end(list);
     return 1;
 }
 
-/*  The whole file, with a zero behind it; NULL and a sentence if that cannot be. "-" is standard input. */
+/*  Reads the whole file and ends it with a zero; "-" is standard input. NULL: failed, with a
+    sentence. */
 static inline char *table__load(table__reader *r, const char *path)
 {
     int standard = strcmp(path, "-") == 0;
@@ -320,9 +353,10 @@ static inline char *table__load(table__reader *r, const char *path)
     if (!f) return table__fail(r, "cannot be opened: %s", strerror(errno)), (char *)NULL;
     size_t size = 0, room = (size_t)1 << 16;
     long length = -1;
-    if (!standard && fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0 &&
-        length < LONG_MAX - 2)
-        room = (size_t)length + 2; /* one more than the file, so that the first read meets its end, and the zero */
+    /* The zero, and one more than the file, so that the first read meets its end. */
+    if (!standard && fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 &&
+        fseek(f, 0, SEEK_SET) == 0 && length < LONG_MAX - 2)
+        room = (size_t)length + 2;
     char *text = NULL;
     for (;;) {
         char *more = (char *)realloc(text, room);
@@ -353,7 +387,8 @@ static inline char *table__load(table__reader *r, const char *path)
     return NULL;
 }
 
-/*  How often the character stands in the line outside quotes, runs of spaces counting once; *end is set to the line's end. */
+/*  Counts the character in the line, outside quotes; a run of spaces counts once. Sets *end to the
+    line's end. */
 static inline int table__count(const char *s, char separator, const char **end)
 {
     int count = 0, quoted = 0;
@@ -363,7 +398,8 @@ static inline int table__count(const char *s, char separator, const char **end)
         if (quoted || (*s != separator && !(separator == ' ' && *s == '\t'))) continue;
         if (separator == ' ') {
             while (s[1] == ' ' || s[1] == '\t') s++;
-            if (table__ends_line(s[1])) continue; /* spaces at the line's end separate nothing */
+            /* Spaces at the line's end separate nothing. */
+            if (table__ends_line(s[1])) continue;
         }
         count++;
     }
@@ -371,8 +407,9 @@ static inline int table__count(const char *s, char separator, const char **end)
     return count;
 }
 
-/*  The separator that the first lines agree on. Better is what every line has equally often; then what every line has at all
-    (so that a short row is reported as such); a space only if nothing else will do, as it also stands inside texts. */
+/*  Guesses the separator from the first lines: the character that all lines have equally often, or
+    else one that all lines have, so that a short row is reported as such. A space comes last, since
+    texts contain spaces. */
 static inline char table__guess_separator(const char *text)
 {
     static const char candidates[] = {'\t', ';', ',', ' '};
@@ -390,13 +427,16 @@ static inline char table__guess_separator(const char *text)
             if (!count) everywhere = 0;
         }
         int space = candidates[k] == ' ';
-        int score = !first ? 0 : everywhere && equal ? (space ? 3 : 5) : everywhere ? (space ? 2 : 4) : 1;
+        int score = !first                ? 0
+                    : everywhere && equal ? (space ? 3 : 5)
+                    : everywhere          ? (space ? 2 : 4)
+                                          : 1;
         if (score > best_score) best_score = score, best = candidates[k];
     }
     return best;
 }
 
-/*  Number of cells in the line at s, or -1 and a sentence. */
+/*  The number of cells in the line at s; -1: failed, with a sentence. */
 static inline int table__count_cells(table__reader *r, const char *s)
 {
     int n = 0, more = 1;
@@ -404,15 +444,17 @@ static inline int table__count_cells(table__reader *r, const char *s)
         table__cell cell;
         long lines = 0;
         const char *wrong = table__scan(&s, r->t->separator, &cell, &lines);
-        if (wrong) return table__fail(r, "line %ld, column %d: %s", r->line, n, wrong), -1;
+        if (wrong) return table__fail(r, "line %ld, column %d: %s", r->line, n + 1, wrong), -1;
         more = table__next(&s, r->t->separator);
     }
     return n;
 }
 
-/*  Is the first line a header? Yes if a cell of it is text where the column below begins with a number, or if its cells are all
-    text and all different. first [columns]: the cells of the first line; s: the second line. */
-static inline int table__guess_header(const table__reader *r, const table__cell *first, const char *s)
+/*  Guesses whether the first line is a header: one of its cells is text where the column below
+    begins with a number, or all its cells are text and different. first [columns]: the cells of the
+    first line; s: the second line. */
+static inline int table__guess_header(const table__reader *r, const table__cell *first,
+                                      const char *s)
 {
     int columns = r->t->columns, texts = 0, repeats = 0;
     double value;
@@ -429,7 +471,8 @@ static inline int table__guess_header(const table__reader *r, const table__cell 
             table__cell cell;
             long inside = 0;
             if (table__scan(&s, r->t->separator, &cell, &inside)) break;
-            if (!table__is_missing(&first[i]) && !table__is_number(&first[i], &value) && table__is_number(&cell, &value))
+            if (!table__is_missing(&first[i]) && !table__is_number(&first[i], &value) &&
+                table__is_number(&cell, &value))
                 return 1;
             more = table__next(&s, r->t->separator);
         }
@@ -439,7 +482,7 @@ static inline int table__guess_header(const table__reader *r, const table__cell 
     return texts == columns && !repeats;
 }
 
-/*  To the first line that is not empty. 1 if there is none. */
+/*  Skips empty lines. Returns 1 at the end of the text. */
 static inline int table__skip_empty_lines(table__reader *r)
 {
     for (;;) {
@@ -451,7 +494,7 @@ static inline int table__skip_empty_lines(table__reader *r)
     }
 }
 
-/*  Separator, number of columns, header and names from the first line; r->s is then at the first row. */
+/*  Finds separator, number of columns, header and names, and moves r->s to the first row. */
 static inline int table__begin(table__reader *r)
 {
     table *t = r->t;
@@ -469,22 +512,26 @@ static inline int table__begin(table__reader *r)
         table__next(&s, t->separator);
     }
     s = table__skip_line_end(s);
-    if (!bad) t->header = r->options->header ? r->options->header > 0 : table__guess_header(r, first, s);
+    if (!bad)
+        t->header = r->options->header ? r->options->header > 0 : table__guess_header(r, first, s);
     if (t->header) {
         r->s = s;
         r->line = line + 1;
-        for (int i = 0; i < t->columns && !bad; i++) bad = !(t->column[i].name = table__copy(&first[i]));
+        for (int i = 0; i < t->columns && !bad; i++)
+            bad = !(t->column[i].name = table__copy(&first[i]));
     }
     free(first);
     if (bad) return table__fail(r, "too large for the memory");
     for (int i = 0; i < t->columns && r->options->is_text; i++) {
         table_column *c = &t->column[i];
-        if (r->options->is_text(r->options->user, t->columns, i, c->name)) c->text = 1, c->settled = 2;
+        if (r->options->is_text(r->options->user, t->columns, i, c->name))
+            c->text = 1, c->settled = 2;
     }
     return 0;
 }
 
-/*  The value of a cell that is not just a number in a column of numbers. 0, or 1: no memory. */
+/*  The value of a cell, in the cases that table__row does not shorten. Returns 1 if there is no
+    memory. */
 static inline int table__value(table_column *c, const table__cell *cell, long line, double *value)
 {
     double number;
@@ -498,7 +545,9 @@ static inline int table__value(table_column *c, const table__cell *cell, long li
     int fits = c->text ? !is_number || c->settled == 2 : is_number && fabs(number) <= DBL_MAX;
     if (!fits) {
         ptrdiff_t length = cell->end - cell->begin, most = (ptrdiff_t)sizeof c->odd - 1;
-        if (!c->odd_line) snprintf(c->odd, sizeof c->odd, "%.*s", (int)(length < most ? length : most), cell->begin);
+        if (!c->odd_line)
+            snprintf(c->odd, sizeof c->odd, "%.*s", (int)(length < most ? length : most),
+                     cell->begin);
         if (!c->odd_line) c->odd_line = line;
     } else if (c->text) {
         int level = table__level(c, cell, line);
@@ -508,7 +557,7 @@ static inline int table__value(table_column *c, const table__cell *cell, long li
     return 0;
 }
 
-/*  One line into row [columns]. */
+/*  Reads one line into row [columns]. */
 static inline int table__row(table__reader *r, double *row)
 {
     table *t = r->t;
@@ -518,20 +567,25 @@ static inline int table__row(table__reader *r, double *row)
         table_column *c = &t->column[i];
         table__cell cell;
         int more = -1;
-        if (!c->text && c->settled) { /* the quick way, for most cells of most files */
+        /* The quick way, for most cells of most files. */
+        if (!c->text && c->settled) {
             const char *end = table__number(table__skip_spaces(s, t->separator), &row[i]);
-            if (end && fabs(row[i]) <= DBL_MAX && (more = table__next(&end, t->separator)) >= 0) s = end;
+            if (end && fabs(row[i]) <= DBL_MAX && (more = table__next(&end, t->separator)) >= 0)
+                s = end;
         }
         if (more < 0) {
             const char *wrong = table__scan(&s, t->separator, &cell, &r->line);
-            if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i, wrong);
-            if (table__value(c, &cell, line, &row[i])) return table__fail(r, "too large for the memory");
+            if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i + 1, wrong);
+            if (table__value(c, &cell, line, &row[i]))
+                return table__fail(r, "too large for the memory");
             more = table__next(&s, t->separator);
         }
         if (!more && i + 1 < t->columns)
-            return table__fail(r, "line %ld has %d cell%s where the first line has %d", line, i + 1, i ? "s" : "", t->columns);
+            return table__fail(r, "line %ld has %d cell%s where the first line has %d", line, i + 1,
+                               i ? "s" : "", t->columns);
         if (more && i + 1 == t->columns)
-            return table__fail(r, "line %ld has more cells than the %d of the first line", line, t->columns);
+            return table__fail(r, "line %ld has more cells than the %d of the first line", line,
+                               t->columns);
     }
     r->s = table__skip_line_end(s);
     r->line++;
@@ -547,10 +601,13 @@ static inline int table__rows(table__reader *r, const char *end)
         long line = r->line;
         if (table__skip_empty_lines(r)) break;
         if (r->line > line && t->rows) return table__fail(r, "line %ld is empty", line);
-        if ((size_t)t->rows == room) { /* as many as the rest of the file holds at the mean length so far */
-            double left = (double)(end - r->s), length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
+        /* As many rows as the rest of the file holds, by the mean length so far. */
+        if ((size_t)t->rows == room) {
+            double left = (double)(end - r->s),
+                   length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
             room = room ? room + 64 + (size_t)(1.05 * left / length) : 1;
-            double *more = room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
+            double *more =
+                room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
             if (!more) return table__fail(r, "too large for the memory");
             t->values = more;
         }
@@ -578,12 +635,19 @@ static inline void table_free(table *t)
     memset(t, 0, sizeof *t);
 }
 
-/*  Reads a whole file; path "-" is standard input, options NULL finds everything out. 0, or 1 with one sentence in error [size]
-    and *t empty. */
-static inline int table_read(table *t, const char *path, const table_options *options, char *error, size_t size)
+/*  Reads a whole file; path "-" is standard input, options NULL guesses everything. Returns 0, or 1
+    with one sentence in error [size] and an empty *t. */
+static inline int table_read(table *t, const char *path, const table_options *options, char *error,
+                             size_t size)
 {
-    static const table_options find_out = {0, 0, NULL, NULL};
-    table__reader r = {t, options ? options : &find_out, strcmp(path, "-") ? path : "standard input", NULL, 1, error, size};
+    static const table_options guess = {0, 0, NULL, NULL};
+    table__reader r = {t,
+                       options ? options : &guess,
+                       strcmp(path, "-") ? path : "standard input",
+                       NULL,
+                       1,
+                       error,
+                       size};
     memset(t, 0, sizeof *t);
     char *text = table__load(&r, path);
     if (!text) return 1;
@@ -594,7 +658,7 @@ static inline int table_read(table *t, const char *path, const table_options *op
     return bad;
 }
 
-/*  The column of this name from position `from` on, or -1. */
+/*  The first column of this name at position `from` or later; -1: none. */
 static inline int table_find(const table *t, const char *name, int from)
 {
     for (int i = from; i < t->columns && t->header; i++)
@@ -602,18 +666,22 @@ static inline int table_find(const table *t, const char *name, int from)
     return -1;
 }
 
-/*  0 if all cells of the column fit it, else 1 and a sentence that names the first one that does not. */
-static inline int table_check(const table *t, int column, const char *path, char *error, size_t size)
+/*  Returns 0 if all cells of the column fit it, else 1 with a sentence that names the first
+    misfit. */
+static inline int table_check(const table *t, int column, const char *path, char *error,
+                              size_t size)
 {
     const table_column *c = &t->column[column];
     if (!c->odd_line) return 0;
     double number;
     const char *end = table__number(c->odd, &number), *what = "is not a number";
     if (c->text) what = "is a number in a column of texts";
-    else if ((end && !*end) || strchr("iI", c->odd[strspn(c->odd, "+-")])) what = "is not a finite number";
-    snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s", strcmp(path, "-") ? path : "standard input", c->odd_line,
-             column, c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what);
+    else if ((end && !*end) || strchr("iI", c->odd[strspn(c->odd, "+-")]))
+        what = "is not a finite number";
+    snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s",
+             strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
+             c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what);
     return 1;
 }
 
-#endif /* TABLE_H */
+#endif

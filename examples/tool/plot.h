@@ -1,14 +1,19 @@
-/*  plot.h - line pictures as SVG files, for the demo and the tool. C99, no dependencies, everything static.
+/*  plot.h - line pictures as SVG files. C99, no dependencies, everything static.
 
-        plot_lines    one panel of lines               plot_panels   panels of lines side by side
-        plot_scenes   panels that also hold bands, points and marks along the bottom          plot_grid   the same in rows
-        plot_same_y   gives scenes that stand beside each other one range of y
+        plot_lines    one panel of lines
+        plot_panels   panels of lines beside each other
+        plot_scenes   panels that also hold bands, points, and marks along the bottom
+        plot_grid     the same in rows
+        plot_same_y   one range of y for several scenes
 
-    All return 0 on success and non-zero when the file cannot be written; the file is written to path.tmp and renamed when it is
-    complete. Names, titles and labels are UTF-8 and may be NULL; the legend stands above the panels, each name once, so that it
-    never covers data. Values that are not finite leave a gap. Colours are those of Okabe and Ito, which colour-blind readers can tell
-    apart, and lines differ by their dashes too. The range of y of a panel of lines alone is that of the later part of the curves
-    when their beginnings are far away from it. Numbers are written with printf: leave the C locale for LC_NUMERIC as it is. */
+    All but the last return 0, or 1 if the file cannot be written. The file is written to path.tmp
+    and renamed when it is complete.
+
+    Names, titles and labels are UTF-8 and may be NULL. The legend stands above the panels, each
+    name once, so that it never covers data. Values that are not finite leave a gap. The colours are
+    those of Okabe and Ito, which colour-blind readers can tell apart; lines also differ by their
+    dashes. A panel that holds only lines takes its range of y from their later part if they begin
+    far away from it. Numbers are written with printf, so LC_NUMERIC must stay in the C locale. */
 #ifndef PLOT_H
 #define PLOT_H
 
@@ -30,41 +35,63 @@ typedef struct plot_panel {
 } plot_panel;
 
 typedef enum plot_kind {
-    PLOT_LINE,   /* (x, y) joined */
-    PLOT_POINTS, /* (x, y) as dots */
-    PLOT_BAND,   /* between (x, y) and (x, y2), shaded */
-    PLOT_PLUS,   /* x as plus signs in a strip along the bottom; y is not used */
-    PLOT_RUG     /* x as thin strokes in a strip along the bottom; y is not used */
+    /* (x, y) joined. */
+    PLOT_LINE,
+    /* (x, y) as dots. */
+    PLOT_POINTS,
+    /* Between (x, y) and (x, y2), shaded. */
+    PLOT_BAND,
+    /* x as plus signs in a strip along the bottom; y is not used. */
+    PLOT_PLUS,
+    /* x as thin strokes in a strip along the bottom; y is not used. */
+    PLOT_RUG
 } plot_kind;
 
 typedef struct plot_item {
     plot_kind kind;
-    const char *name;         /* in the legend; NULL: not there */
-    const double *x, *y, *y2; /* [n] */
+    /* In the legend; NULL: not there. */
+    const char *name;
+    /* [n] */
+    const double *x, *y, *y2;
     int n;
-    int colour; /* 0 blue, 1 vermilion, 2 green, 3 purple, 4 orange, 5 sky blue, 6 black, 7 grey; higher ones begin again */
-    int dash;   /* of lines: 0 none, 1 dashes, 2 dots, 3 dash and dot, 4 long dashes */
+    /* 0 blue, 1 vermilion, 2 green, 3 purple, 4 orange, 5 sky blue, 6 black, 7 grey; 8 is 0
+       again. */
+    int colour;
+    /* Of lines: 0 none, 1 dashes, 2 dots, 3 dash and dot, 4 long dashes. */
+    int dash;
 } plot_item;
 
-/*  Axes in equal ratios; only where the values are far enough apart. */
+/*  Logarithmic axes; linear nevertheless if the values span less than a decade. */
 enum { PLOT_LOGX = 1, PLOT_LOGY = 2 };
 
 typedef struct plot_scene {
     const char *title, *xlabel, *ylabel;
-    const plot_item *items; /* drawn in this order */
+    /* Drawn in this order. */
+    const plot_item *items;
     int count;
-    double xmin, xmax, ymin, ymax; /* min >= max: from the data */
-    int log;                       /* PLOT_LOGX, PLOT_LOGY, their sum, or 0 */
+    /* min >= max: from the data. */
+    double xmin, xmax, ymin, ymax;
+    /* PLOT_LOGX, PLOT_LOGY, their sum, or 0. */
+    int log;
 } plot_scene;
 
-/*  Sizes in SVG units. Letters are large beside the panels, so that a picture 400 pixels wide can still be read. */
-enum { PLOT__FONT = 17, PLOT__PAD = 12, PLOT__MARK = 16, PLOT__MOST_POINTS = 1500, PLOT__TICKS = 12 };
+/*  Sizes in SVG units. Letters are large, so that a picture 400 pixels wide is readable. */
+enum {
+    PLOT__FONT = 17,
+    PLOT__PAD = 12,
+    PLOT__MARK = 16,
+    PLOT__MOST_POINTS = 1500,
+    PLOT__TICKS = 12
+};
 
 typedef struct plot__axis {
-    double lo, hi;   /* range of data, of its logarithm to base 10 if log */
-    double from, to; /* the same in SVG units */
-    double step;     /* between ticks, where the axis is not logarithmic */
-    double unit;     /* tick labels are in units of this power of ten */
+    /* The range of the data, or of its logarithm to base 10; the same in SVG units. */
+    double lo, hi;
+    double from, to;
+    /* Between ticks of a linear axis. */
+    double step;
+    /* Tick labels are in units of this power of ten. */
+    double unit;
     int decimals;
     int log;
 } plot__axis;
@@ -84,7 +111,7 @@ static const char *plot__dash(int i)
 
 static int plot__finite(double v) { return v - v == 0; }
 
-/*  Text with the five characters of XML escaped and control characters left out. */
+/*  Writes text: escapes the five characters of XML and leaves out control characters. */
 static void plot__text(FILE *f, const char *s)
 {
     for (; s && *s; s++) {
@@ -100,13 +127,14 @@ static void plot__text(FILE *f, const char *s)
     }
 }
 
-/*  Width of a text in SVG units, on the generous side: fonts differ. */
+/*  The width of a text in SVG units, estimated generously: fonts differ. */
 static double plot__width(const char *s)
 {
     double em = 0;
     for (; s && *s; s++) {
         unsigned char c = (unsigned char)*s;
-        if ((c & 0xC0) == 0x80) continue; /* inside a UTF-8 character */
+        /* Inside a UTF-8 character. */
+        if ((c & 0xC0) == 0x80) continue;
         em += strchr("iljt.,:;|!' ()[]fr1", c)      ? 0.36
               : strchr("mwMW@=+<>", c) || c >= 0xE0 ? 0.92
               : c >= 'A' && c <= 'Z'                ? 0.7
@@ -115,7 +143,8 @@ static double plot__width(const char *s)
     return em * PLOT__FONT;
 }
 
-static void plot__label(FILE *f, double x, double y, const char *anchor, const char *style, const char *s)
+static void plot__label(FILE *f, double x, double y, const char *anchor, const char *style,
+                        const char *s)
 {
     if (!s || !*s) return;
     fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
@@ -132,8 +161,11 @@ static void plot__widen(double *lo, double *hi, double v)
     if (v > *hi) *hi = v;
 }
 
-/*  A value as the axis counts. */
-static double plot__scaled(const plot__axis *a, double v) { return !a->log ? v : v > 0 ? log10(v) : -HUGE_VAL; }
+/*  A value, or its logarithm on a logarithmic axis. */
+static double plot__scaled(const plot__axis *a, double v)
+{
+    return !a->log ? v : v > 0 ? log10(v) : -HUGE_VAL;
+}
 
 /*  Can point k be drawn? */
 static int plot__drawn(const plot_item *t, int k, const plot__axis *x, const plot__axis *y)
@@ -142,9 +174,9 @@ static int plot__drawn(const plot_item *t, int k, const plot__axis *x, const plo
            (t->kind != PLOT_BAND || plot__finite(plot__scaled(y, t->y2[k])));
 }
 
-/*  Range of the y of all lines from x = start on, as the axis y counts. */
-static void plot__range_from(const plot_scene *s, const plot__axis *x, const plot__axis *y, double start, double *lo,
-                             double *hi)
+/*  The range of y from x = start on, both in the scale of their axes. */
+static void plot__range_from(const plot_scene *s, const plot__axis *x, const plot__axis *y,
+                             double start, double *lo, double *hi)
 {
     *lo = HUGE_VAL, *hi = -HUGE_VAL;
     for (int i = 0; i < s->count; i++) {
@@ -162,7 +194,8 @@ static void plot__xrange(const plot_scene *s, plot__axis *x)
 {
     x->lo = HUGE_VAL, x->hi = -HUGE_VAL;
     for (int i = 0; i < s->count; i++)
-        for (int k = 0; k < s->items[i].n; k++) plot__widen(&x->lo, &x->hi, plot__scaled(x, s->items[i].x[k]));
+        for (int k = 0; k < s->items[i].n; k++)
+            plot__widen(&x->lo, &x->hi, plot__scaled(x, s->items[i].x[k]));
     if (s->xmin < s->xmax) x->lo = plot__scaled(x, s->xmin), x->hi = plot__scaled(x, s->xmax);
 }
 
@@ -173,7 +206,7 @@ static void plot__yrange(const plot_scene *s, const plot__axis *x, plot__axis *y
         if (s->items[i].kind != PLOT_LINE) lines_only = 0;
     plot__range_from(s, x, y, x->lo, &y->lo, &y->hi);
     if (lines_only && !y->log && y->lo < y->hi) {
-        /* curves of a training: the beginning may be anything, what matters is the later part, with some of the way down to it */
+        /* Of training curves the later part matters, and some of the way to it. */
         double lo, hi;
         plot__range_from(s, x, y, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
         double room = 1.5 * (hi - lo);
@@ -194,7 +227,8 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
 {
     x->log = (s->log & PLOT_LOGX) != 0;
     plot__xrange(s, x);
-    if (x->log && !(x->hi - x->lo > 1)) { /* a decade or less has too few round numbers for that */
+    /* A decade or less has too few round numbers for a logarithmic axis. */
+    if (x->log && !(x->hi - x->lo > 1)) {
         x->log = 0;
         plot__xrange(s, x);
     }
@@ -205,7 +239,8 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
         plot__yrange(s, x, y);
     }
     plot__axis *both[2] = {x, y};
-    for (int i = 0; i < 2; i++) { /* nothing to show, one value alone, or a range beyond what ticks can count */
+    /* No data, only one value, or a range too small for ticks. */
+    for (int i = 0; i < 2; i++) {
         plot__axis *a = both[i];
         if (!plot__finite(a->hi - a->lo)) a->lo = 0, a->hi = 1;
         double middle = 0.5 * (a->lo + a->hi), least = fmax(1e-9 * fabs(middle), 1e-200);
@@ -216,7 +251,7 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
     }
 }
 
-/*  Gives some scenes one range of y, that of all of them together, so that they can be compared at a glance. */
+/*  Gives scenes the range of y of all of them together, so that a glance compares them. */
 static inline void plot_same_y(plot_scene *scenes, int count)
 {
     double lo = HUGE_VAL, hi = -HUGE_VAL;
@@ -228,12 +263,16 @@ static inline void plot_same_y(plot_scene *scenes, int count)
     for (int i = 0; i < count; i++) scenes[i].ymin = lo, scenes[i].ymax = hi;
 }
 
-/*  Ticks at multiples of 1, 2, 2.5 or 5 times a power of ten, `most` intervals at most. */
+/*  Sets ticks at multiples of 1, 2, 2.5 or 5 times a power of ten, at most `most` intervals. */
 static void plot__ticks(plot__axis *a, int most)
 {
     double raw = (a->hi - a->lo) / most, power = pow(10, floor(log10(raw)));
     double ratio = raw / power;
-    a->step = power * (ratio <= 1.0001 ? 1 : ratio <= 2.0001 ? 2 : ratio <= 2.5001 ? 2.5 : ratio <= 5.0001 ? 5 : 10);
+    a->step = power * (ratio <= 1.0001   ? 1
+                       : ratio <= 2.0001 ? 2
+                       : ratio <= 2.5001 ? 2.5
+                       : ratio <= 5.0001 ? 5
+                                         : 10);
     double largest = fmax(fabs(a->lo), fabs(a->hi));
     a->unit = 1;
     if (largest >= 1e5 || largest < 1e-2) a->unit = pow(10, 3 * floor(log10(largest) / 3 + 1e-9));
@@ -247,7 +286,8 @@ static void plot__ticks(plot__axis *a, int most)
 static double plot__at(const plot__axis *a, double v)
 {
     double p = a->from + (plot__scaled(a, v) - a->lo) / (a->hi - a->lo) * (a->to - a->from);
-    return p < -9999 ? -9999 : p > 9999 ? 9999 : p; /* far outside: keeps its side, and numbers every viewer can read */
+    /* What is far outside stays on its side, with a number that every viewer can read. */
+    return p < -9999 ? -9999 : p > 9999 ? 9999 : p;
 }
 
 static void plot__tick_text(const plot__axis *a, double value, char *text, size_t size)
@@ -256,15 +296,17 @@ static void plot__tick_text(const plot__axis *a, double value, char *text, size_
     char number[64];
     if (a->log) {
         double power = floor(log10(value) + 1e-9);
-        if (power < -3 || power > 4) snprintf(text, size, "%.0fe%.0f", value / pow(10, power), power);
+        if (power < -3 || power > 4)
+            snprintf(text, size, "%.0fe%.0f", value / pow(10, power), power);
         else snprintf(text, size, "%.*f", power < 0 ? (int)-power : 0, value);
         return;
     }
     snprintf(number, sizeof number, "%.*f", a->decimals, fabs(value) / a->unit);
-    snprintf(text, size, "%s%s", value < 0 ? "\xE2\x88\x92" : "", number); /* a minus sign, not a hyphen */
+    /* A minus sign, not a hyphen. */
+    snprintf(text, size, "%s%s", value < 0 ? "\xE2\x88\x92" : "", number);
 }
 
-/*  The axis' label with the power of ten that its ticks leave out. */
+/*  The axis' label, with the power of ten that its ticks leave out. */
 static void plot__axis_text(const plot__axis *a, const char *label, char *text, size_t size)
 {
     if (a->unit == 1 || !label) snprintf(text, size, "%s", label ? label : "");
@@ -275,11 +317,14 @@ static void plot__axis_text(const plot__axis *a, const char *label, char *text, 
 
 static void plot__draw_line(FILE *f, const plot_item *t, const plot__axis *x, const plot__axis *y)
 {
-    int stride = t->n > PLOT__MOST_POINTS ? (t->n + PLOT__MOST_POINTS - 1) / PLOT__MOST_POINTS : 1, open = 0;
+    int stride = t->n > PLOT__MOST_POINTS ? (t->n + PLOT__MOST_POINTS - 1) / PLOT__MOST_POINTS : 1,
+        open = 0;
     for (int k = 0; k < t->n; k = k + stride < t->n || k == t->n - 1 ? k + stride : t->n - 1) {
         int good = plot__drawn(t, k, x, y);
         if (good && !open) {
-            fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.4\" stroke-linejoin=\"round\"",
+            fprintf(f,
+                    "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.4\" "
+                    "stroke-linejoin=\"round\"",
                     plot__colour(t->colour));
             if (*plot__dash(t->dash)) fprintf(f, " stroke-dasharray=\"%s\"", plot__dash(t->dash));
             fputs(" points=\"", f);
@@ -297,9 +342,12 @@ static void plot__draw_band(FILE *f, const plot_item *t, const plot__axis *x, co
         int end = k;
         while (end < t->n && plot__drawn(t, end, x, y)) end++;
         if (end > k) {
-            fprintf(f, "<polygon fill=\"%s\" fill-opacity=\"0.2\" points=\"", plot__colour(t->colour));
-            for (int i = k; i < end; i++) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y[i]));
-            for (int i = end - 1; i >= k; i--) fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y2[i]));
+            fprintf(f, "<polygon fill=\"%s\" fill-opacity=\"0.2\" points=\"",
+                    plot__colour(t->colour));
+            for (int i = k; i < end; i++)
+                fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y[i]));
+            for (int i = end - 1; i >= k; i--)
+                fprintf(f, "%.1f,%.1f ", plot__at(x, t->x[i]), plot__at(y, t->y2[i]));
             fputs("\"/>\n", f);
         }
         k = end + 1;
@@ -308,26 +356,31 @@ static void plot__draw_band(FILE *f, const plot_item *t, const plot__axis *x, co
 
 static void plot__draw_dot(FILE *f, int colour, double cx, double cy)
 {
-    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\" fill-opacity=\"0.55\"/>\n", cx, cy, plot__colour(colour));
+    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\" fill-opacity=\"0.55\"/>\n",
+            cx, cy, plot__colour(colour));
 }
 
 static void plot__draw_mark(FILE *f, const plot_item *t, double cx, double cy)
 {
     if (t->kind == PLOT_PLUS)
-        fprintf(f, "<path d=\"M%.1f %.1fh12m-6 -6v12\" stroke=\"%s\" stroke-width=\"2.6\"/>\n", cx - 6, cy,
+        fprintf(f, "<path d=\"M%.1f %.1fh12m-6 -6v12\" stroke=\"%s\" stroke-width=\"2.6\"/>\n",
+                cx - 6, cy, plot__colour(t->colour));
+    else
+        fprintf(f, "<path d=\"M%.1f %.1fv11\" stroke=\"%s\" stroke-width=\"1.2\"/>\n", cx, cy - 5.5,
                 plot__colour(t->colour));
-    else fprintf(f, "<path d=\"M%.1f %.1fv11\" stroke=\"%s\" stroke-width=\"1.2\"/>\n", cx, cy - 5.5, plot__colour(t->colour));
 }
 
 static int plot__is_mark(const plot_item *t) { return t->kind == PLOT_PLUS || t->kind == PLOT_RUG; }
 
-/*  Where the ticks are: at multiples of the step, or at 1, 1 and 3, or 1, 2 and 5 times powers of ten. Returns how many. */
+/*  The positions of ticks: multiples of the step, or 1, 1 and 3, or 1, 2 and 5 times powers of ten.
+    Returns how many there are. */
 static int plot__tick_values(const plot__axis *a, double *value)
 {
     int n = 0;
     if (!a->log) {
         double first = ceil(a->lo / a->step - 1e-9);
-        while (n < PLOT__TICKS && (first + n) * a->step <= a->hi + 1e-9 * a->step) value[n] = (first + n) * a->step, n++;
+        while (n < PLOT__TICKS && (first + n) * a->step <= a->hi + 1e-9 * a->step)
+            value[n] = (first + n) * a->step, n++;
         return n;
     }
     static const double factors[3][3] = {{1, 0, 0}, {1, 3, 0}, {1, 2, 5}};
@@ -342,20 +395,23 @@ static int plot__tick_values(const plot__axis *a, double *value)
     return n;
 }
 
-/*  Short strokes, outside the frame, at the whole multiples between powers of ten: what a logarithmic axis is known by. */
+/*  Draws the short strokes of a logarithmic axis, outside the frame, at whole multiples of powers
+    of ten. */
 static void plot__draw_minor(FILE *f, const plot__axis *a, int vertical, double edge)
 {
     for (int power = (int)floor(a->lo); power <= a->hi && a->hi - a->lo < 9; power++)
         for (int k = 1; k <= 9; k++) {
             double v = k * pow(10, power), p = log10(v);
             if (p < a->lo - 1e-9 || p > a->hi + 1e-9) continue;
-            fprintf(f, vertical ? "<path d=\"M%.1f %.1fh-%d\"" : "<path d=\"M%.1f %.1fv%d\"", vertical ? edge : plot__at(a, v),
-                    vertical ? plot__at(a, v) : edge, k == 1 ? 6 : 4);
+            fprintf(f, vertical ? "<path d=\"M%.1f %.1fh-%d\"" : "<path d=\"M%.1f %.1fv%d\"",
+                    vertical ? edge : plot__at(a, v), vertical ? plot__at(a, v) : edge,
+                    k == 1 ? 6 : 4);
             fputs(" stroke=\"#333333\"/>\n", f);
         }
 }
 
-/*  Grid lines and numbers of one axis; the lines run over [from, to] of the other. Returns the width of the widest number. */
+/*  Draws grid lines and numbers of one axis; the lines run over [from, to] of the other. Returns
+    the width of the widest number. */
 static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, double from, double to)
 {
     double value[PLOT__TICKS], widest = 0;
@@ -365,8 +421,8 @@ static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, doubl
         double p = plot__at(a, value[k]);
         plot__tick_text(a, value[k], text, sizeof text);
         widest = fmax(widest, plot__width(text));
-        fprintf(f, vertical ? "<path d=\"M%.1f %.1fH%.1f\"" : "<path d=\"M%.1f %.1fV%.1f\"", vertical ? from : p,
-                vertical ? p : to, vertical ? to : from);
+        fprintf(f, vertical ? "<path d=\"M%.1f %.1fH%.1f\"" : "<path d=\"M%.1f %.1fV%.1f\"",
+                vertical ? from : p, vertical ? p : to, vertical ? to : from);
         fputs(" stroke=\"#e2e2e2\"/>\n", f);
         if (vertical) plot__label(f, from - 7, p + 0.35 * PLOT__FONT, "end", "", text);
         else plot__label(f, p, to + PLOT__FONT + 5, "middle", "", text);
@@ -374,8 +430,9 @@ static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, doubl
     return widest;
 }
 
-/*  Everything of one panel, whose frame has the corners (left, top) and (right, bottom). */
-static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top, double right, double bottom)
+/*  Draws one panel, whose frame has the corners (left, top) and (right, bottom). */
+static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top,
+                             double right, double bottom)
 {
     plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
     int strips = 0;
@@ -387,7 +444,8 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         x.hi += 0.01 * (x.hi - x.lo);
     } else {
         plot__ticks(&x, 5);
-        double next = ceil(x.hi / x.step - 1e-9) * x.step; /* the axis of x ends on a tick when one is near */
+        /* The axis of x ends on a tick if one is near. */
+        double next = ceil(x.hi / x.step - 1e-9) * x.step;
         if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
     }
     if (y.log) y.unit = 1;
@@ -396,8 +454,10 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
     plot__draw_ticks(f, &x, 0, top, bottom);
     double numbers = plot__draw_ticks(f, &y, 1, left, right);
 
-    fprintf(f, "<clipPath id=\"panel%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n", index,
-            left, top, right - left, bottom - top);
+    fprintf(f,
+            "<clipPath id=\"panel%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+            "height=\"%.1f\"/></clipPath>\n",
+            index, left, top, right - left, bottom - top);
     fprintf(f, "<g clip-path=\"url(#panel%d)\">\n", index);
     int strip = 0;
     for (int i = 0; i < s->count; i++) {
@@ -405,15 +465,18 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         if (t->kind == PLOT_LINE) plot__draw_line(f, t, &x, &y);
         if (t->kind == PLOT_BAND) plot__draw_band(f, t, &x, &y);
         for (int k = 0; t->kind == PLOT_POINTS && k < t->n; k++)
-            if (plot__drawn(t, k, &x, &y)) plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
+            if (plot__drawn(t, k, &x, &y))
+                plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
         if (!plot__is_mark(t)) continue;
         double cy = bottom - (strips - ++strip + 0.5) * PLOT__MARK;
         for (int k = 0; k < t->n; k++)
             if (plot__finite(t->x[k])) plot__draw_mark(f, t, plot__at(&x, t->x[k]), cy);
     }
     fputs("</g>\n", f);
-    fprintf(f, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" stroke-width=\"1.4\"/>\n", left, top, bottom,
-            right);
+    fprintf(f,
+            "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" "
+            "stroke-width=\"1.4\"/>\n",
+            left, top, bottom, right);
     if (x.log) plot__draw_minor(f, &x, 0, bottom);
     if (y.log) plot__draw_minor(f, &y, 1, left);
 
@@ -423,14 +486,15 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
     plot__label(f, 0.5 * (left + right), bottom + 2.6 * PLOT__FONT, "middle", "", text);
     plot__axis_text(&y, s->ylabel, text, sizeof text);
     if (*text) {
-        fprintf(f, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", left - 7 - numbers - 0.6 * PLOT__FONT,
-                0.5 * (top + bottom));
+        fprintf(f, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">",
+                left - 7 - numbers - 0.6 * PLOT__FONT, 0.5 * (top + bottom));
         plot__label(f, 0, 0, "middle", "", text);
         fputs("</g>\n", f);
     }
 }
 
-/*  The legend, each name once, wrapped to the width and each row centred. f NULL: only counts the rows. */
+/*  Draws the legend, each name once, in centred rows of this width. Returns the number of rows. f
+    NULL: only counts them. */
 static int plot__legend(FILE *f, const plot_scene *scenes, int count, double width, double top)
 {
     enum { MOST = 32 };
@@ -457,16 +521,24 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
             const plot_item *t = entry[k];
             double middle = y - 0.34 * PLOT__FONT;
             if (t->kind == PLOT_LINE)
-                fprintf(f, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"2.8\" stroke-dasharray=\"%s\"/>\n", left,
-                        middle, sample, plot__colour(t->colour), *plot__dash(t->dash) ? plot__dash(t->dash) : "none");
+                fprintf(f,
+                        "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"2.8\" "
+                        "stroke-dasharray=\"%s\"/>\n",
+                        left, middle, sample, plot__colour(t->colour),
+                        *plot__dash(t->dash) ? plot__dash(t->dash) : "none");
             else if (t->kind == PLOT_BAND)
-                fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" fill=\"%s\" fill-opacity=\"0.2\"/>\n",
+                fprintf(f,
+                        "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"14\" fill=\"%s\" "
+                        "fill-opacity=\"0.2\"/>\n",
                         left, middle - 7, sample, plot__colour(t->colour));
             else if (t->kind == PLOT_POINTS)
-                for (int i = 1; i <= 3; i++) plot__draw_dot(f, t->colour, left + 0.25 * sample * i, middle + (i == 2 ? -4 : 3));
+                for (int i = 1; i <= 3; i++)
+                    plot__draw_dot(f, t->colour, left + 0.25 * sample * i,
+                                   middle + (i == 2 ? -4 : 3));
             else
                 for (int i = 1; i <= (t->kind == PLOT_RUG ? 5 : 1); i++)
-                    plot__draw_mark(f, t, left + sample * (t->kind == PLOT_RUG ? 0.4 + 0.1 * i : 0.7), middle);
+                    plot__draw_mark(
+                        f, t, left + sample * (t->kind == PLOT_RUG ? 0.4 + 0.1 * i : 0.7), middle);
             plot__label(f, left + sample + 7, y, "start", "", t->name);
             left += sample + 7 + plot__width(t->name) + space;
         }
@@ -474,37 +546,45 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
     return rows;
 }
 
-static void plot__write(FILE *f, const char *title, const plot_scene *scenes, int count, int columns)
+static void plot__write(FILE *f, const char *title, const plot_scene *scenes, int count,
+                        int columns)
 {
-    const double panel_w = count > 1 ? 410 : 560, panel_h = count > 1 ? 330 : 350, axis_left = 5.4 * PLOT__FONT;
+    const double panel_w = count > 1 ? 410 : 560, panel_h = count > 1 ? 330 : 350,
+                 axis_left = 5.4 * PLOT__FONT;
     double width = columns * panel_w, top = PLOT__PAD;
-    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0), lines = (count + columns - 1) / columns;
+    int titles = 0, rows = plot__legend(NULL, scenes, count, width, 0),
+        lines = (count + columns - 1) / columns;
     for (int p = 0; p < count; p++) titles += scenes[p].title && *scenes[p].title;
     double title_y = top + PLOT__FONT;
     if (title && *title) top += 1.7 * PLOT__FONT;
     double legend_y = top + PLOT__FONT;
-    double above = titles ? 1.7 * PLOT__FONT : 0.5 * PLOT__FONT, inside = panel_h - 4 * PLOT__FONT, below = 3.3 * PLOT__FONT;
+    double above = titles ? 1.7 * PLOT__FONT : 0.5 * PLOT__FONT, inside = panel_h - 4 * PLOT__FONT,
+           below = 3.3 * PLOT__FONT;
     top += rows * 1.5 * PLOT__FONT + above;
     double height = top - above + lines * (above + inside + below);
-    fprintf(
-        f,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\" "
-        "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" font-size=\"%d\" fill=\"#222222\">\n",
-        width, height, width, height, PLOT__FONT);
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+            "height=\"%.0f\" role=\"img\" "
+            "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\" "
+            "font-size=\"%d\" fill=\"#222222\">\n",
+            width, height, width, height, PLOT__FONT);
     fputs("<title>", f);
     plot__text(f, title && *title ? title : "plot");
-    fprintf(f, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width, height);
+    fprintf(f, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width,
+            height);
     plot__label(f, 0.5 * width, title_y, "middle", " font-weight=\"bold\"", title);
     plot__legend(f, scenes, count, width, legend_y);
     for (int p = 0; p < count; p++) {
         int line = p / columns;
         double left = p % columns * panel_w, y = top + line * (above + inside + below);
-        plot__draw_scene(f, &scenes[p], p, left + axis_left, y, left + panel_w - 2.2 * PLOT__PAD, y + inside);
+        plot__draw_scene(f, &scenes[p], p, left + axis_left, y, left + panel_w - 2.2 * PLOT__PAD,
+                         y + inside);
     }
     fputs("</svg>\n", f);
 }
 
-static inline int plot_grid(const char *path, const char *title, const plot_scene *scenes, int count, int columns)
+static inline int plot_grid(const char *path, const char *title, const plot_scene *scenes,
+                            int count, int columns)
 {
     if (!path || !scenes || count < 1 || columns < 1) return 1;
     size_t length = strlen(path);
@@ -519,7 +599,8 @@ static inline int plot_grid(const char *path, const char *title, const plot_scen
         failed = ferror(f) != 0;
         if (fclose(f)) failed = 1;
         if (!failed && rename(draft, path)) {
-            remove(path); /* systems whose rename does not replace */
+            /* For systems whose rename does not replace. */
+            remove(path);
             failed = rename(draft, path) != 0;
         }
         if (failed) remove(draft);
@@ -528,12 +609,14 @@ static inline int plot_grid(const char *path, const char *title, const plot_scen
     return failed;
 }
 
-static inline int plot_scenes(const char *path, const char *title, const plot_scene *scenes, int count)
+static inline int plot_scenes(const char *path, const char *title, const plot_scene *scenes,
+                              int count)
 {
     return plot_grid(path, title, scenes, count, count);
 }
 
-static inline int plot_panels(const char *path, const char *title, const plot_panel *panels, int count)
+static inline int plot_panels(const char *path, const char *title, const plot_panel *panels,
+                              int count)
 {
     if (!panels || count < 1) return 1;
     size_t total = 0, used = 0;
@@ -548,7 +631,8 @@ static inline int plot_panels(const char *path, const char *title, const plot_pa
         for (int i = 0; i < panels[p].count; i++) {
             plot_item *t = &items[used++];
             const plot_series *from = &panels[p].series[i];
-            t->kind = PLOT_LINE, t->name = from->name, t->x = from->x, t->y = from->y, t->n = from->n;
+            t->kind = PLOT_LINE, t->name = from->name, t->x = from->x, t->y = from->y,
+            t->n = from->n;
             t->colour = i, t->dash = i;
         }
     }
@@ -558,8 +642,8 @@ static inline int plot_panels(const char *path, const char *title, const plot_pa
     return failed;
 }
 
-static inline int plot_lines(const char *path, const char *title, const char *xlabel, const char *ylabel,
-                             const plot_series *series, int count)
+static inline int plot_lines(const char *path, const char *title, const char *xlabel,
+                             const char *ylabel, const plot_series *series, int count)
 {
     plot_panel panel = {NULL, xlabel, ylabel, series, count};
     return plot_panels(path, title, &panel, 1);

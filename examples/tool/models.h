@@ -1,0 +1,513 @@
+/*  models.h - models from options and data, and models from files. */
+#ifndef TOOL_MODELS_H
+#define TOOL_MODELS_H
+
+#include "data.h"
+#include "predict.h"
+
+/* ---- step sizes ---- */
+
+/*  R, or FROM-TO: from one to the other in equal ratios over this many steps. */
+static odvgp_schedule option_step_size(const options *o, int id, double most, ptrdiff_t iters)
+{
+    const char *text = o->value[id];
+    double from, to;
+    if (!parse_range(text, &from, &to) || !(from > 0 && from <= most && to > 0 && to <= most))
+        die(BAD_INPUT, "--%s %s: must be a number above 0, at most %.6g, or two, FROM-TO",
+            option_list[id].name, text, most);
+    return from < to || from > to ? odvgp_falling(from, to, larger(1, iters))
+                                  : odvgp_constant(from);
+}
+
+static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
+{
+    odvgp_schedule s = option_step_size(o, OPT_NATGRAD_STEP, 1, iters);
+    const char *text = o->value[OPT_NATGRAD_WARMUP], *p = text;
+    if (!text) return s;
+    double start = NAN, begin = s.start;
+    ptrdiff_t steps = parse_index(&p);
+    const char *end = steps > 0 && *p == ':' ? table__number(p + 1, &start) : NULL;
+    int linear = end && strcmp(end, ":linear") == 0,
+        loglinear = end && (!*end || strcmp(end, ":loglinear") == 0);
+    if (!(linear || loglinear) || !(start > 0 && start <= 1))
+        die(BAD_INPUT,
+            "--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], with a START above 0, at "
+            "most 1",
+            text);
+    /* Up to FROM, then down to TO. */
+    if (s.kind != ODVGP_CONSTANT) {
+        s.final = s.end;
+        s.decay_from = steps;
+        s.decay_steps = larger(1, s.steps - steps);
+    }
+    s.start = start;
+    s.end = begin;
+    s.steps = steps;
+    s.kind = linear ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
+    return s;
+}
+
+/*  The --schedule of `what` (NULL: of anything) after `last` (NULL: the first one), up to a line
+    end; or NULL. */
+static const char *schedule_next(const options *o, const char *what, const char *last)
+{
+    size_t length = what ? strlen(what) : 0;
+    const char *t = last ? next_line(last) : o->value[OPT_SCHEDULE];
+    for (; t && *t; t = next_line(t))
+        if (!what || (strncmp(t, what, length) == 0 && t[length] == ':')) return t;
+    return NULL;
+}
+
+/*  Reads one --schedule, WHAT:KIND:START:END:STEPS up to a line end. */
+static void schedule_parse(const char *text, odvgp_schedule *s, double most)
+{
+    int length = (int)strcspn(text, "\n");
+    char copy[120];
+    snprintf(copy, sizeof copy, "%.*s", length, text);
+    const char *p = strchr(copy, ':') + 1, *rest = strchr(p, ':');
+    size_t n = strcspn(p, ":");
+    double start = NAN, end = NAN;
+    ptrdiff_t steps = 0;
+    s->kind = is_word(p, n, "linear") ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
+    if (s->kind != ODVGP_LINEAR && !is_word(p, n, "loglinear")) rest = NULL;
+    if (rest) rest = table__number(rest + 1, &start);
+    if (rest && *rest == ':') rest = table__number(rest + 1, &end);
+    else rest = NULL;
+    if (rest && *rest == ':') {
+        rest++;
+        steps = parse_index(&rest);
+    }
+    if (!rest || *rest || steps < 1)
+        die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS",
+            length, text);
+    int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_LINEAR);
+    if (!(start_ok && start <= most && end > 0 && end <= most))
+        die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length,
+            text, s->kind == ODVGP_LINEAR ? " (START may be 0)" : "", most);
+    s->start = start;
+    s->end = end;
+    s->steps = steps;
+}
+
+/*  Applies the --schedule of `what`, if there is one. The other options that set the same step size
+    contradict it. */
+static void schedule_apply(const options *o, const char *what, odvgp_schedule *s, double most,
+                           const int *others, int count)
+{
+    int found = 0;
+    for (const char *t = NULL; (t = schedule_next(o, what, t)) != NULL;) {
+        if (found++) die(BAD_INPUT, "--schedule %s: is given twice", what);
+        schedule_parse(t, s, most);
+    }
+    for (int i = 0; i < count && found; i++)
+        if (o->given[others[i]])
+            die(BAD_INPUT, "--schedule %s and --%s exclude each other", what,
+                option_list[others[i]].name);
+}
+
+/*  Both step sizes of a training of this length. A schedule of anything else is an error. */
+static void schedules_of(const options *o, ptrdiff_t iters, odvgp_schedule *lr,
+                         odvgp_schedule *natgrad)
+{
+    static const int lr_options[] = {OPT_LR},
+                     natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+    for (const char *t = NULL; (t = schedule_next(o, NULL, t)) != NULL;)
+        if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
+            die(BAD_INPUT,
+                "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
+    *lr = option_step_size(o, OPT_LR, 1e6, iters);
+    *natgrad = natgrad_schedule(o, iters);
+    schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
+    schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
+}
+
+/* ---- methods, and defaults that depend on other options ---- */
+
+static int is_lbfgs(const options *o) { return option_choice(o, OPT_OPTIMIZER) == 1; }
+
+/*  Natural gradients unless switched off, where the basis has a natural step. */
+static int natgrad_of(const options *o, const basis *b)
+{
+    int on = option_choice(o, OPT_NATGRAD) == 0;
+    if (on && !b->natgrad && o->given[OPT_NATGRAD])
+        die(BAD_INPUT, "--natgrad on: the basis %s has no natural step", b->name);
+    if (on && o->given[OPT_NATGRAD] && is_lbfgs(o))
+        die(BAD_INPUT, "--natgrad on: --optimizer lbfgs has no natural step");
+    return on && b->natgrad && !is_lbfgs(o);
+}
+
+static const basis *basis_of(const options *o)
+{
+    return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
+}
+
+/*  Does each step use all rows? */
+static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfgs(o); }
+
+/*  The number of steps for n training rows. n = 0: not known yet, and epochs count as steps. */
+static ptrdiff_t iters_of(const options *o, ptrdiff_t n)
+{
+    const char *text = o->value[OPT_ITERS];
+    char *end;
+    long long count = strtoll(text, &end, 10);
+    if (end == text || (*end && strcmp(end, "epochs") != 0) || count < 0 || count > INT_MAX)
+        die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs",
+            text);
+    double batch =
+        all_rows(o) ? (double)n : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
+    double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
+    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: that is %.3g steps", text, steps);
+    return (ptrdiff_t)steps;
+}
+
+/*  Replaces defaults by the recipe's values. A test part that was given replaces the recipe's. */
+static void recipe_settle(options *o)
+{
+    int recipe = option_choice(o, OPT_RECIPE),
+        tests = o->given[OPT_TEST] || o->given[OPT_TEST_MASK];
+    for (size_t i = 0; i < sizeof recipe_list / sizeof *recipe_list; i++) {
+        int id = recipe_list[i].id,
+            replaced = id == OPT_TEST_FRACTION ? tests : id == OPT_PARAM && o->given[OPT_WHITEN];
+        if (id == OPT_LR) replaced = schedule_next(o, "lr", NULL) != NULL;
+        if (id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP)
+            replaced = schedule_next(o, "natgrad", NULL) != NULL;
+        if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
+        option_store(o, id, copy_text(recipe_list[i].value));
+    }
+}
+
+/*  Fills in $x of a recipe's kernel, for D inputs. */
+static void kernel_settle(options *o, ptrdiff_t D)
+{
+    bytes text = {NULL, 0, 0};
+    if (o->given[OPT_KERNEL] || !strchr(o->value[OPT_KERNEL], '$')) return;
+    for (const char *s = o->value[OPT_KERNEL]; *s;) {
+        if (*s == '$') bytes_print(&text, "%.6g", strtod(s + 1, (char **)&s) * sqrt((double)D));
+        else bytes_add(&text, s++, 1);
+    }
+    bytes_add(&text, "", 1);
+    option_store(o, OPT_KERNEL, text.at);
+}
+
+/*  The kind of natural step that an option chooses, if the basis has it (`there`); otherwise the
+    first kind. Asking for another is then an error. */
+static int natgrad_way(const options *o, int id, int there)
+{
+    int way = option_choice(o, id);
+    const basis *b = basis_of(o);
+    if (way && o->given[id] && !there)
+        die(BAD_INPUT, "--%s %s: the basis %s has no such natural step", option_list[id].name,
+            o->value[id], b->name);
+    if (way && o->given[id] && !natgrad_of(o, b))
+        die(BAD_INPUT, "--%s %s: needs --natgrad on", option_list[id].name, o->value[id]);
+    return there && natgrad_of(o, b) ? way : 0;
+}
+
+static odvgp_gamma_step gamma_way(const options *o, const basis *b)
+{
+    return (odvgp_gamma_step)natgrad_way(
+        o, OPT_NATGRAD_GAMMA, b->mean_part == ODVGP_MEAN_ORTH || b->mean_part == ODVGP_MEAN_HYBRID);
+}
+
+/*  Sets the defaults that depend on other options: with all rows gradients have no noise, and
+    eq. 15a needs a kernel that moves slowly. */
+static void options_settle(options *o)
+{
+    int whole = without_q(basis_of(o));
+    option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
+    int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_EXACT;
+    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
+    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
+    option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
+}
+
+static void natgrad_ways(odvgp_config *c, const options *o)
+{
+    int elbo = !without_q(basis_of(o));
+    c->gamma_step = gamma_way(o, basis_of(o));
+    c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS,
+                                                    elbo && c->cov_part == ODVGP_COV_BLOCKS);
+    c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG,
+                                                elbo && c->cov_part == ODVGP_COV_DIAGONAL);
+}
+
+/*  --whiten on is --param whitened, off is primal. */
+static void merge_whiten(options *o)
+{
+    if (!o->value[OPT_WHITEN]) return;
+    int off = option_choice(o, OPT_WHITEN);
+    int agrees = off ? strcmp(o->value[OPT_PARAM], "whitened") != 0
+                     : strcmp(o->value[OPT_PARAM], "whitened") == 0;
+    if (o->given[OPT_PARAM] && !agrees)
+        die(BAD_INPUT, "--whiten %s: contradicts --param %s", o->value[OPT_WHITEN],
+            o->value[OPT_PARAM]);
+    if (!o->given[OPT_PARAM]) option_set(o, OPT_PARAM, off ? "primal" : "whitened");
+}
+
+/* ---- the config ---- */
+
+static void check_likelihood(const options *o)
+{
+    const char *name = o->value[OPT_LIKELIHOOD];
+    if (position_in("bernoulli|robustmax|softmax|student-t|poisson", name) >= 0)
+        die(BAD_INPUT, "--likelihood %s: not in this version, which has %s", name,
+            option_list[OPT_LIKELIHOOD].argument);
+    option_choice(o, OPT_LIKELIHOOD);
+}
+
+/*  The config of the options, without sizes. */
+static odvgp_config config_of(const options *o, const dataset *d)
+{
+    check_likelihood(o);
+    const basis *b = basis_of(o);
+    odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
+    c.mean_part = b->mean_part;
+    c.cov_part = b->cov_part;
+    c.objective = b->objective;
+    c.kernel = o->value[OPT_KERNEL];
+    if (o->value[OPT_NOISE]) c.noise_variance = option_positive(o, OPT_NOISE);
+    c.mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
+    c.param = (odvgp_param)option_choice(o, OPT_PARAM);
+    c.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
+    c.positive = (odvgp_positive)option_choice(o, OPT_POSITIVE);
+    c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT);
+    c.update = (odvgp_update)option_choice(o, OPT_UPDATE);
+    c.init_beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
+    c.init_gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
+    c.init_hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
+    /* The cheapest choice: exact regression does not use them. */
+    if (is_exact(b)) c.init_beta = ODVGP_INIT_RANDOM;
+    c.natgrad = natgrad_of(o, b);
+    c.optimizer = is_lbfgs(o) ? ODVGP_LBFGS : ODVGP_ADAM;
+    natgrad_ways(&c, o);
+    schedules_of(o, iters_of(o, d->train.n), &c.lr, &c.natgrad_step);
+    c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
+    c.jitter_rel = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
+    c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+    return c;
+}
+
+/*  Keeps a size that was not given as one of the model's settings. */
+static void size_settle(options *o, int id, ptrdiff_t v)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%td", v);
+    option_default(o, id, text);
+}
+
+/*  A number of inducing points. One that was given must exist; a default, or a recipe's, shrinks to
+    the data. */
+static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset,
+                               ptrdiff_t room, ptrdiff_t distinct)
+{
+    ptrdiff_t v = o->value[id] ? (ptrdiff_t)option_integer(o, id, least, INT_MAX) : preset;
+    if (!o->given[id]) return smaller(v, room);
+    if (v > distinct)
+        die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name,
+            v, distinct);
+    return v;
+}
+
+/*  Exact regression needs several matrices of rows by rows. */
+static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
+{
+    size_t size = 0;
+    if (n <= EXACT_ROWS) return;
+    c.M = c.batch = n;
+    if (odvgp_model_size(&c, &size, NULL)) size = 0;
+    die(BAD_INPUT,
+        "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d", n,
+        fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
+}
+
+/*  Notes the given options that this basis does not use. */
+static void note_unused(const options *o, const basis *b, bytes *notes)
+{
+    const char *text = "note: the basis %s has %s; --%s is not used\n";
+    if (!b->gamma && o->given[OPT_GAMMA])
+        bytes_print(notes, text, b->name, "no gamma points", "gamma");
+    if (!b->gamma && o->given[OPT_INIT_GAMMA])
+        bytes_print(notes, text, b->name, "no gamma points", "init-gamma");
+    if (is_exact(b) && o->given[OPT_INIT])
+        bytes_print(notes, text, b->name, "a beta point at each row", "init");
+    if (is_exact(b) && o->given[OPT_BETA])
+        bytes_print(notes, text, b->name, "a beta point at each row", "beta");
+    if (all_rows(o) && o->given[OPT_BATCH])
+        bytes_print(notes, "note: all rows are used in each step; --batch is not used\n");
+}
+
+/*  Sets the sizes from options and data. Surprises go into the notes. */
+static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
+{
+    ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
+    const basis *b = basis_of(o);
+    if (is_exact(b)) refuse_many_rows(*c, n);
+    c->M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
+    c->M_gamma =
+        b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, larger(0, distinct - c->M), distinct) : 0;
+    ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
+              gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
+    c->batch = all_rows(o) ? n : smaller(batch, n);
+    c->gamma_batch = smaller(gamma_batch, c->M_gamma);
+    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) ||
+                                  (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
+    note_unused(o, b, notes);
+    if (shrunk)
+        bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M,
+                    c->M_gamma);
+    if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
+        bytes_print(notes, "note: the batch is all %td rows\n", n);
+    if (c->mean_part == ODVGP_MEAN_ORTH && !c->M_gamma) {
+        /* The same model. */
+        c->mean_part = ODVGP_MEAN_BETA;
+        c->gamma_step = ODVGP_GAMMA_ADAM;
+    }
+    size_settle(o, OPT_BETA, c->M);
+    size_settle(o, OPT_GAMMA, c->M_gamma);
+}
+
+/* ---- models ---- */
+
+static void freeze_slots(odvgp_model *model, const char *names)
+{
+    char *list = copy_text(names), *rest = list, *item;
+    while ((item = next_item(&rest, ',')) != NULL) {
+        if (!odvgp_set_trainable(model, item, 0)) continue;
+        bytes all = {NULL, 0, 0};
+        for (int i = 0; i < odvgp_slot_count(model); i++)
+            bytes_print(&all, " %s", odvgp_slot_at(model, i)->name);
+        die(BAD_INPUT, "--freeze: there is no parameter '%s'; this model has%s", item, all.at);
+    }
+    free(list);
+}
+
+/*  The instruction set, by the library's own name for it. The option goes before ODVGP_ISA, which
+    is for whoever cannot change the command: tests, and comparisons of whole scripts. */
+static odvgp_isa isa_of(const options *o)
+{
+    const char *environment = getenv("ODVGP_ISA"), *name = o->value[OPT_ISA];
+    int from_option = o->given[OPT_ISA] || !environment || !*environment;
+    if (!from_option) name = environment;
+    if (strcmp(name, "auto") == 0) return ODVGP_ISA_AUTO;
+    odvgp_isa found = ODVGP_ISA_AUTO;
+    size_t size = odvgp_blas_size(NULL);
+    void *block = take(size, 1);
+    bytes there = {NULL, 0, 0};
+    /* There are fewer than 16; the library refuses the other numbers. */
+    for (int i = ODVGP_ISA_AUTO + 1; i < 16; i++) {
+        odvgp_blas blas;
+        if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size) != ODVGP_OK) continue;
+        if (strcmp(name, odvgp_blas_isa(&blas)) == 0) found = (odvgp_isa)i;
+        bytes_print(&there, ", %s", odvgp_blas_isa(&blas));
+    }
+    if (found == ODVGP_ISA_AUTO)
+        die(BAD_INPUT, "%s%s: no such instruction set; this machine and this build have auto%s",
+            from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
+    free(there.at);
+    free(block);
+    return found;
+}
+
+/*  The memory that holds a model. */
+typedef struct model_block {
+    void *at;
+    size_t size;
+} model_block;
+
+/*  A new model. Checks all its options; model_start follows. */
+static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
+                               model_block *block, bytes *notes)
+{
+    odvgp_info info = no_info;
+    odvgp_model *model;
+    kernel_settle(o, d->s.D);
+    odvgp_config c = config_of(o, d);
+    config_sizes(&c, o, d, notes);
+    if (c.M_gamma && c.gamma_step == ODVGP_GAMMA_EXACT &&
+        fmax((double)c.lr.start, (double)c.lr.end) > 0.001 * (1 + 1e-6))
+        bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "
+                           "most; with a larger one the bound may fall\n");
+    c.threads = w->threads;
+    c.isa = isa;
+    odvgp_status s = odvgp_model_size(&c, &block->size, &info);
+    char with[40];
+    snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
+    if (s)
+        die_of(s, &info,
+               s == ODVGP_E_KERNEL        ? "--kernel"
+               : s == ODVGP_E_UNSUPPORTED ? with
+                                          : "model");
+    block->at = take(block->size, 1);
+    if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
+        die_of(s, &info, "model");
+    if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
+    return model;
+}
+
+static void model_start(odvgp_model *model, const dataset *d)
+{
+    odvgp_info info = no_info;
+    odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
+    if (s) die_of(s, &info, "model");
+}
+
+/* ---- model files ---- */
+
+/*  A model file, and what the tool itself wrote into it. */
+typedef struct model_file {
+    const char *path;
+    void *content;
+    size_t size;
+    /* Inside `content`. */
+    const void *user;
+    size_t user_size, predictor_size;
+    schema s;
+} model_file;
+
+static void model_file_read(model_file *f, const char *path)
+{
+    odvgp_info info = no_info;
+    memset(f, 0, sizeof *f);
+    f->path = path;
+    f->content = read_file(path, &f->size);
+    odvgp_status s =
+        odvgp_server_size(f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
+    if (s) die_of(s, &info, path);
+    schema_read(&f->s, path, f->user, f->user_size);
+}
+
+static void model_file_free(model_file *f)
+{
+    free(f->content);
+    schema_free(&f->s);
+}
+
+static odvgp_model *model_load(const model_file *f, const workers *w, odvgp_isa isa,
+                               model_block *block)
+{
+    odvgp_info info = no_info;
+    odvgp_model *model;
+    odvgp_status s = odvgp_load_size(f->content, f->size, &w->threads, isa, &block->size, NULL,
+                                     NULL, NULL, &info);
+    if (s) die_of(s, &info, f->path);
+    block->at = take(block->size, 1);
+    if ((s = odvgp_load(f->content, f->size, &w->threads, isa, block->at, block->size, &model,
+                        &info)) != ODVGP_OK)
+        die_of(s, &info, f->path);
+    return model;
+}
+
+/*  Refuses to resume on other data: that would be another model. */
+static void check_same_data(const model_file *f, const dataset *d)
+{
+    const schema *a = &f->s, *b = &d->s;
+    if (a->n_train != b->n_train || a->D != b->D || a->target_count != b->target_count)
+        die(BAD_INPUT,
+            "--resume %s: trained on %td rows of %td inputs and %d target(s); the data have %td, "
+            "%td and %d",
+            f->path, a->n_train, a->D, a->target_count, b->n_train, b->D, b->target_count);
+    if (a->checksum != b->checksum)
+        die(BAD_INPUT, "--resume %s: the training rows are not those of the model", f->path);
+}
+
+#endif

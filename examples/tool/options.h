@@ -1,0 +1,399 @@
+/*  options.h - the options of all commands, the recipes, the bases, and how values are read.
+
+    One list makes the enum, the parser, the help and what a model file keeps. Values stay text
+    until they are used. The options marked KEPT define a model: its file keeps them, and --resume
+    takes them from there. */
+#ifndef TOOL_OPTIONS_H
+#define TOOL_OPTIONS_H
+
+#include "base.h"
+#include "table.h"
+
+enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEPT = 16 };
+
+/* clang-format off */
+/*    id, name, argument (words: the choices), default, commands and KEPT, help */
+#define OPTIONS(X) \
+    X(DATA, "data", "FILE", NULL, FIT | PREDICT, "CSV file, or - for standard input") \
+    X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, \
+      "model file; train writes it (default: the data's name.odvgp)") \
+    X(OUT, "out", "FILE", NULL, PREDICT, "predictions (default: standard output)") \
+    X(TARGET, "target", "LIST", "last", FIT | KEPT, \
+      "columns to predict: last, or names, indices and ranges A-B") \
+    X(FEATURES, "features", "LIST", NULL, FIT | KEPT, "input columns (default: all others)") \
+    X(IGNORE, "ignore", "LIST", NULL, FIT | KEPT, "columns to leave out") \
+    X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, \
+      "levels of a text column in order (may be repeated)") \
+    X(MISSING, "missing", "error|drop", "error", FIT | PREDICT | KEPT, \
+      "what to do with rows that hold empty cells, NA, nan or ?") \
+    X(HEADER, "header", "auto|yes|no", "auto", FIT | PREDICT, "does the first line hold names?") \
+    X(SEP, "sep", "auto|CHAR", "auto", FIT | PREDICT, \
+      "separator: comma, semicolon, tab, space, or the character itself") \
+    X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
+    X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
+    X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
+      "draw them as NumPy does (below; default: by --seed)") \
+    X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, \
+      "test rows have a 1 in this column of a file without header") \
+    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, "of the targets given f") \
+    X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below") \
+    X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
+      "what to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
+    X(BETA, "beta", "M", NULL, FIT | KEPT, \
+      "inducing points of mean and covariance (default: min(300, n/2))") \
+    X(GAMMA, "gamma", "M", NULL, FIT | KEPT, \
+      "further inducing points of the mean (default: min(700, n - beta))") \
+    X(KERNEL, "kernel", "EXPR", "matern52(ard)", FIT | KEPT, \
+      "sums, products of name(lengthscale, variance, ard, dims=0:7)") \
+    X(NOISE, "noise", "V", NULL, FIT | KEPT, \
+      "initial noise variance, of standardised targets (default: 0.1)") \
+    X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function") \
+    X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)") \
+    X(WHITEN, "whiten", "on|off", NULL, FIT, "off is --param primal") \
+    X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, \
+      "coordinates in which Adam moves gamma's weights") \
+    X(POSITIVE, "positive", "softplus|exp", "exp", FIT | KEPT, \
+      "map from an optimiser's coordinate to a positive number") \
+    X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "initial q(u)") \
+    X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, \
+      "a paper's settings for what is not given (below)") \
+    X(ITERS, "iters", "N|Nepochs", NULL, FIT, \
+      "all steps, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
+    X(MINUTES, "minutes", "T", NULL, FIT, "stop after this time; compare: each item after it") \
+    X(PATIENCE, "patience", "N", "0", TRAIN, \
+      "stop after N evaluations without a better test loglik or ELBO") \
+    X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
+    X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
+      "gamma points sampled for the KL of a step; 0: all") \
+    X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, \
+      "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
+    X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, \
+      "Adam's rate (default 0.01-0.001; all rows 0.01; natgrad-gamma exact 0.001)") \
+    X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, \
+      "natural gradients for q(u); off: --optimizer moves everything") \
+    X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, \
+      "how gamma moves then, of orth and hybrid") \
+    X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, \
+      "which block of solve a natural step moves") \
+    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, \
+      "natural step of diagonal") \
+    X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, \
+      "natural step size (default: 0.1-0.01)") \
+    X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, \
+      "raise it from START first; a later fall is of the same kind") \
+    X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, \
+      "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)") \
+    X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, \
+      "both at once, or one after the other") \
+    X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, \
+      "set q to its optimum at the start or end of training") \
+    X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "initial beta points") \
+    X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
+    X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
+      "initial hyperparameters, where not given") \
+    X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
+      "parameters that stay: noise_variance, Z_beta, kernel.*, ...") \
+    X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
+    X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal") \
+    X(SEED, "seed", "N", "0", FIT | KEPT, "of everything random") \
+    X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
+    X(THREADS, "threads", "N", "0", FIT | PREDICT, "0: one for each core") \
+    X(ISA, "isa", "NAME", "auto", FIT, \
+      "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
+    X(TRACE, "trace", "FILE", NULL, FIT, "CSV file, one row per evaluation") \
+    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of the training curves") \
+    X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
+    X(QUIET, "quiet", NULL, NULL, FIT | PREDICT, "print no progress and no notes")
+/* clang-format on */
+#define OPTION_ID(id, name, argument, preset, where, help) OPT_##id,
+enum { OPTIONS(OPTION_ID) OPTION_COUNT };
+
+typedef struct option {
+    /* `argument` NULL: a flag. */
+    const char *name, *argument, *preset;
+    /* The commands that take it, and KEPT. */
+    int where;
+    const char *help;
+} option;
+
+#define OPTION_ROW(id, name, argument, preset, where, help) {name, argument, preset, where, help},
+static const option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
+
+static const struct {
+    int first;
+    const char *title;
+} option_groups[] = {{OPT_DATA, "Data"},
+                     {OPT_TEST, "Test part"},
+                     {OPT_LIKELIHOOD, "Model"},
+                     {OPT_RECIPE, "Training"},
+                     {OPT_TRACE, "Output"}};
+
+typedef struct options {
+    /* NULL: not given, and without a default. */
+    const char *value[OPTION_COUNT];
+    int given[OPTION_COUNT];
+    /* The values that are not defaults. */
+    char *owned[OPTION_COUNT];
+} options;
+
+/*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
+static const int own_options[] = {
+    OPT_NATGRAD,      OPT_BETA,         OPT_GAMMA,      OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS,
+    OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR,         OPT_ITERS,         OPT_FIT_Q,
+    OPT_OPTIMIZER,    OPT_INIT,         OPT_INIT_GAMMA, OPT_INIT_HYPER};
+enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 };
+
+static bytes own_names(void)
+{
+    bytes names = {NULL, 0, 0};
+    for (int i = 0; i < OWN_COUNT; i++)
+        bytes_print(&names, "%s%s", i ? ", " : "", option_list[own_options[i]].name);
+    return names;
+}
+
+/* ---- recipes: a paper's settings; $x stands for x times the root of the number of inputs ---- */
+
+enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
+static const char *const recipe_about[RECIPE_COUNT] = {
+    "default    the defaults above",
+    "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
+    "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, only Adam, "
+    "100 epochs, 36 % for testing",
+    "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, natural steps "
+    "that grow to 0.1"};
+
+static const struct {
+    int recipe, id;
+    const char *value;
+} recipe_list[] = {
+    {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
+    {RECIPE_ODVGP, OPT_NOISE, "0.1"},
+    {RECIPE_ODVGP, OPT_BETA, "300"},
+    {RECIPE_ODVGP, OPT_GAMMA, "700"},
+    {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
+    {RECIPE_ODVGP, OPT_BATCH, "1024"},
+    {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
+    {RECIPE_ODVGP, OPT_LR, "0.001"},
+    {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
+    {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
+    {RECIPE_ODVGP, OPT_ITERS, "20000"},
+    {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
+    {RECIPE_SOLVE, OPT_BETA, "1024"},
+    {RECIPE_SOLVE, OPT_GAMMA, "1024"},
+    {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
+    {RECIPE_SOLVE, OPT_PARAM, "primal"},
+    {RECIPE_SOLVE, OPT_NATGRAD, "off"},
+    {RECIPE_SOLVE, OPT_BATCH, "1024"},
+    {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
+    {RECIPE_SOLVE, OPT_LR, "0.01"},
+    {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
+    {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
+    {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
+    {RECIPE_KOBE, OPT_NOISE, "0.1"},
+    {RECIPE_KOBE, OPT_BETA, "100"},
+    {RECIPE_KOBE, OPT_BATCH, "256"},
+    {RECIPE_KOBE, OPT_LR, "0.01"},
+    {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
+    {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
+    {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
+    {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
+    {RECIPE_KOBE, OPT_JITTER, "1e-10"},
+    {RECIPE_KOBE, OPT_JITTER_REL, "0"},
+    {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
+    {RECIPE_KOBE, OPT_ITERS, "20000"},
+};
+
+/* ---- bases: a row for each member of the family ---- */
+
+typedef struct basis {
+    const char *name;
+    odvgp_mean_part mean_part;
+    odvgp_cov_part cov_part;
+    odvgp_objective objective;
+    /* Does it take gamma points? */
+    int gamma;
+    /* Does it have a natural step? */
+    int natgrad;
+    const char *help;
+} basis;
+
+/* clang-format off */
+static const basis basis_list[] = {
+    {"coupled", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 0, 1,
+     "beta points for mean and covariance (SVGP)"},
+    {"orth", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 1, 1,
+     "coupled, and gamma points for the mean, orthogonal to beta"},
+    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 1, 1,
+     "coupled, and gamma points for the mean, not orthogonal"},
+    {"decoupled", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, ODVGP_OBJECTIVE_ELBO, 1, 0,
+     "gamma points for the mean, beta points for the covariance"},
+    {"solve", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_ELBO, 1, 1,
+     "gamma points as a second block of mean and covariance (SOLVE-GP)"},
+    {"diagonal", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_ELBO, 0, 1,
+     "beta points with one number each for mean and covariance"},
+    {"sgpr", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0, 0,
+     "coupled with its best q at every step (Titsias' bound); all rows"},
+    {"solve-collapsed", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 1, 0,
+     "solve with its best q at every step; all rows"},
+    {"exact", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0,
+     "exact GP regression: every row is a beta point; up to 5000 rows"},
+};
+/* clang-format on */
+enum { BASIS_COUNT = sizeof basis_list / sizeof *basis_list, EXACT_ROWS = 5000 };
+
+/*  Does training leave q out? Each step then uses all rows, and q is set to its optimum where
+    predictions need it. */
+static int without_q(const basis *b) { return b->objective != ODVGP_OBJECTIVE_ELBO; }
+static int is_exact(const basis *b) { return b->objective == ODVGP_OBJECTIVE_EXACT; }
+
+static const basis *basis_find(const char *name, size_t length)
+{
+    for (int i = 0; i < BASIS_COUNT; i++)
+        if (is_word(name, length, basis_list[i].name)) return &basis_list[i];
+    return NULL;
+}
+
+/*  The basis that an option names; the error lists all bases. */
+static const basis *basis_named(int id, const char *name, size_t length)
+{
+    const basis *found = basis_find(name, length);
+    if (found) return found;
+    bytes names = {NULL, 0, 0};
+    for (int i = 0; i < BASIS_COUNT; i++)
+        bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
+    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s", option_list[id].name,
+        (int)length, name, names.at);
+}
+
+/* ---- reading ---- */
+
+/*  Stores a value that is not counted as given; `text` now belongs to `o`. */
+static void option_store(options *o, int id, char *text)
+{
+    free(o->owned[id]);
+    o->value[id] = o->owned[id] = text;
+}
+
+static void option_default(options *o, int id, const char *text)
+{
+    if (!o->value[id]) option_store(o, id, copy_text(text));
+}
+
+/*  Repeated --ordinal and --schedule options are joined by line ends; of others the last one
+    counts. */
+static void option_set(options *o, int id, const char *value)
+{
+    bytes text = {NULL, 0, 0};
+    if ((id == OPT_ORDINAL || id == OPT_SCHEDULE) && o->given[id])
+        bytes_print(&text, "%s\n", o->value[id]);
+    bytes_print(&text, "%s", value);
+    option_store(o, id, text.at);
+    o->given[id] = 1;
+}
+
+static void options_free(options *o)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
+}
+
+/*  Reads the arguments of a command up to --help; returns 1 if that was met. */
+static int options_parse(options *o, int command, int argc, char **argv)
+{
+    memset(o, 0, sizeof *o);
+    for (int i = 0; i < OPTION_COUNT; i++) o->value[i] = option_list[i].preset;
+    for (int i = 0; i < argc; i++) {
+        const char *name = argv[i] + 2, *value = NULL;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+        if (strncmp(argv[i], "--", 2) != 0 || !*name)
+            die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
+        size_t length = strcspn(name, "=");
+        if (name[length]) value = name + length + 1;
+        int id = 0;
+        while (id < OPTION_COUNT && !is_word(name, length, option_list[id].name)) id++;
+        if (id == OPTION_COUNT)
+            die(BAD_INPUT, "unknown option --%.*s; see odvgp help", (int)length, name);
+        if (!(option_list[id].where & command))
+            die(BAD_INPUT, "--%s is not an option of this command", option_list[id].name);
+        if (!option_list[id].argument) {
+            if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
+            value = "";
+        } else if (!value) {
+            if (++i == argc)
+                die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name,
+                    option_list[id].argument);
+            value = argv[i];
+        }
+        option_set(o, id, value);
+    }
+    return 0;
+}
+
+static long long option_integer(const options *o, int id, long long least, long long most)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(o->value[id], &end, 10);
+    if (end == o->value[id] || *end || errno || v < least || v > most)
+        die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
+            o->value[id], least, most);
+    return v;
+}
+
+static double option_real(const options *o, int id, double least, double most, const char *range)
+{
+    double v = NAN;
+    const char *end = table__number(o->value[id], &v);
+    if (!end || *end || !(v >= least && v <= most))
+        die(BAD_INPUT, "--%s %s: must be a number %s", option_list[id].name, o->value[id], range);
+    return v;
+}
+
+static double option_positive(const options *o, int id)
+{
+    return option_real(o, id, DBL_MIN, DBL_MAX, "above 0");
+}
+
+/*  The position of a word in the list "a|b|c", or -1. */
+static int position_in(const char *words, const char *word)
+{
+    for (int position = 0;; position++) {
+        size_t n = strcspn(words, "|");
+        if (is_word(words, n, word)) return position;
+        if (!words[n]) return -1;
+        words += n + 1;
+    }
+}
+
+/*  The position of the value among the words of the option's argument, "a|b|c". */
+static int option_choice(const options *o, int id)
+{
+    int position = position_in(option_list[id].argument, o->value[id]);
+    if (position < 0)
+        die(BAD_INPUT, "--%s %s: must be one of %s", option_list[id].name, o->value[id],
+            option_list[id].argument);
+    return position;
+}
+
+static const char *option_needed(const options *o, int id)
+{
+    if (!o->value[id])
+        die(BAD_INPUT, "--%s is needed: %s", option_list[id].name, option_list[id].help);
+    return o->value[id];
+}
+
+static char option_separator(const options *o)
+{
+    static const struct {
+        const char *name;
+        char character;
+    } names[] = {{"auto", 0},   {"comma", ','}, {",", ','},    {"semicolon", ';'}, {";", ';'},
+                 {"tab", '\t'}, {"\t", '\t'},   {"\\t", '\t'}, {"space", ' '},     {" ", ' '}};
+    const char *value = o->value[OPT_SEP];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i].name) == 0) return names[i].character;
+    if (value[0] && !value[1] && ispunct((unsigned char)value[0]) && !strchr("\"+-.", value[0]))
+        return value[0];
+    die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
+}
+
+#endif

@@ -1,0 +1,176 @@
+/*  predict.h - threads, predictions of many rows, and how good they are. */
+#ifndef TOOL_PREDICT_H
+#define TOOL_PREDICT_H
+
+#include "options.h"
+
+/* ---- threads ---- */
+
+typedef struct workers {
+    odvgp_threads threads;
+#ifdef ODVGP_USE_PTHREADS
+    odvgp_pool *pool;
+    void *block;
+#endif
+} workers;
+
+static void workers_start(workers *w, const options *o)
+{
+    int count = (int)option_integer(o, OPT_THREADS, 0, 256);
+    memset(w, 0, sizeof *w);
+#ifdef ODVGP_USE_PTHREADS
+    if (!count) {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        count = online < 1 ? 1 : online > 256 ? 256 : (int)online;
+    }
+    if (count == 1) return;
+    size_t size = odvgp_pool_size(count);
+    w->block = take(size, 1);
+    if (odvgp_pool_start(&w->pool, count, w->block, size, &w->threads))
+        die(FAILED, "--threads %d: the threads cannot be started", count);
+#else
+    if (count > 1) die(BAD_INPUT, "--threads %d: this program was built without threads", count);
+#endif
+}
+
+static int workers_count(const workers *w) { return w->threads.run ? w->threads.count : 1; }
+
+static void workers_stop(workers *w)
+{
+#ifdef ODVGP_USE_PTHREADS
+    odvgp_pool_stop(w->pool);
+    free(w->block);
+#endif
+    memset(w, 0, sizeof *w);
+}
+
+/* ---- predictions ---- */
+
+/*  Mean, variance of f and variance of y of all rows, [n,P] each. Threads share blocks of rows. */
+typedef struct forecast {
+    double *mean, *var_f, *var_y;
+} forecast;
+
+static forecast forecast_make(ptrdiff_t n, ptrdiff_t P)
+{
+    forecast f = {take_doubles(n, P), take_doubles(n, P), take_doubles(n, P)};
+    return f;
+}
+
+static void forecast_free(forecast *f)
+{
+    free(f->mean);
+    free(f->var_f);
+    free(f->var_y);
+}
+
+enum { FORECAST_ROWS = 256 };
+
+typedef struct forecast_job {
+    const odvgp_server *server;
+    const double *X;
+    ptrdiff_t n, D, P;
+    const forecast *to;
+    int tasks;
+    /* [tasks][scratch_size] */
+    unsigned char *scratch;
+    size_t scratch_size;
+    /* [tasks] */
+    odvgp_status *status;
+} forecast_job;
+
+static void forecast_task(void *arg, int task)
+{
+    const forecast_job *job = arg;
+    ptrdiff_t P = job->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
+    size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
+    unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
+    /* Three tables [P][rows]. */
+    double *local = (double *)(void *)scratch;
+    for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
+        ptrdiff_t from = k * FORECAST_ROWS,
+                  m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
+        odvgp_status s =
+            odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m,
+                          local + 2 * P * m, scratch + table_size, job->scratch_size - table_size);
+        if (s) {
+            job->status[task] = s;
+            return;
+        }
+        for (ptrdiff_t p = 0; p < P; p++)
+            for (ptrdiff_t i = 0; i < m; i++) {
+                job->to->mean[(from + i) * P + p] = local[p * m + i];
+                job->to->var_f[(from + i) * P + p] = local[(P + p) * m + i];
+                job->to->var_y[(from + i) * P + p] = local[(2 * P + p) * m + i];
+            }
+    }
+}
+
+static void forecast_run(const forecast *f, const odvgp_server *server, const workers *w,
+                         const double *X, ptrdiff_t n)
+{
+    forecast_job job;
+    memset(&job, 0, sizeof job);
+    job.server = server;
+    job.X = X;
+    job.n = n;
+    job.D = server->D;
+    job.P = server->P;
+    job.to = f;
+    job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
+    size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) +
+                  odvgp_predict_scratch(server, FORECAST_ROWS);
+    job.scratch_size = (need + 63) / 64 * 64;
+    job.scratch = take((size_t)job.tasks, job.scratch_size);
+    job.status = take((size_t)job.tasks, sizeof *job.status);
+    if (job.tasks > 1) w->threads.run(w->threads.user, job.tasks, forecast_task, &job);
+    else forecast_task(&job, 0);
+    for (int i = 0; i < job.tasks; i++)
+        if (job.status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job.status[i]));
+    free(job.status);
+    free(job.scratch);
+}
+
+/* ---- metrics ---- */
+
+/*  Of standardised targets and, with _raw, in the units of the targets. Several targets are
+    averaged. NAN: not available. */
+typedef struct metrics {
+    double rmse, mae, loglik, rmse_raw, mae_raw, loglik_raw;
+    /* Rows with a target. */
+    ptrdiff_t n;
+} metrics;
+
+static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+
+/*  Metrics of standardised predictions and targets. Targets that are NaN do not count. */
+static metrics metrics_of(const forecast *f, const double *Y, ptrdiff_t n, int P,
+                          const double *y_scale)
+{
+    metrics m = {0, 0, 0, 0, 0, 0, 0};
+    for (int p = 0; p < P; p++) {
+        double squares = 0, sizes = 0, logs = 0;
+        ptrdiff_t count = 0;
+        for (ptrdiff_t i = p; i < n * P; i += P) {
+            double e = Y[i] - f->mean[i], v = f->var_y[i];
+            if (isnan(Y[i])) continue;
+            squares += e * e;
+            sizes += fabs(e);
+            logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
+            count++;
+        }
+        if (!count) return no_metrics;
+        double rmse = sqrt(squares / (double)count), mae = sizes / (double)count,
+               loglik = logs / (double)count;
+        m.rmse += rmse / P;
+        m.mae += mae / P;
+        m.loglik += loglik / P;
+        m.rmse_raw += rmse * y_scale[p] / P;
+        m.mae_raw += mae * y_scale[p] / P;
+        m.loglik_raw += (loglik - log(y_scale[p])) / P;
+        m.n = count;
+    }
+    return m;
+}
+
+#endif

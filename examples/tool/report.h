@@ -1,0 +1,388 @@
+/*  report.h - results as JSON and as text: what a model is, what training made of it, how well it
+    predicts. */
+#ifndef TOOL_REPORT_H
+#define TOOL_REPORT_H
+
+#include "data.h"
+#include "models.h"
+#include "predict.h"
+
+/* ---- JSON ---- */
+
+static void json_key(bytes *b, const char *key)
+{
+    bytes_print(b, "%s\"%s\": ", b->used > 1 ? ", " : "", key);
+}
+
+static void json_number(bytes *b, const char *key, double v)
+{
+    json_key(b, key);
+    if (isfinite(v)) bytes_print(b, "%.10g", v);
+    else bytes_print(b, "null");
+}
+
+static void json_count(bytes *b, const char *key, int64_t v)
+{
+    json_key(b, key);
+    bytes_print(b, "%lld", (long long)v);
+}
+
+static void json_flag(bytes *b, const char *key, int v)
+{
+    json_key(b, key);
+    bytes_print(b, v ? "true" : "false");
+}
+
+/*  Length of the UTF-8 character at s; 0 if the bytes are not UTF-8. */
+static int utf8_length(const unsigned char *s)
+{
+    int n = 0;
+    if (s[0] < 0x80) n = 1;
+    else if (s[0] >= 0xC2 && s[0] < 0xE0) n = 2;
+    else if (s[0] >= 0xE0 && s[0] < 0xF0) n = 3;
+    else if (s[0] >= 0xF0 && s[0] < 0xF5) n = 4;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return n;
+}
+
+/*  Reads bytes that are not UTF-8 as Latin-1, so that the object stays valid. */
+static void json_string(bytes *b, const char *text)
+{
+    bytes_add(b, "\"", 1);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (*s == '"' || *s == '\\') bytes_print(b, "\\%c", *s);
+        else if (*s < 32 || !n) bytes_print(b, "\\u%04x", *s);
+        else bytes_add(b, s, (size_t)n);
+        s += n ? n : 1;
+    }
+    bytes_add(b, "\"", 1);
+}
+
+static void json_text(bytes *b, const char *key, const char *text)
+{
+    json_key(b, key);
+    json_string(b, text);
+}
+
+static void json_data(bytes *b, const dataset *d)
+{
+    json_text(b, "dataset", d->s.dataset);
+    json_count(b, "n_train", d->train.n);
+    json_count(b, "n_test", d->test.n);
+    json_count(b, "d", d->s.D);
+    json_count(b, "p", d->s.target_count);
+}
+
+static void json_metrics(bytes *b, const metrics *m)
+{
+    json_number(b, "rmse", m->rmse);
+    json_number(b, "mae", m->mae);
+    json_number(b, "loglik", m->loglik);
+    json_number(b, "rmse_raw", m->rmse_raw);
+    json_number(b, "mae_raw", m->mae_raw);
+    json_number(b, "loglik_raw", m->loglik_raw);
+}
+
+static void json_events(bytes *b, const odvgp_events *e)
+{
+    json_number(b, "jitter", e->jitter);
+    json_count(b, "jitter_raised", (int64_t)e->jitter_raised);
+    json_count(b, "step_shortened", (int64_t)e->step_shortened);
+    json_count(b, "variance_clamped", (int64_t)e->variance_clamped);
+    json_count(b, "step_undone", (int64_t)e->step_undone);
+}
+
+/*  The bound of n training rows, and how far log p(y) can be above it. */
+static void json_bound(bytes *b, double elbo, double upper, ptrdiff_t n)
+{
+    json_number(b, "elbo", elbo);
+    json_number(b, "elbo_per_row", elbo / (double)n);
+    json_number(b, "upper_bound", upper);
+}
+
+/*  Prints the object on stdout. */
+static void json_finish(bytes *b)
+{
+    bytes_print(b, "}\n");
+    write_stdout(b);
+    free(b->at);
+}
+
+/* ---- what a model is ---- */
+
+static const char *basis_text(const odvgp_config *c)
+{
+    for (int i = 0; i < BASIS_COUNT; i++)
+        if (basis_list[i].mean_part == c->mean_part && basis_list[i].cov_part == c->cov_part &&
+            basis_list[i].objective == c->objective)
+            return basis_list[i].name;
+    return "unknown";
+}
+
+static const char *objective_text(const odvgp_config *c)
+{
+    return c->objective == ODVGP_OBJECTIVE_ELBO    ? "elbo"
+           : c->objective == ODVGP_OBJECTIVE_EXACT ? "exact"
+                                                   : "collapsed";
+}
+
+static const char *optimizer_text(const odvgp_config *c)
+{
+    return c->optimizer == ODVGP_LBFGS ? "lbfgs" : "adam";
+}
+
+static const char *training_text(const odvgp_config *c)
+{
+    return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_LBFGS ? "L-BFGS" : "Adam only";
+}
+
+/*  The option that chooses this model's natural step, and its word in `value`; NULL: there is
+    none. */
+static const char *natgrad_way_text(const odvgp_config *c, char value[24])
+{
+    if (!c->natgrad) return NULL;
+    int id = c->cov_part == ODVGP_COV_BLOCKS     ? OPT_NATGRAD_BLOCKS
+             : c->cov_part == ODVGP_COV_DIAGONAL ? OPT_NATGRAD_DIAG
+             : c->M_gamma                        ? OPT_NATGRAD_GAMMA
+                                                 : -1;
+    if (id < 0) return NULL;
+    const char *word = option_list[id].argument;
+    int which = id == OPT_NATGRAD_BLOCKS ? (int)c->blocks_step
+                : id == OPT_NATGRAD_DIAG ? (int)c->diag_step
+                                         : (int)c->gamma_step;
+    for (; which; which--) word = strchr(word, '|') + 1;
+    snprintf(value, 24, "%.*s", (int)strcspn(word, "|"), word);
+    return option_list[id].name;
+}
+
+/*  A step size as --lr and --natgrad-step write it, after what it warms up from and before what it
+    decays to. */
+static void print_schedule(bytes *b, const char *before, const odvgp_schedule *s)
+{
+    bytes_print(b, "%s%.6g", before, (double)s->start);
+    if (s->kind != ODVGP_CONSTANT) bytes_print(b, "-%.6g", (double)s->end);
+    if (s->decay_steps > 0) bytes_print(b, "-%.6g", (double)s->final);
+}
+
+/*  Objective, natural gradients and step sizes in the words of the options. */
+static void text_method(bytes *b, const odvgp_config *c)
+{
+    char value[24];
+    const char *way = natgrad_way_text(c, value);
+    bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c),
+                optimizer_text(c), c->natgrad ? "on" : "off");
+    if (way) bytes_print(b, ", %s %s", way, value);
+    if (c->optimizer == ODVGP_ADAM) print_schedule(b, ", lr ", &c->lr);
+    if (c->natgrad) print_schedule(b, ", natgrad-step ", &c->natgrad_step);
+    bytes_print(b, "\n");
+}
+
+static void json_schedule(bytes *b, const char *key, const odvgp_schedule *s)
+{
+    json_key(b, key);
+    print_schedule(b, "\"", s);
+    bytes_print(b, "\"");
+}
+
+static void json_method(bytes *b, const odvgp_config *c)
+{
+    char value[24];
+    const char *way = natgrad_way_text(c, value);
+    json_text(b, "objective", objective_text(c));
+    json_text(b, "optimizer", optimizer_text(c));
+    json_flag(b, "natgrad", c->natgrad);
+    if (c->optimizer == ODVGP_ADAM) json_schedule(b, "lr", &c->lr);
+    if (c->natgrad) json_schedule(b, "natgrad_step", &c->natgrad_step);
+    if (!way) return;
+    char key[40];
+    snprintf(key, sizeof key, "%s", way);
+    for (char *k = key; *k; k++)
+        if (*k == '-') *k = '_';
+    json_text(b, key, value);
+}
+
+static double noise_of(const odvgp_model *model)
+{
+    odvgp_real v = 0;
+    return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
+}
+
+static char *kernel_text(const odvgp_model *model)
+{
+    size_t size = odvgp_kernel_text(model, NULL, 0) + 1;
+    char *text = take(size, 1);
+    odvgp_kernel_text(model, text, size);
+    return text;
+}
+
+/*  The column that an input comes from; *level is the input's level of a text column, else NULL. */
+static const field *field_of_input(const schema *s, ptrdiff_t input, const char **level)
+{
+    const field *f = s->inputs;
+    for (; input >= field_inputs(f); f++) input -= field_inputs(f);
+    *level = field_inputs(f) > 1 ? f->levels[input] : NULL;
+    return f;
+}
+
+static void print_input(bytes *b, const schema *s, ptrdiff_t input)
+{
+    const char *level;
+    const field *f = field_of_input(s, input, &level);
+    if (f->name) bytes_print(b, "%s", f->name);
+    else bytes_print(b, "%d", f->column);
+    if (f->repeat) bytes_print(b, " (column %d)", f->column);
+    if (level) bytes_print(b, "=%s", level);
+}
+
+typedef struct ranked {
+    ptrdiff_t input;
+    /* NAN: a constant column, which teaches nothing. */
+    double lengthscale;
+} ranked;
+
+static int by_lengthscale(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    int x_last = isnan(x->lengthscale), y_last = isnan(y->lengthscale);
+    int longer = x_last || y_last
+                     ? x_last - y_last
+                     : (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
+    return longer ? longer : (x->input > y->input) - (x->input < y->input);
+}
+
+/*  Do all inducing points have the same value of this input? They start on the data, and move only
+    where that changes the bound. */
+static int same_everywhere(const odvgp_real *Z, ptrdiff_t M, ptrdiff_t D, ptrdiff_t input)
+{
+    odvgp_real low = Z[input], high = Z[input];
+    for (ptrdiff_t i = 1; i < M; i++) {
+        if (Z[i * D + input] < low) low = Z[i * D + input];
+        if (Z[i * D + input] > high) high = Z[i * D + input];
+    }
+    return M > 1 && high - low < 1e-9;
+}
+
+/*  The inputs of a term of the kernel by their lengthscales, the shortest first, constant columns
+    last. NULL if the term does not have a lengthscale for each input. */
+static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrdiff_t *count)
+{
+    char name[40];
+    snprintf(name, sizeof name, "kernel.%d.lengthscale", term);
+    const odvgp_slot *slot = odvgp_slot_find(model, name), *points = NULL;
+    if (!slot || odvgp_kernel_column(model, term, 0) < 0) return NULL;
+    for (int i = 0; i < odvgp_slot_count(model) && !points; i++)
+        if (!strncmp(odvgp_slot_at(model, i)->name, "Z_", 2)) points = odvgp_slot_at(model, i);
+    odvgp_real *value = take((size_t)slot->count, sizeof *value),
+               *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
+    ranked *r = take((size_t)slot->count, sizeof *r);
+    *count = slot->count;
+    if (points && odvgp_get(model, points->name, Z, points->count))
+        die(FAILED, "%s cannot be read", points->name);
+    if (odvgp_get(model, name, value, *count)) die(FAILED, "%s cannot be read", name);
+    for (ptrdiff_t k = 0; k < *count; k++) {
+        r[k].input = odvgp_kernel_column(model, term, k);
+        r[k].lengthscale =
+            Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
+    }
+    qsort(r, (size_t)*count, sizeof *r, by_lengthscale);
+    free(value);
+    free(Z);
+    return r;
+}
+
+/*  A line for each term of the kernel with ard. */
+static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+{
+    enum { SHOWN = 6 };
+    for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
+        ptrdiff_t count, finite = 0;
+        ranked *r = rank_inputs(model, term, s->D, &count);
+        if (!r) continue;
+        while (finite < count && !isnan(r[finite].lengthscale)) finite++;
+        bytes_print(b, "lengths%d", term);
+        for (ptrdiff_t k = 0; k < smaller(finite, SHOWN); k++) {
+            bytes_print(b, k ? ", " : " ");
+            print_input(b, s, r[k].input);
+            bytes_print(b, " %.3g", r[k].lengthscale);
+        }
+        if (finite > SHOWN)
+            bytes_print(b, ", %td more, up to %.3g", finite - SHOWN, r[finite - 1].lengthscale);
+        for (ptrdiff_t k = finite; k < count; k++) {
+            bytes_print(b, k > finite ? ", " : finite ? "; constant: " : " constant: ");
+            print_input(b, s, r[k].input);
+        }
+        bytes_print(b, "\n");
+        free(r);
+    }
+}
+
+static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+{
+    int any = 0;
+    json_key(b, "lengthscales");
+    bytes_print(b, "[");
+    for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
+        ptrdiff_t count = 0;
+        ranked *r = rank_inputs(model, term, s->D, &count);
+        for (ptrdiff_t k = 0; k < count; k++) {
+            const char *level;
+            const field *f = field_of_input(s, r[k].input, &level);
+            bytes_print(b, "%s{\"term\": %d", any++ ? ", " : "", term);
+            json_count(b, "column", f->column);
+            if (f->name) json_text(b, "input", f->name);
+            if (level) json_text(b, "level", level);
+            json_number(b, "lengthscale", r[k].lengthscale);
+            bytes_print(b, "}");
+        }
+        free(r);
+    }
+    bytes_print(b, "]");
+}
+
+/* ---- what commands have in common ---- */
+
+/*  Basis, method and sizes. */
+static void json_model(bytes *b, const char *name, const odvgp_config *c)
+{
+    json_text(b, "basis", name);
+    json_method(b, c);
+    json_count(b, "beta", c->M);
+    json_count(b, "gamma", c->M_gamma);
+}
+
+/*  What training made of the model. */
+static void json_learned(bytes *b, const odvgp_model *model, const schema *s, const odvgp_events *e)
+{
+    char *kernel = kernel_text(model);
+    json_text(b, "kernel", kernel);
+    json_lengthscales(b, model, s);
+    json_number(b, "noise_variance", noise_of(model));
+    json_events(b, e);
+    free(kernel);
+}
+
+/*  The same in lines of text. */
+static void text_model(bytes *b, const char *name, const odvgp_model *model, const schema *s)
+{
+    const odvgp_config *c = odvgp_model_config(model);
+    char *kernel = kernel_text(model);
+    bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->M, c->M_gamma,
+                training_text(c));
+    text_method(b, c);
+    bytes_print(b, "kernel   %s\n", kernel);
+    text_lengthscales(b, model, s);
+    bytes_print(b, "noise    variance %.4g\n", noise_of(model));
+    free(kernel);
+}
+
+static void text_metrics(bytes *b, const char *title, const metrics *m)
+{
+    bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
+                m->mae, m->loglik);
+    bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
+                m->rmse_raw, m->mae_raw, m->loglik_raw);
+}
+
+#endif
