@@ -31,7 +31,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves figure-2a figure-solve-2 figures-kobe $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -185,7 +185,7 @@ symbols: ## no name without the prefix, no writable data, nothing from libc that
 examples: ## the numbered examples: compile, run, compare with the output that their first comment promises
 	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES)
 
-TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c))
+TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c bench/papers/*.c))
 tidy: ## clang-tidy and cppcheck
 	@sh tests/tidy.sh "$(TIDY)" "$(CPPCHECK)" $(TIDY_FILES)
 
@@ -234,32 +234,32 @@ fetch = @mkdir -p $(dir $(2)); test -z "$(DATA)" || gzip -dc "$(DATA)/$(1).csv.g
 3DROAD  := longitude$(comma) latitude and altitude of the first 5000 rows of UCI's 3D Road Network, from archive.ics.uci.edu
 NAVAL   := UCI's Condition Based Maintenance of Naval Propulsion Plants$(comma) 16 inputs and the compressor's decay
 SNELSON := E. Snelson's one-dimensional set, a row for each input and target, from the repository thjashin/solvegp at github.com
-FIG2A   := $(B)/figure-2a
-KOBE    := $(B)/figures-kobe
-FIG2A_RUN = $(B)/figure2a run --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
+FIG2A   := $(B)/odvgp2018-fig2a
+KOBE    := $(B)/kobe2021-figs
+PAPERS  := $(addprefix $(B)/,odvgp2018_fig2a solvegp2020_fig2 kobe2021_figs)
+FIG2A_RUN = $(B)/odvgp2018_fig2a run --data $(FIG2A)/data.csv --out $(FIG2A) \
+            $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
+# Runs a command, keeps what it prints in a file and shows it. $(call kept,COMMAND,FILE)
+kept = @$(1) >$(2); status=$$?; cat $(2); exit $$status
 
-$(B)/figure2a: bench/figure2a.c
-	$(call compile,)
-$(B)/figure_solve2: bench/figure_solve2.c
-	$(call compile,)
-$(B)/kobe: bench/kobe.c
+$(PAPERS): $(B)/%: bench/papers/%.c
 	$(call compile,)
 
-figure-2a: $(B)/figure2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
+odvgp2018-fig2a: $(B)/odvgp2018_fig2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
 	$(call fetch,3droad_first5000,$(FIG2A)/data.csv,$(3DROAD))
-	@$(B)/figure2a prepare --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(ROWS),--rows $(ROWS))
+	@$(B)/odvgp2018_fig2a prepare --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(ROWS),--rows $(ROWS))
 	@$(FIG2A_RUN) DECOUPLED COUPLED HYBRIDNAT & other=$$!; \
 	$(FIG2A_RUN) COUPLEDNAT ORTHNAT-EXACT HYBRIDNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
-	@$(B)/figure2a report --out $(FIG2A) >$(FIG2A)/figure-2a.txt; status=$$?; cat $(FIG2A)/figure-2a.txt; exit $$status
+	$(call kept,$(B)/odvgp2018_fig2a report --out $(FIG2A),$(FIG2A)/odvgp2018-fig2a.txt)
 
-figure-solve-2: $(B)/figure_solve2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
+solvegp2020-fig2: $(B)/solvegp2020_fig2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
-	@$(B)/figure_solve2 --data $(B)/snelson.csv --out $(B) >$(B)/figure-solve-2.txt; status=$$?; cat $(B)/figure-solve-2.txt; exit $$status
+	$(call kept,$(B)/solvegp2020_fig2 --data $(B)/snelson.csv --out $(B),$(B)/solvegp2020-fig2.txt)
 
-figures-kobe: $(B)/kobe ## Kobe's figures 4.1 to 4.9, natural gradients and O(M): DATA=dir; twenty minutes, goes on when run again
+kobe2021-figs: $(B)/kobe2021_figs ## Kobe's figures 4.1 to 4.9, natural gradients and O(M): DATA=dir; twenty minutes, goes on when run again
 	$(call fetch,naval,$(KOBE)/naval.csv,$(NAVAL))
-	@$(B)/kobe run --data $(KOBE)/naval.csv --out $(KOBE)
-	@$(B)/kobe report --out $(KOBE) >$(KOBE)/figures-kobe.txt; status=$$?; cat $(KOBE)/figures-kobe.txt; exit $$status
+	@$(B)/kobe2021_figs run --data $(KOBE)/naval.csv --out $(KOBE)
+	$(call kept,$(B)/kobe2021_figs report --out $(KOBE),$(KOBE)/kobe2021-figs.txt)
 
 # Tables of many runs of the tool: bench/studies/NAME.txt says of which, bench/study.sh what can be chosen. All need DATA=dir, take
 # hours, write a row as each run ends and go on when run again.

@@ -2,8 +2,8 @@
 
         build/curves OUT.svg TITLE -- PANEL X Y LABEL=FILE... [-- PANEL X Y LABEL=FILE...]...
 
-    X and Y are names of columns, or log:NAME for log10 of its size. Panels stand in rows of two. Files that are not there yet are
-    left out, so that a picture can be made while runs go on. */
+    X and Y are names of columns, or log:NAME for log10 of their magnitude. Panels stand in rows of
+    two. Files that do not exist yet are left out, so that pictures can be drawn during runs. */
 #define _POSIX_C_SOURCE 200809L
 #include "plot.h"
 #include "table.h"
@@ -16,7 +16,7 @@ static void fail(const char *what, const char *why)
     exit(2);
 }
 
-/*  A column of the table by its name; belongs to the caller. */
+/*  The column of this name; the caller frees it. */
 static double *column_of(const table *t, const char *name, const char *path)
 {
     int log = !strncmp(name, "log:", 4), column = table_find(t, log ? name + 4 : name, 0);
@@ -30,7 +30,7 @@ static double *column_of(const table *t, const char *name, const char *path)
     return v;
 }
 
-/*  LABEL=FILE as a line; 0 where there are no rows yet. */
+/*  Reads LABEL=FILE into a line. Returns 0 if there are no rows yet. */
 static int line_read(plot_item *line, char *argument, const char *x, const char *y)
 {
     table t;
@@ -40,7 +40,8 @@ static int line_read(plot_item *line, char *argument, const char *x, const char 
     FILE *there = fopen(file, "r");
     if (!there) return 0;
     fclose(there);
-    if (table_read(&t, file, NULL, error, sizeof error)) { /* no row yet, or the last one is being written */
+    /* No row yet, or the last one is being written. */
+    if (table_read(&t, file, NULL, error, sizeof error)) {
         fprintf(stderr, "curves: left out: %s\n", error);
         return 0;
     }
@@ -60,15 +61,18 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--") || i + 3 >= argc) fail(argv[i], "-- PANEL X Y is expected");
         if (count == MOST_PANELS) fail("panels", "there are too many");
         plot_scene *p = &panels[count++];
-        p->title = argv[i + 1], p->xlabel = argv[i + 2], p->ylabel = argv[i + 3], p->items = lines + used;
+        p->title = argv[i + 1], p->xlabel = argv[i + 2], p->ylabel = argv[i + 3],
+        p->items = lines + used;
         int place = 0;
         for (i += 4; i < argc && strcmp(argv[i], "--"); i++) {
             if (used == MOST_LINES) fail("lines", "there are too many");
             plot_item *line = &lines[used];
-            line->colour = place, line->dash = place / 7 + place % 2, place++; /* the same for a label in each panel */
+            /* The same for a label in each panel. */
+            line->colour = place, line->dash = place / 7 + place % 2, place++;
             if (line_read(line, argv[i], p->xlabel, p->ylabel)) used++, p->count++;
         }
     }
-    if (plot_grid(argv[1], argv[2], panels, count, count > 1 ? COLUMNS : 1)) fail(argv[1], "cannot be written");
+    if (plot_grid(argv[1], argv[2], panels, count, count > 1 ? COLUMNS : 1))
+        fail(argv[1], "cannot be written");
     return 0;
 }

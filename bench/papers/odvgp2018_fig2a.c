@@ -1,17 +1,21 @@
-/*  figure2a.c - figure 2a of Salimbeni, Cheng, Boots and Deisenroth (NeurIPS 2018): how fast the members of the family arrive at the
-    best q when nothing else moves. Full batch, Gaussian likelihood, |beta| = |gamma| = 500, fixed inducing inputs and
+/*  odvgp2018_fig2a.c - figure 2a of Salimbeni, Cheng, Boots and Deisenroth (NeurIPS 2018): how fast
+    the members of the family reach the best q when nothing else moves.
+
+    Full batch, Gaussian likelihood, |beta| = |gamma| = 500, fixed inducing inputs and
     hyperparameters; the optimum is known in closed form.
 
-        make figure-2a DATA=dir [STEPS=n]          or          build/figure2a prepare | run NAME... | report  [options], see --help
+        make odvgp2018-fig2a DATA=dir [STEPS=n]
+        build/odvgp2018_fig2a prepare | run NAME... | report  [options], see --help
 
-    prepare   trains an ORTHNAT model for some hundred steps, keeps its hyperparameters and inducing inputs in base.odvgp, and computes
-              each member's optimum
-    run       trains the named members from the start of q and writes a row of NAME.csv for each step that is recorded; saves the model
-              every 250 steps, so that an interrupted run goes on where it was
-    report    prints the table and draws figure-2a.svg from whatever rows there are
+    prepare   trains an ORTHNAT model for some hundred steps, keeps its hyperparameters and inducing
+              inputs in base.odvgp, and computes each member's optimum
+    run       trains the named members from the initial q, writes a row of NAME.csv for each
+    recorded
+              step, and saves the model every 250 steps, so that an interrupted run continues there
+    report    prints the table and draws odvgp2018-fig2a.svg from the rows there are
 
-    Rows say: updates done, seconds of computation in these updates (recording and saving left out), bound, and how far below the
-    optimum that is, in nats per data point. */
+    A row holds: updates done, seconds of computation in these updates (without recording and
+    saving), bound, and how far below the optimum it is, in nats per data point. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -23,11 +27,13 @@
 enum { BETA = 500, GAMMA = 500, PREPARE_STEPS = 400, SAVE_EVERY = 250, ROWS = 4096 };
 
 static const char usage[] =
-    "usage: figure2a prepare|run|report [NAME...] [--data FILE] [--out DIR] [--steps N] [--rows N] [--lr X]\n"
-    "  NAME          members to run, default all: COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT HYBRID HYBRIDNAT\n"
+    "usage: odvgp2018_fig2a prepare|run|report [NAME...] [--data FILE] [--out DIR] [--steps N] "
+    "[--rows N] [--lr X]\n"
+    "  NAME          members to run, default all: COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT "
+    "HYBRID HYBRIDNAT\n"
     "                HYBRIDNAT-EXACT DECOUPLED\n"
     "  --data FILE   a CSV file of numbers whose last column is the target; not needed by report\n"
-    "  --out DIR     where everything is kept, default build/figure-2a; it must exist\n"
+    "  --out DIR     where everything is kept, default build/odvgp2018-fig2a; it must exist\n"
     "  --steps N     steps of each member, default 20000; members that have arrived stop earlier\n"
     "  --rows N      rows of the file to use, chosen at random, default 2000\n"
     "  --lr X        Adam's learning rate, default 0.001\n"
@@ -38,13 +44,15 @@ typedef struct member {
     odvgp_mean_part mean;
     odvgp_cov_part cov;
     int natgrad;
-    double natural_step, gamma_natgrad; /* gamma_natgrad > 0: exact natural steps of gamma, of natural_step times this */
+    /* gamma_natgrad > 0: exact natural steps of gamma, of size natural_step times this. */
+    double natural_step, gamma_natgrad;
     odvgp_gamma_coords coords;
 } member;
 
-/*  The paper's Adam has learning rate 0.001. Its natural step of 0.005 is one for minibatches; here every step sees all rows, a
-    natural step of 1 would be the best q(u) given gamma, and one of 0.5 halves what is left. Exact natural steps of gamma contract
-    below some size only: of 0.05 they do here, of 0.1 they do not. */
+/*  Adam's learning rate is the paper's. The paper's natural step of 0.005 is for minibatches; here
+    every step sees all rows, so that a step of 1 would set q(u) to its optimum given gamma, and one
+    of 0.5 halves the distance. Exact natural steps of gamma contract only below some size: 0.05
+    does here, 0.1 does not. */
 static const double adam_lr = 0.001, arrived = 1e-6;
 static const member members[] = {
     {"COUPLED", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 0, 0, 0, ODVGP_GAMMA_SCALED},
@@ -62,8 +70,9 @@ enum { MEMBERS = sizeof members / sizeof *members };
 static struct {
     const char *out;
     ptrdiff_t steps, rows;
-    double lr, gamma_natgrad; /* 0: as above; to try others */
-} option = {"build/figure-2a", 20000, 2000, 0, 0};
+    /* 0: as above. */
+    double lr, gamma_natgrad;
+} option = {"build/odvgp2018-fig2a", 20000, 2000, 0, 0};
 
 /* ---- models in files ---- */
 
@@ -79,7 +88,8 @@ static void save(odvgp_model *model, const char *name, const void *user, size_t 
     free(file);
 }
 
-/*  The model in a file, or NULL where there is none; user (of this size, or the file is not taken) receives what was saved. */
+/*  Loads NAME.odvgp and copies what was saved beside the model into `user`. Returns NULL if there
+    is no file, or if it holds another size of that. */
 static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 {
     static const odvgp_threads serial = {NULL, NULL, 0};
@@ -92,11 +102,15 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
     if (bytes) {
         void *file = reserve(bytes), *block;
         check(odvgp_file_read(path, file, bytes, &bytes), path, NULL);
-        check(odvgp_load_size(file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had, &info), path, &info);
+        check(odvgp_load_size(file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had,
+                              &info),
+              path, &info);
         if (had == user_bytes) {
             if (user_bytes) memcpy(user, from, user_bytes);
             block = reserve(block_bytes);
-            check(odvgp_load(file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info), path, &info);
+            check(
+                odvgp_load(file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info),
+                path, &info);
         }
         free(file);
     }
@@ -107,26 +121,31 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 static odvgp_config config_of(const member *who, const dataset *d, const char *kernel)
 {
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
-    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
+    /* The paper's. */
+    cfg.positive = ODVGP_SOFTPLUS;
     cfg.mean_part = who->mean, cfg.cov_part = who->cov;
     if (who->mean == ODVGP_MEAN_BETA) cfg.M_gamma = 0;
-    if (who->mean == ODVGP_MEAN_FREE) cfg.M_gamma = BETA + GAMMA; /* alpha: both */
+    /* alpha is beta and gamma. */
+    if (who->mean == ODVGP_MEAN_FREE) cfg.M_gamma = BETA + GAMMA;
     cfg.kernel = kernel;
     cfg.natgrad = who->natgrad;
     cfg.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
-    if (who->gamma_natgrad > 0) cfg.gamma_step = ODVGP_GAMMA_EXACT, cfg.gamma_natgrad = who->gamma_natgrad;
+    if (who->gamma_natgrad > 0)
+        cfg.gamma_step = ODVGP_GAMMA_EXACT, cfg.gamma_natgrad = who->gamma_natgrad;
     if (option.gamma_natgrad > 0) cfg.gamma_natgrad = option.gamma_natgrad;
     cfg.gamma_coords = who->coords;
     cfg.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
     cfg.gamma_batch = 0;
-    /* with fixed inducing inputs and all rows in one tile, kernel matrices and their solves are made once */
+    /* With fixed inducing inputs and all rows in one tile, kernel matrices and their solves are
+       computed once. */
     cfg.batch = cfg.tile = d->N;
     cfg.keep = (ptrdiff_t)256 << 20;
     return cfg;
 }
 
-/*  A member at the start of q, with hyperparameters and inducing inputs of the base; nothing but q moves. */
-static odvgp_model *model_of(const member *who, const dataset *d, const odvgp_model *base, void **block)
+/*  A member with the initial q and the base's hyperparameters and inducing inputs; only q moves. */
+static odvgp_model *model_of(const member *who, const dataset *d, const odvgp_model *base,
+                             void **block)
 {
     char kernel[400];
     odvgp_info info;
@@ -155,7 +174,7 @@ static void freeze_all_but_q(odvgp_model *model)
     odvgp_set_trainable(model, "Z_*", 0);
 }
 
-/*  q to the optimum; the bound there. */
+/*  Sets q to its optimum; returns the bound there. */
 static double best_bound(odvgp_model *model, const dataset *d)
 {
     odvgp_info info;
@@ -165,7 +184,8 @@ static double best_bound(odvgp_model *model, const dataset *d)
     return elbo;
 }
 
-/*  What base.odvgp holds beside the model, and by which a member's file shows that it belongs to it. */
+/*  What base.odvgp holds beside the model. The file of a member's run holds its optimum too, and
+    continues only on a base with the same one. */
 typedef struct optima {
     double bound[MEMBERS];
 } optima;
@@ -181,8 +201,10 @@ static void prepare(const dataset *d)
         return;
     }
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
-    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
-    snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)", 0.1 * sqrt(d->D), sqrt(d->D));
+    /* The paper's. */
+    cfg.positive = ODVGP_SOFTPLUS;
+    snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
+             0.1 * sqrt(d->D), sqrt(d->D));
     cfg.kernel = kernel;
     cfg.noise_variance = 0.1;
     cfg.lr = odvgp_constant(0.01);
@@ -192,13 +214,14 @@ static void prepare(const dataset *d)
     double noise;
     odvgp_kernel_text(base, kernel, sizeof kernel);
     check(odvgp_get(base, "noise_variance", &noise, 1), "base", NULL);
-    printf("%td rows, %d inputs; after %d steps: %s, noise variance %.4f\n", d->N, d->D, PREPARE_STEPS, kernel, noise);
+    printf("%td rows, %d inputs; after %d steps: %s, noise variance %.4f\n", d->N, d->D,
+           PREPARE_STEPS, kernel, noise);
     for (int i = 0; i < MEMBERS; i++) {
         void *block;
         odvgp_model *model = model_of(&members[i], d, base, &block);
         best.bound[i] = best_bound(model, d);
-        printf("%-14s optimum %.9f nats per point, jitter %.3g\n", members[i].name, best.bound[i] / (double)d->N,
-               odvgp_model_events(model).jitter);
+        printf("%-14s optimum %.9f nats per point, jitter %.3g\n", members[i].name,
+               best.bound[i] / (double)d->N, odvgp_model_events(model).jitter);
         fflush(stdout);
         free(block);
     }
@@ -215,9 +238,10 @@ typedef struct progress {
 
 static int same_run(const progress *a, const progress *b)
 {
-    return a->who.mean == b->who.mean && a->who.cov == b->who.cov && a->who.natgrad == b->who.natgrad &&
-           a->who.natural_step == b->who.natural_step && a->who.gamma_natgrad == b->who.gamma_natgrad &&
-           a->who.coords == b->who.coords && a->optimum == b->optimum && a->lr == b->lr;
+    return a->who.mean == b->who.mean && a->who.cov == b->who.cov &&
+           a->who.natgrad == b->who.natgrad && a->who.natural_step == b->who.natural_step &&
+           a->who.gamma_natgrad == b->who.gamma_natgrad && a->who.coords == b->who.coords &&
+           a->optimum == b->optimum && a->lr == b->lr;
 }
 
 typedef struct curve {
@@ -225,7 +249,7 @@ typedef struct curve {
     double step[ROWS], seconds[ROWS], bound[ROWS], gap[ROWS];
 } curve;
 
-/*  The rows of a file up to this step. */
+/*  Reads the rows of a file up to this step. */
 static void curve_read(curve *c, const char *name, double last)
 {
     char line[200], *path = path_in(option.out, name, ".csv");
@@ -233,7 +257,9 @@ static void curve_read(curve *c, const char *name, double last)
     c->n = 0;
     while (f && c->n < ROWS && fgets(line, sizeof line, f)) {
         int k = c->n;
-        if (sscanf(line, "%lf,%lf,%lf,%lf", &c->step[k], &c->seconds[k], &c->bound[k], &c->gap[k]) == 4 && c->step[k] <= last)
+        if (sscanf(line, "%lf,%lf,%lf,%lf", &c->step[k], &c->seconds[k], &c->bound[k],
+                   &c->gap[k]) == 4 &&
+            c->step[k] <= last)
             c->n++;
     }
     if (f) fclose(f);
@@ -246,7 +272,7 @@ static void row_write(FILE *f, double step, double seconds, double bound, double
     fflush(f);
 }
 
-/*  Rows up to this step are kept; *gap receives the last one's. */
+/*  Keeps the rows up to this step; *gap receives the last row's. */
 static FILE *curve_open(const char *name, double last, double *gap)
 {
     static curve c;
@@ -261,7 +287,8 @@ static FILE *curve_open(const char *name, double last, double *gap)
     return f;
 }
 
-/*  Each step at first, then every tenth, every fiftieth, and always where a power of ten is passed. */
+/*  Is this step recorded? Up to 100 all are, up to 1000 every tenth, then every fiftieth, and always
+    where the gap passes a power of ten. */
 static int is_recorded(ptrdiff_t step, double gap, double before)
 {
     return step <= 100 || (step <= 1000 && step % 10 == 0) || step % 50 == 0 ||
@@ -275,7 +302,8 @@ static void run(const member *who, const dataset *d, const odvgp_model *base, do
     void *block = NULL;
     memset(&now, 0, sizeof now);
     now.who = *who;
-    if (who->gamma_natgrad > 0 && option.gamma_natgrad > 0) now.who.gamma_natgrad = option.gamma_natgrad;
+    if (who->gamma_natgrad > 0 && option.gamma_natgrad > 0)
+        now.who.gamma_natgrad = option.gamma_natgrad;
     now.optimum = optimum, now.lr = option.lr > 0 ? option.lr : adam_lr;
     odvgp_model *model = load(who->name, &at, sizeof at);
     if (model && same_run(&at, &now)) now.seconds = at.seconds;
@@ -287,7 +315,8 @@ static void run(const member *who, const dataset *d, const odvgp_model *base, do
     while (done <= option.steps && !(gap < arrived)) {
         odvgp_report report;
         double from = cpu_seconds();
-        check(odvgp_step(model, d->X, d->y, &report, &info), who->name, &info); /* its bound is that before the step */
+        /* report.elbo is the bound before the step. */
+        check(odvgp_step(model, d->X, d->y, &report, &info), who->name, &info);
         double taken = cpu_seconds() - from;
         before = gap, gap = (optimum - report.elbo) / (double)d->N;
         if (is_recorded(done, gap, before) || done == option.steps || gap < arrived)
@@ -295,14 +324,19 @@ static void run(const member *who, const dataset *d, const odvgp_model *base, do
         now.seconds += taken, done++;
         if (done % SAVE_EVERY == 0 || done > option.steps || gap < arrived) {
             save(model, who->name, &now, sizeof now);
-            if (done % 1000 == 0) fprintf(stderr, "%-14s step %td, %.1f s, gap %.3g\n", who->name, done, now.seconds, gap);
+            if (done % 1000 == 0)
+                fprintf(stderr, "%-14s step %td, %.1f s, gap %.3g\n", who->name, done, now.seconds,
+                        gap);
         }
     }
     fclose(f);
     odvgp_events e = odvgp_model_events(model);
-    fprintf(stderr, "%-14s done: %td steps, %.1f s, gap %.3g; %.0f steps undone, %.0f natural steps shortened\n", who->name,
-            done - 1, now.seconds, gap, (double)e.step_undone, (double)e.step_shortened);
-    free(block); /* a loaded model's block stays until the end */
+    fprintf(stderr,
+            "%-14s done: %td steps, %.1f s, gap %.3g; %.0f steps undone, %.0f natural steps "
+            "shortened\n",
+            who->name, done - 1, now.seconds, gap, (double)e.step_undone, (double)e.step_shortened);
+    /* The block of a loaded model stays until the end. */
+    free(block);
 }
 
 /* ---- table and picture ---- */
@@ -315,8 +349,9 @@ static void report(void)
     plot_item items[2][MEMBERS];
     int lines = 0;
     double most_steps = 100, most_seconds = 1;
-    printf("%-14s %21s %21s %21s %10s %8s\n%-14s %10s %10s %10s %10s %10s %10s %10s %8s\n", "", "within 1e-2", "within 1e-3",
-           "within 1e-4", "last", "gap", "member", "steps", "seconds", "steps", "seconds", "steps", "seconds", "step", "there");
+    printf("%-14s %21s %21s %21s %10s %8s\n%-14s %10s %10s %10s %10s %10s %10s %10s %8s\n", "",
+           "within 1e-2", "within 1e-3", "within 1e-4", "last", "gap", "member", "steps", "seconds",
+           "steps", "seconds", "steps", "seconds", "step", "there");
     for (int i = 0; i < MEMBERS; i++) {
         curve_read(&c[i], members[i].name, HUGE_VAL);
         if (!c[i].n) continue;
@@ -330,7 +365,14 @@ static void report(void)
         printf(" %10.0f %8.1e\n", c[i].step[c[i].n - 1], fmax(c[i].gap[c[i].n - 1], 0));
         for (int r = 0; r < c[i].n; r++) height[i][r] = log10(fmax(c[i].gap[r], 1e-9));
         for (int p = 0; p < 2; p++) {
-            plot_item line = {PLOT_LINE, members[i].name, p ? c[i].seconds : c[i].step, height[i], NULL, c[i].n, i, i % 5};
+            plot_item line = {PLOT_LINE,
+                              members[i].name,
+                              p ? c[i].seconds : c[i].step,
+                              height[i],
+                              NULL,
+                              c[i].n,
+                              i,
+                              i % 5};
             items[p][lines] = line;
         }
         most_steps = fmax(most_steps, c[i].step[c[i].n - 1]);
@@ -338,11 +380,13 @@ static void report(void)
         lines++;
     }
     if (!lines) fail(option.out, "holds no rows yet");
-    plot_scene scenes[2] = {
-        {"Against steps", "steps", "log10 of the gap, nats per point", items[0], lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
-        {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds, -6, 1.5, PLOT_LOGX}};
-    char *path = path_in(option.out, "figure-2a", ".svg");
-    if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2)) fail(path, "cannot be written");
+    plot_scene scenes[2] = {{"Against steps", "steps", "log10 of the gap, nats per point", items[0],
+                             lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
+                            {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03,
+                             most_seconds, -6, 1.5, PLOT_LOGX}};
+    char *path = path_in(option.out, "odvgp2018-fig2a", ".svg");
+    if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2))
+        fail(path, "cannot be written");
     printf("%s\n", path);
     free(path);
 }
@@ -369,7 +413,8 @@ int main(int argc, char **argv)
                 if (!strcmp(argv[i], members[k].name)) chosen[k] = known = 1, count++;
         if (!known) fail(argv[i], "not understood; see --help");
     }
-    if (option.steps < 1 || option.rows < 0) fail("figure2a", "--steps and --rows are positive numbers");
+    if (option.steps < 1 || option.rows < 0)
+        fail("odvgp2018_fig2a", "--steps and --rows are positive numbers");
     if (!strcmp(command, "report")) {
         report();
         return 0;
@@ -378,7 +423,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    if (!data) fail("figure2a", "--data is missing");
+    if (!data) fail("odvgp2018_fig2a", "--data is missing");
     dataset d = dataset_read(data, option.rows, 1, 1);
     if (d.N < BETA + GAMMA) fail(data, "has fewer rows than there are inducing points");
     if (!strcmp(command, "prepare")) {

@@ -1,9 +1,9 @@
-/*  kobe_settings.h - what kobe.c runs: methods, settings and their data, and what is kept of a run. Included by kobe.c, after
-    figure_data.h. */
+/*  kobe2021_settings.h - what kobe2021_figs.c runs: methods, settings and their data, and what it
+    keeps of a run. Included after figure_data.h. */
 
 static struct {
     const char *out, *data;
-} option = {"build/figures-kobe", NULL};
+} option = {"build/kobe2021-figs", NULL};
 
 /* ---- methods and settings ---- */
 
@@ -24,15 +24,17 @@ typedef enum method_id {
     METHODS
 } method_id;
 
-/*  BEST is what can be reached: the bound with the best q as a function of the hyperparameters, maximised from the true ones; q's
-    optimum alone where hyperparameters are fixed. BEST_OM is that of O(M)'s bound, BEST_OM_2 the same from another start,
-    which has the short lengthscale and the small variance that training comes by. */
+/*  BEST is the highest bound that can be reached: the bound with the best q is maximised over the
+    hyperparameters, from the true ones; only over q where hyperparameters are fixed. BEST_OM is the
+    same for O(M), BEST_OM_2 from another start: the short lengthscale and the small variance that
+    training passes. */
 typedef struct method {
     const char *id, *title;
     odvgp_cov_part cov;
     odvgp_diag_step diag;
     odvgp_param param;
-    double step; /* of natural gradients; 0: Adam alone */
+    /* Of natural gradients; 0: only Adam. */
+    double step;
 } method;
 
 static const method methods[METHODS] = {
@@ -42,13 +44,17 @@ static const method methods[METHODS] = {
     {"adam-u", "Adam, u", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_PRIMAL, 0},
     {"om-affine", "O(M) affine", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
     {"om-exact", "O(M) exact", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 0.1},
-    {"om-projected", "O(M) projected", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED_MU, ODVGP_WHITENED, 0.1},
-    {"om-lambda", "the same of S^-1 m", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED, ODVGP_WHITENED, 0.1},
-    {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.3},
+    {"om-projected", "O(M) projected", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED_MU, ODVGP_WHITENED,
+     0.1},
+    {"om-lambda", "the same of S^-1 m", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED, ODVGP_WHITENED,
+     0.1},
+    {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED,
+     0.3},
     {"om-exact-0.3", "O(M) exact, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 0.3},
     {"best", "best, dense", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0},
     {"best-om", "best, O(M)", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
-    {"best-om-2", "the same, 2nd start", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
+    {"best-om-2", "the same, 2nd start", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED,
+     0.1},
 };
 
 typedef enum source { SINUSOID, GP_DRAW, NAVAL } source;
@@ -65,14 +71,16 @@ typedef struct setting {
     const char *figure;
     source data;
     int N, M, batch;
-    double noise; /* variance, of the data */
+    /* The noise variance of the data. */
+    double noise;
     int seed, steps;
     unsigned methods;
 } setting;
 
-/*  Figures 4.3 to 4.5 are a grid over N, M, batch and noise, of which this has every corner and the middle. With M = 1000 a step takes
-    up to a second, so that these runs are shorter than what they need, as is one of M = 100. Figure 4.6 is the dense part of 4.9, figure 4.8 shows the
-    predictions of 4.7, whose further seeds answer the question about the kernel's variance. */
+/*  Figures 4.3 to 4.5 are a grid over N, M, batch and noise; this has every corner and the middle.
+    With M = 1000 a step takes up to a second, so that these runs are shorter than they should be,
+    as is one with M = 100. Figure 4.6 is the dense part of 4.9. Figure 4.8 shows the predictions of
+    4.7; 4.7's further seeds answer the question about the kernel's variance. */
 static const setting settings[] = {
     {"4.1", SINUSOID, 300, 10, 300, 0.01, 1, 10000, THREE | 1 << NATURAL_1 | 1 << BEST},
     {"4.2", SINUSOID, 100, 10, 100, 0.01, 1, 10000, THREE | 1 << NATURAL_1},
@@ -114,7 +122,8 @@ static const double true_lengthscale = 0.1, true_variance = 0.5, least_g = 1e-10
 
 static void name_of(char *name, size_t size, const setting *s, int m)
 {
-    snprintf(name, size, "%s-N%d-M%d-b%d-n%g-s%d-%s", s->figure, s->N, s->M, s->batch, s->noise, s->seed, methods[m].id);
+    snprintf(name, size, "%s-N%d-M%d-b%d-n%g-s%d-%s", s->figure, s->N, s->M, s->batch, s->noise,
+             s->seed, methods[m].id);
 }
 
 static FILE *file_open(const char *name, const char *end, const char *mode)
@@ -139,11 +148,11 @@ static double uniform(int seed, ptrdiff_t i)
     return ((double)random_below((uint64_t)seed, (uint64_t)i, many) + 0.5) / (double)many;
 }
 
-/*  Of two uniform numbers, Box and Muller's way. */
+/*  A normal number from two uniform ones, by Box and Muller. */
 static double normal(int seed, ptrdiff_t i)
 {
-    const double turn = 6.283185307179586;
-    return sqrt(-2 * log(uniform(seed, 2 * i))) * cos(turn * uniform(seed, 2 * i + 1));
+    const double two_pi = 6.283185307179586;
+    return sqrt(-2 * log(uniform(seed, 2 * i))) * cos(two_pi * uniform(seed, 2 * i + 1));
 }
 
 static double rbf(double x, double z, double lengthscale, double variance)
@@ -152,7 +161,7 @@ static double rbf(double x, double z, double lengthscale, double variance)
     return variance * exp(-0.5 * r * r);
 }
 
-/*  y = L e with L L^T = K + noise I: exact, and positive definite without help. */
+/*  y = L e with L L^T = K + noise I: exact, and positive definite without jitter. */
 static void draw_gp(const dataset *d, double noise, int seed)
 {
     odvgp_blas blas;
@@ -161,7 +170,8 @@ static void draw_gp(const dataset *d, double noise, int seed)
     void *block = reserve(bytes);
     double *K = reserve_reals(d->N * d->N);
     for (ptrdiff_t i = 0; i < d->N; i++) {
-        for (ptrdiff_t j = 0; j <= i; j++) K[i * d->N + j] = rbf(d->X[i], d->X[j], true_lengthscale, true_variance);
+        for (ptrdiff_t j = 0; j <= i; j++)
+            K[i * d->N + j] = rbf(d->X[i], d->X[j], true_lengthscale, true_variance);
         K[i * d->N + i] += noise;
     }
     check(odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes), "blas", NULL);
@@ -188,7 +198,8 @@ static dataset data_of(const setting *s)
     }
     for (ptrdiff_t i = 0; i < d.N; i++) {
         double x = pi * d.X[i];
-        d.y[i] = sin(3 * x) + 0.3 * cos(9 * x) + 0.5 * sin(7 * x) + sqrt(s->noise) * normal(s->seed + 100, i);
+        d.y[i] = sin(3 * x) + 0.3 * cos(9 * x) + 0.5 * sin(7 * x) +
+                 sqrt(s->noise) * normal(s->seed + 100, i);
     }
     return d;
 }
@@ -204,12 +215,14 @@ static void data_free(dataset *d)
 
 /*  One row of a curve. */
 typedef struct point {
-    double step, seconds, bound, lengthscale, variance, noise; /* bound: nats per row of data */
+    /* The bound is in nats per row. */
+    double step, seconds, bound, lengthscale, variance, noise;
 } point;
 
-/*  A line of rows.csv: what a curve does not say. */
+/*  A line of rows.csv: what a curve does not hold. */
 typedef struct ending {
-    int asked, done, numbers; /* steps; numbers that q consists of */
+    /* Steps asked for and done; the numbers that q consists of. */
+    int asked, done, numbers;
     double seconds, jitter_raised, shortened, undone, slope;
 } ending;
 
@@ -220,10 +233,12 @@ static int ending_read(const char *name, ending *e)
     int found = 0;
     while (f && fgets(line, sizeof line, f)) {
         ending r;
-        if (sscanf(line, "%199[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", path_name, &r.asked, &r.done, &r.numbers, &r.seconds,
-                   &r.jitter_raised, &r.shortened, &r.undone, &r.slope) == 9 &&
+        if (sscanf(line, "%199[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", path_name, &r.asked, &r.done,
+                   &r.numbers, &r.seconds, &r.jitter_raised, &r.shortened, &r.undone,
+                   &r.slope) == 9 &&
             !strcmp(path_name, name))
-            *e = r, found = 1; /* the last one counts */
+            /* The last one counts. */
+            *e = r, found = 1;
     }
     if (f) fclose(f);
     return found;

@@ -1,4 +1,5 @@
-/*  kobe_pictures.h - the pictures of kobe.c's runs, one for each figure. Included by kobe.c, after plot.h and kobe_report.h. */
+/*  kobe2021_pictures.h - the pictures of kobe2021_figs.c's runs, one for each figure. Included
+    after plot.h and kobe2021_report.h. */
 
 enum { SCENES = 16 };
 
@@ -16,11 +17,12 @@ static double shown(const point *p, quantity what, double best)
     }
 }
 
-/*  One panel of some methods' curves; memory for it is not given back. */
+/*  One panel of some methods' curves. Its memory is never freed. */
 static plot_scene scene_of(int i, unsigned which, quantity what, const char *title)
 {
-    static const char *const labels[] = {"bound, nats per row", "log10 lengthscale", "log10 kernel variance",
-                                         "log10 noise variance", "log10 of the gap, nats per row"};
+    static const char *const labels[] = {"bound, nats per row", "log10 lengthscale",
+                                         "log10 kernel variance", "log10 noise variance",
+                                         "log10 of the gap, nats per row"};
     plot_item *items = (plot_item *)reserve(METHODS * sizeof *items);
     plot_scene s = {title, "steps", labels[what], items, 0, 1, settings[i].steps, 0, 0, 1};
     double best = best_of(i), low = HUGE_VAL, from = HUGE_VAL, to = -HUGE_VAL;
@@ -37,12 +39,14 @@ static plot_scene scene_of(int i, unsigned which, quantity what, const char *tit
         items[s.count++] = line;
     }
     if (what == BOUND) s.ymin = fmax(low, best - 3), s.ymax = best + 0.05 * (best - s.ymin);
-    else if (what == GAP) s.ymin = -8.3, s.ymax = 4; /* the gap is drawn down to 1e-8 */
+    /* The gap is drawn down to 1e-8. */
+    else if (what == GAP) s.ymin = -8.3, s.ymax = 4;
     else s.ymin = from - 0.04 * (to - from), s.ymax = to + 0.04 * (to - from);
     return s;
 }
 
-static void draw(const char *figure, const char *title, const plot_scene *scenes, int count, int columns)
+static void draw(const char *figure, const char *title, const plot_scene *scenes, int count,
+                 int columns)
 {
     char name[40];
     if (!count || !scenes[0].count) return;
@@ -70,7 +74,8 @@ static void draw_grid(const char *figure)
     for (int i = 0; i < SETTINGS && count < SCENES; i++) {
         const setting *s = &settings[i];
         if (strcmp(s->figure, figure) || !found(i, NATURAL)) continue;
-        snprintf(titles[count], sizeof titles[count], "%d, %d, %d, %g", s->N, s->M, s->batch, s->noise);
+        snprintf(titles[count], sizeof titles[count], "%d, %d, %d, %g", s->N, s->M, s->batch,
+                 s->noise);
         scenes[count] = scene_of(i, PAIR | 1 << NATURAL_1, BOUND, titles[count]);
         count++;
     }
@@ -89,16 +94,27 @@ static void draw_predictions(void)
     if (i < 0) return;
     dataset d = data_of(&settings[i]);
     for (int p = 0; p < PANELS; p++) {
-        double sd[GRID], bend = found(i, which[p]) ? bend_of(i, which[p], x[count], mean[count], sd) : 0;
+        double sd[GRID],
+            bend = found(i, which[p]) ? bend_of(i, which[p], x[count], mean[count], sd) : 0;
         if (!(bend > 0)) continue;
-        for (int k = 0; k < GRID; k++) low[count][k] = mean[count][k] - 2 * sd[k], high[count][k] = mean[count][k] + 2 * sd[k];
+        for (int k = 0; k < GRID; k++)
+            low[count][k] = mean[count][k] - 2 * sd[k], high[count][k] = mean[count][k] + 2 * sd[k];
         const plot_item all[3] = {
             {PLOT_POINTS, "a quarter of the data", d.X, d.y, NULL, DOTS, 7, 0},
             {PLOT_BAND, "\xC2\xB1 2 sd of f", x[count], low[count], high[count], GRID, 0, 0},
             {PLOT_LINE, "mean", x[count], mean[count], NULL, GRID, 0, 0},
         };
         memcpy(items[count], all, sizeof all);
-        plot_scene s = {methods[which[p]].title, "x", "y", items[count], 3, x[count][0], x[count][GRID - 1], 0, 0, 0};
+        plot_scene s = {methods[which[p]].title,
+                        "x",
+                        "y",
+                        items[count],
+                        3,
+                        x[count][0],
+                        x[count][GRID - 1],
+                        0,
+                        0,
+                        0};
         scenes[count++] = s;
     }
     plot_same_y(scenes, count);

@@ -1,5 +1,6 @@
-/*  figure_data.h - what the programs that redo figures of the papers share: failing with one sentence, memory, clocks, random
-    numbers, a data set from a CSV file, models without data, their best q, paths. Include odvgp.h, table.h and time.h before. */
+/*  figure_data.h - what the programs that repeat figures of papers share: errors, memory, clocks,
+    random numbers, data sets from CSV files, models without data, their best q, paths. Included
+    after odvgp.h, table.h and time.h. */
 
 static void fail(const char *what, const char *why)
 {
@@ -21,7 +22,7 @@ static void *reserve(size_t bytes)
 
 static double *reserve_reals(ptrdiff_t n) { return (double *)reserve((size_t)n * sizeof(double)); }
 
-/*  Seconds that this process has computed: with one thread the time it takes where nothing else runs. */
+/*  Seconds that this process has computed. With one thread, that is the time on an idle machine. */
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -29,7 +30,7 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/*  A random number below n that depends on i and the seed alone (the mixer of SplitMix64). */
+/*  A random number below n that depends only on i and the seed (the mixer of SplitMix64). */
 static uint64_t random_below(uint64_t seed, uint64_t i, uint64_t n)
 {
     uint64_t z = (i + 1 + (seed << 32)) * UINT64_C(0x9E3779B97F4A7C15);
@@ -38,14 +39,27 @@ static uint64_t random_below(uint64_t seed, uint64_t i, uint64_t n)
     return (z ^ (z >> 31)) % n;
 }
 
+/*  0 to n - 1 in random order; the caller frees it. */
+static ptrdiff_t *random_order(ptrdiff_t n, uint64_t seed)
+{
+    ptrdiff_t *order = (ptrdiff_t *)reserve((size_t)n * sizeof *order);
+    for (ptrdiff_t i = 0; i < n; i++) order[i] = i;
+    for (ptrdiff_t i = n - 1; i > 0; i--) {
+        ptrdiff_t k = (ptrdiff_t)random_below(seed, (uint64_t)i, (uint64_t)i + 1), keep = order[i];
+        order[i] = order[k], order[k] = keep;
+    }
+    return order;
+}
+
 /*  Rows of numbers, the target last. */
 typedef struct dataset {
     ptrdiff_t N;
     int D;
-    double *X, *y; /* [N,D] [N] */
+    /* [N,D] [N] */
+    double *X, *y;
 } dataset;
 
-/*  `most` rows of the file, chosen at random (0: all); standardised if asked for. */
+/*  Reads `most` rows of the file, chosen at random (0: all), and standardises them if asked to. */
 static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, uint64_t seed)
 {
     table t;
@@ -55,19 +69,17 @@ static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, u
     dataset d = {most > 0 && most < t.rows ? most : t.rows, t.columns - 1, NULL, NULL};
     for (int j = 0; j < t.columns; j++) {
         if (table_check(&t, j, path, error, sizeof error)) fail("data", error);
-        if (t.column[j].missing || t.column[j].text) fail(path, "numbers only are read, and no cell may be empty");
+        if (t.column[j].missing || t.column[j].text)
+            fail(path, "numbers only are read, and no cell may be empty");
     }
-    ptrdiff_t *order = (ptrdiff_t *)reserve((size_t)t.rows * sizeof *order);
-    for (ptrdiff_t i = 0; i < t.rows; i++) order[i] = i;
-    for (ptrdiff_t i = t.rows - 1; i > 0; i--) {
-        ptrdiff_t k = (ptrdiff_t)random_below(seed, (uint64_t)i, (uint64_t)i + 1), keep = order[i];
-        order[i] = order[k], order[k] = keep;
-    }
+    ptrdiff_t *order = random_order(t.rows, seed);
     d.X = reserve_reals(d.N * d.D), d.y = reserve_reals(d.N);
     for (int j = 0; j < t.columns; j++) {
         double mean = 0, square = 0;
-        for (ptrdiff_t i = 0; i < d.N; i++) mean += t.values[order[i] * t.columns + j] / (double)d.N;
-        for (ptrdiff_t i = 0; i < d.N; i++) square += pow(t.values[order[i] * t.columns + j] - mean, 2) / (double)d.N;
+        for (ptrdiff_t i = 0; i < d.N; i++)
+            mean += t.values[order[i] * t.columns + j] / (double)d.N;
+        for (ptrdiff_t i = 0; i < d.N; i++)
+            square += pow(t.values[order[i] * t.columns + j] - mean, 2) / (double)d.N;
         for (ptrdiff_t i = 0; i < d.N; i++) {
             double v = t.values[order[i] * t.columns + j];
             if (standardise) v = (v - mean) / (square > 0 ? sqrt(square) : 1);
@@ -80,7 +92,7 @@ static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, u
     return d;
 }
 
-/*  A model of this config in memory of its own, not started from any data. */
+/*  A model of this config in its own memory, not initialised from data. */
 static inline odvgp_model *model_empty(const odvgp_config *cfg, void **block)
 {
     odvgp_model *model;
@@ -92,7 +104,7 @@ static inline odvgp_model *model_empty(const odvgp_config *cfg, void **block)
     return model;
 }
 
-/*  The values of all slots of one model whose names begin like this, given to another. */
+/*  Copies the slots whose names begin with `prefix` from one model to another. */
 static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const char *prefix)
 {
     odvgp_info info;
@@ -106,7 +118,7 @@ static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const ch
     }
 }
 
-/*  q to its optimum for the parameters of now. */
+/*  Sets q to its optimum for the current parameters. */
 static inline void fit_q(odvgp_model *model, const dataset *d)
 {
     odvgp_info info;
@@ -116,7 +128,7 @@ static inline void fit_q(odvgp_model *model, const dataset *d)
     free(work);
 }
 
-/*  folder/name end, to be freed. */
+/*  folder/name followed by `end`; the caller frees it. */
 static inline char *path_in(const char *folder, const char *name, const char *end)
 {
     size_t size = strlen(folder) + strlen(name) + strlen(end) + 2;

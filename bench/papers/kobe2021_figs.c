@@ -1,24 +1,28 @@
-/*  kobe.c - figures 4.1 to 4.9 of Kobe (Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations to Gaussian
-    Processes, MPhil thesis, 2021): natural gradients beside Adam on one-dimensional sets and on naval, and the O(M) covariance
-    with its natural steps.
+/*  kobe2021_figs.c - figures 4.1 to 4.9 of Kobe (Efficiently-Parametrised Approximate Posteriors in
+    Pseudo-Point Approximations to Gaussian Processes, MPhil thesis, 2021): natural gradients beside
+    Adam on one-dimensional sets and on naval, and the O(M) covariance with its natural steps.
 
-        make figures-kobe DATA=dir          or          build/kobe run | report  [options], see --help
+        make kobe2021-figs DATA=dir
+        build/kobe2021_figs run | report  [options], see --help
 
-    run       trains what is listed in kobe_settings.h, one run after the other. NAME.csv receives rows as a run goes on, and rows.csv a
-              line when it has ended; what stands there is not run again
-    report    prints a table for each figure and whether the statements of the text hold, and draws figure-4.1.svg and so on, from
-              whatever runs there are
+    run       trains what kobe2021_settings.h lists, one run after the other. NAME.csv receives rows
+              during a run, and rows.csv a line at its end; what stands there is not run again
+    report    prints a table for each figure and whether the statements of the text hold, and draws
+              figure-4.1.svg and so on, from the runs there are
 
-    The thesis prints pictures and no numbers, so that what can be compared is what it says of them. What it does not say was chosen
-    as follows. q starts at the prior in whitened coordinates, as GPflow's does (unit covariance); "Adam, u" is Adam on the mean and
-    the root of the covariance of u themselves. Natural steps are of 0.1 unless a number is given. Inducing inputs stay at their
-    k-means: the text counts lengthscale, variance and noise as hyperparameters, and O(M) does not survive their training (4.7Z is
-    figure 4.7 with it). O(M)'s mu starts at 0, g at 1. Hyperparameters move first, then q. 0.112 and 0.5 are taken for the kernel's
-    variance, not for its root. "Projected" is the thesis' natural step, eq. 3.20, in (mu, g), "of S^-1 m" the same in (S^-1 m, g).
+    The thesis prints pictures and no numbers, so that only its statements about them can be
+    compared. What it does not say was chosen as follows. q starts at the prior in whitened
+    coordinates, as GPflow's does (unit covariance); "Adam, u" is Adam on the mean and the root of
+    the covariance of u themselves. Natural steps are 0.1 unless a number is given. Inducing inputs
+    stay at their k-means: the text counts lengthscale, variance and noise as hyperparameters, and
+    O(M) does not survive training of the inputs (4.7Z is figure 4.7 with it). O(M)'s mu starts at
+    0, g at 1. Hyperparameters move first, then q. 0.112 and 0.5 are taken for the kernel's
+    variance, not for its root. "Projected" is the thesis' natural step, eq. 3.20, in (mu, g); "of
+    S^-1 m" the same in (S^-1 m, g).
 
-    Bounds are of all rows of data, also where training saw minibatches. The bound at the end is the median of the last rows of the
-    curve, up to eleven. Steps to a bound count to the first row that is not below it; rows are 7 % of the steps or a hundredth of
-    the run apart. */
+    Bounds are of all rows, also where training saw minibatches. The bound at the end is the median
+    of the last rows of the curve, up to eleven. Steps to a bound count to the first row that is not
+    below it; rows are 7 % of the steps or a hundredth of the run apart. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -27,15 +31,16 @@
 #include <stdarg.h>
 #include <time.h>
 #include "figure_data.h"
-#include "kobe_settings.h"
-#include "kobe_report.h"
-#include "kobe_pictures.h"
+#include "kobe2021_settings.h"
+#include "kobe2021_report.h"
+#include "kobe2021_pictures.h"
 
 static const char usage[] =
-    "usage: kobe run|report [PREFIX...] [--data FILE] [--out DIR]\n"
+    "usage: kobe2021_figs run|report [PREFIX...] [--data FILE] [--out DIR]\n"
     "  PREFIX        only runs whose names begin so, as 4.7 or 4.3-N100; default all\n"
-    "  --data FILE   naval as a CSV file whose last column is the target; without it naval is left out\n"
-    "  --out DIR     where everything is kept, default build/figures-kobe; it must exist\n";
+    "  --data FILE   naval as a CSV file whose last column is the target; without it naval is left "
+    "out\n"
+    "  --out DIR     where everything is kept, default build/kobe2021-figs; it must exist\n";
 
 /* ---- training ---- */
 
@@ -43,27 +48,35 @@ static const char *kernel_of(const setting *s, int m)
 {
     if (s->data == NAVAL) return "matern52(4, variance=2)";
     if (hyper_fixed(s)) return "rbf(0.813, variance=0.112)";
-    return m == BEST_OM_2 ? "rbf(0.05, variance=0.05)" : is_best(m) ? "rbf(0.1, variance=0.5)" : "rbf";
+    return m == BEST_OM_2 ? "rbf(0.05, variance=0.05)"
+           : is_best(m)   ? "rbf(0.1, variance=0.5)"
+                          : "rbf";
 }
 
 static odvgp_config config_of(const setting *s, int m, const dataset *d)
 {
     const method *how = &methods[m];
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, s->M, 0);
-    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
+    /* The paper's. */
+    cfg.positive = ODVGP_SOFTPLUS;
     cfg.cov_part = how->cov, cfg.param = how->param, cfg.diag_step = how->diag;
     if (how->cov == ODVGP_COV_DIAGONAL) cfg.mean_part = ODVGP_MEAN_FREE;
     cfg.kernel = kernel_of(s, m);
     cfg.init_hyper = ODVGP_HYPER_ULAPANE;
-    cfg.noise_variance = hyper_fixed(s) ? 0.045 : m == BEST_OM_2 ? 0.02 : is_best(m) ? s->noise : 0.1;
+    cfg.noise_variance = hyper_fixed(s)   ? 0.045
+                         : m == BEST_OM_2 ? 0.02
+                         : is_best(m)     ? s->noise
+                                          : 0.1;
     cfg.q_init = ODVGP_Q_IDENTITY;
-    /* with the thesis' jitter the search for O(M)'s optimum stops early on some sets */
+    /* With the thesis' jitter the search for O(M)'s optimum stops early on some sets. */
     cfg.jitter = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter_rel = 0;
     cfg.batch = s->batch;
     cfg.lr = odvgp_constant(0.01);
     cfg.natgrad = how->step > 0;
+    /* On naval the step rises. */
     if (cfg.natgrad)
-        cfg.natgrad_step = s->data == NAVAL ? odvgp_falling(1e-4, how->step, 40) : odvgp_constant(how->step); /* rises */
+        cfg.natgrad_step =
+            s->data == NAVAL ? odvgp_falling(1e-4, how->step, 40) : odvgp_constant(how->step);
     cfg.update = ODVGP_ADAM_FIRST;
     cfg.seed = (uint64_t)s->seed;
     return cfg;
@@ -80,7 +93,8 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
         for (int i = 0; i < s->M; i++) g[i] = 1;
         check(odvgp_set(model, "q_diag", g, s->M, &info), "q_diag", &info);
         free(g);
-        /* the thesis adds its jitter to g; without it components whose best value is 0 fall past the smallest number */
+        /* The thesis adds its jitter to g; without it, components whose best value is 0
+           underflow. */
         check(odvgp_set_bounds(model, "q_diag", least_g, HUGE_VAL), "q_diag", NULL);
     }
     if (hyper_fixed(s)) {
@@ -91,7 +105,8 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
     return model;
 }
 
-static odvgp_status point_write(FILE *f, odvgp_model *model, const dataset *d, double step, double seconds, odvgp_info *info)
+static odvgp_status point_write(FILE *f, odvgp_model *model, const dataset *d, double step,
+                                double seconds, odvgp_info *info)
 {
     point p = {step, seconds, 0, 0, 0, 0};
     odvgp_status status = odvgp_elbo(model, d->X, d->y, d->N, &p.bound, NULL, NULL, info);
@@ -99,13 +114,14 @@ static odvgp_status point_write(FILE *f, odvgp_model *model, const dataset *d, d
     check(odvgp_get(model, "kernel.0.lengthscale", &p.lengthscale, 1), "lengthscale", NULL);
     check(odvgp_get(model, "kernel.0.variance", &p.variance, 1), "variance", NULL);
     check(odvgp_get(model, "noise_variance", &p.noise, 1), "noise", NULL);
-    fprintf(f, "%.0f,%.4f,%.9g,%.6g,%.6g,%.6g\n", p.step, p.seconds, p.bound / (double)d->N, p.lengthscale, p.variance,
-            p.noise);
+    fprintf(f, "%.0f,%.4f,%.9g,%.6g,%.6g,%.6g\n", p.step, p.seconds, p.bound / (double)d->N,
+            p.lengthscale, p.variance, p.noise);
     fflush(f);
     return ODVGP_OK;
 }
 
-/*  Steps with a row each at first, then wider apart; a bound of all rows takes as long as a step and more. */
+/*  The next recorded step, at first the next one, then further on: a bound of all rows takes longer
+    than a step. */
 static ptrdiff_t next_row(ptrdiff_t step, const setting *s)
 {
     ptrdiff_t apart = step / 15, most = s->steps / (s->M < 1000 ? 100 : 20);
@@ -113,8 +129,9 @@ static ptrdiff_t next_row(ptrdiff_t step, const setting *s)
     return step + (apart < 1 ? 1 : apart);
 }
 
-/*  Returns the steps done; rows go to f. */
-static ptrdiff_t train(odvgp_model *model, const setting *s, const dataset *d, FILE *f, double *seconds, odvgp_info *info)
+/*  Writes rows to f and returns the steps done. */
+static ptrdiff_t train(odvgp_model *model, const setting *s, const dataset *d, FILE *f,
+                       double *seconds, odvgp_info *info)
 {
     ptrdiff_t done = 0, next = 0;
     for (;; done++) {
@@ -133,7 +150,7 @@ static ptrdiff_t train(odvgp_model *model, const setting *s, const dataset *d, F
 
 static const char *const hyper[3] = {"kernel.0.lengthscale", "kernel.0.variance", "noise_variance"};
 
-/*  -bound, and its slopes in the logarithms of the hyperparameters. */
+/*  -bound, and its gradient in the logarithms of the hyperparameters. */
 static double loss_of(odvgp_model *model, const dataset *d, double slope[3])
 {
     odvgp_info info;
@@ -149,7 +166,8 @@ static double loss_of(odvgp_model *model, const dataset *d, double slope[3])
 
 static double largest(const double v[3]) { return fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2]))); }
 
-/*  The same at the best q for the hyperparameters e^t; the slopes are those of the maximum over q, since q is at its optimum. */
+/*  The same at the best q for the hyperparameters e^t. The gradient is that of the maximum over q,
+    since q is at its optimum. */
 static double best_loss(odvgp_model *model, const dataset *d, const double t[3], double slope[3])
 {
     odvgp_info info;
@@ -161,7 +179,7 @@ static double best_loss(odvgp_model *model, const dataset *d, const double t[3],
     return loss_of(model, d, slope);
 }
 
-/*  H of BFGS from a step s and the change y of the slopes. */
+/*  Updates H of BFGS by a step s and the change y of the gradient. */
 static void bfgs_update(double H[3][3], const double s[3], const double y[3])
 {
     double sy = 0, Hy[3] = {0, 0, 0}, yHy = 0;
@@ -171,10 +189,12 @@ static void bfgs_update(double H[3][3], const double s[3], const double y[3])
         for (int j = 0; j < 3; j++) Hy[i] += H[i][j] * y[j];
     for (int i = 0; i < 3; i++) yHy += y[i] * Hy[i];
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) H[i][j] += (1 + yHy / sy) * s[i] * s[j] / sy - (Hy[i] * s[j] + s[i] * Hy[j]) / sy;
+        for (int j = 0; j < 3; j++)
+            H[i][j] += (1 + yHy / sy) * s[i] * s[j] / sy - (Hy[i] * s[j] + s[i] * Hy[j]) / sy;
 }
 
-/*  To the optimum over hyperparameters and q together, by BFGS over the former. Returns how many points were looked at. */
+/*  Maximises over hyperparameters and q together, by BFGS over the hyperparameters. Returns the
+    number of evaluations. */
 static ptrdiff_t maximise(odvgp_model *model, const dataset *d)
 {
     double t[3], g[3], H[3][3] = {{1e-3, 0, 0}, {0, 1e-3, 0}, {0, 0, 1e-3}};
@@ -186,7 +206,8 @@ static ptrdiff_t maximise(odvgp_model *model, const dataset *d)
     ptrdiff_t looks = 1;
     while (looks < 150 && largest(g) > 1e-3) {
         double p[3], at[3], there[3], slope = 0, length = 1, next = HUGE_VAL;
-        for (int i = 0; i < 3; i++) p[i] = -(H[i][0] * g[0] + H[i][1] * g[1] + H[i][2] * g[2]), slope += p[i] * g[i];
+        for (int i = 0; i < 3; i++)
+            p[i] = -(H[i][0] * g[0] + H[i][1] * g[1] + H[i][2] * g[2]), slope += p[i] * g[i];
         if (largest(p) > 0.5) length = 0.5 / largest(p);
         for (; length > 1e-6; length /= 2) {
             for (int i = 0; i < 3; i++) at[i] = t[i] + length * p[i];
@@ -196,7 +217,8 @@ static ptrdiff_t maximise(odvgp_model *model, const dataset *d)
         }
         if (!(length > 1e-6)) break;
         double s[3], y[3];
-        for (int i = 0; i < 3; i++) s[i] = at[i] - t[i], y[i] = there[i] - g[i], t[i] = at[i], g[i] = there[i];
+        for (int i = 0; i < 3; i++)
+            s[i] = at[i] - t[i], y[i] = there[i] - g[i], t[i] = at[i], g[i] = there[i];
         loss = next;
         bfgs_update(H, s, y);
     }
@@ -204,7 +226,8 @@ static ptrdiff_t maximise(odvgp_model *model, const dataset *d)
     return looks;
 }
 
-static ptrdiff_t find_best(odvgp_model *model, const setting *s, const dataset *d, FILE *f, double *seconds, odvgp_info *info)
+static ptrdiff_t find_best(odvgp_model *model, const setting *s, const dataset *d, FILE *f,
+                           double *seconds, odvgp_info *info)
 {
     double from = cpu_seconds();
     ptrdiff_t looks = 1;
@@ -214,7 +237,7 @@ static ptrdiff_t find_best(odvgp_model *model, const setting *s, const dataset *
     return point_write(f, model, d, (double)looks, *seconds, info) ? 0 : looks;
 }
 
-/*  The grid that predictions are drawn on. */
+/*  The grid on which predictions are drawn. */
 static void predictions_write(odvgp_model *model, const char *name)
 {
     static double x[GRID], mean[GRID], var[GRID];
@@ -242,7 +265,8 @@ static void run(const setting *s, int m, const dataset *d)
     FILE *f = file_open(name, ".csv", "w");
     fprintf(f, "step,cpu_seconds,bound_per_row,lengthscale,kernel_variance,noise_variance\n");
     ending e = {s->steps, 0, numbers_of_q(model, s->M), 0, 0, 0, 0, 0};
-    e.done = (int)(is_best(m) ? find_best(model, s, d, f, &e.seconds, &info) : train(model, s, d, f, &e.seconds, &info));
+    e.done = (int)(is_best(m) ? find_best(model, s, d, f, &e.seconds, &info)
+                              : train(model, s, d, f, &e.seconds, &info));
     fclose(f);
     if (info.status) fprintf(stderr, "%s: ended after %d steps: %s\n", name, e.done, info.text);
     else if (isfinite(loss_of(model, d, slope))) e.slope = largest(slope);
@@ -256,9 +280,10 @@ static void run(const setting *s, int m, const dataset *d)
     if (rows) fclose(rows);
     rows = fopen(path, "a");
     if (!rows) fail(path, "cannot be written");
-    if (fresh) fprintf(rows, "name,steps,done,numbers,cpu_seconds,jitter_raised,shortened,undone,slope\n");
-    fprintf(rows, "%s,%d,%d,%d,%.3f,%.0f,%.0f,%.0f,%.4g\n", name, e.asked, e.done, e.numbers, e.seconds, e.jitter_raised,
-            e.shortened, e.undone, e.slope);
+    if (fresh)
+        fprintf(rows, "name,steps,done,numbers,cpu_seconds,jitter_raised,shortened,undone,slope\n");
+    fprintf(rows, "%s,%d,%d,%d,%.3f,%.0f,%.0f,%.0f,%.4g\n", name, e.asked, e.done, e.numbers,
+            e.seconds, e.jitter_raised, e.shortened, e.undone, e.slope);
     fclose(rows);
     free(path);
     fprintf(stderr, "%-45s %6d steps, %7.1f s\n", name, e.done, e.seconds);
@@ -299,7 +324,8 @@ static void run_all(char **prefix, int count)
 static void report(void)
 {
     read_all();
-    printf("steps and seconds of one core to within 0.01 nats per row (figure 4.1: 0.001, naval: 0.1) of the best bound of the "
+    printf("steps and seconds of one core to within 0.01 nats per row (figure 4.1: 0.001, naval: "
+           "0.1) of the best bound of the "
            "setting and of\nthe run's own best; *: shorter than the run would need\n");
     print_runs("4.1", "sinusoid, hyperparameters fixed");
     print_runs("4.2", "sinusoid");
@@ -336,6 +362,6 @@ int main(int argc, char **argv)
     }
     if (!strcmp(command, "run")) run_all(argv + 2, count);
     else if (!strcmp(command, "report")) report();
-    else fail("kobe", "run or report; see --help");
+    else fail("kobe2021_figs", "run or report; see --help");
     return 0;
 }

@@ -1,11 +1,14 @@
-/*  figure_solve2.c - figure 2 of Shi, Titsias and Mnih (AISTATS 2020): a one-dimensional set, learned with 5 inducing points, with
-    ODVGP's 5 + 100, with SOLVE-GP's 5 + 5 and with 10; and exact GP regression to compare with.
+/*  solvegp2020_fig2.c - figure 2 of Shi, Titsias and Mnih (AISTATS 2020): a one-dimensional set,
+    learned with 5 inducing points, with ODVGP's 5 + 100, with SOLVE-GP's 5 + 5 and with 10, beside
+    exact GP regression.
 
-        make figure-solve-2 DATA=dir          or          build/figure_solve2 --data FILE --out DIR, see --help
+        make solvegp2020-fig2 DATA=dir
+        build/solvegp2020_fig2 --data FILE --out DIR, see --help
 
-    Each model's bound with the best q, a function of hyperparameters and inducing inputs (config.objective), is maximised by Adam
-    from several starts, and the best is kept: what is compared is what the models can do, and not where a training stopped. Exact GP
-    regression maximises log p(y) itself. The hyperparameters start where the paper's do. */
+    Adam maximises each model's bound with the best q, a function of hyperparameters and inducing
+    inputs (config.objective), from several starts, and the best is kept: the comparison is of what
+    the models can do, not of where a training stops. Exact GP regression maximises log p(y) itself.
+    The hyperparameters start where the paper's do. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -16,12 +19,13 @@
 
 enum { GRID = 301 };
 
-static const char usage[] = "usage: figure_solve2 --data FILE [--out DIR] [--rows N] [--steps N] [--starts N]\n"
-                            "  --data FILE   a CSV file with one input column and the target\n"
-                            "  --out DIR     where figure-solve-2.svg goes, default build; it must exist\n"
-                            "  --rows N      rows of the file to use, chosen at random, default 100\n"
-                            "  --steps N     Adam steps from each start, default 4000\n"
-                            "  --starts N    starts, default 10\n";
+static const char usage[] =
+    "usage: solvegp2020_fig2 --data FILE [--out DIR] [--rows N] [--steps N] [--starts N]\n"
+    "  --data FILE   a CSV file with one input column and the target\n"
+    "  --out DIR     where solvegp2020-fig2.svg goes, default build; it must exist\n"
+    "  --rows N      rows of the file to use, chosen at random, default 100\n"
+    "  --steps N     Adam steps from each start, default 4000\n"
+    "  --starts N    starts, default 10\n";
 
 typedef struct way {
     const char *name, *title;
@@ -31,12 +35,15 @@ typedef struct way {
     ptrdiff_t M, Mg;
 } way;
 
-/*  The last is exact GP regression, whose M is the number of rows. */
+/*  The last one is exact GP regression; its M is the number of rows. */
 static const way ways[] = {
     {"5", "5 inducing points", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 5, 0},
-    {"ODVGP 5+100", "ODVGP, 5 + 100", ODVGP_MEAN_BLOCKS, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 5, 100},
-    {"SOLVE-GP 5+5", "SOLVE-GP, 5 + 5", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 5, 5},
-    {"10", "10 inducing points", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 10, 0},
+    {"ODVGP 5+100", "ODVGP, 5 + 100", ODVGP_MEAN_BLOCKS, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED,
+     5, 100},
+    {"SOLVE-GP 5+5", "SOLVE-GP, 5 + 5", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS,
+     ODVGP_OBJECTIVE_COLLAPSED, 5, 5},
+    {"10", "10 inducing points", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 10,
+     0},
     {"exact GP", NULL, ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0},
 };
 enum { WAYS = sizeof ways / sizeof *ways, PANELS = WAYS - 1 };
@@ -48,12 +55,15 @@ static struct {
 } option = {"build", 100, 4000, 10};
 
 typedef struct result {
-    double bound, same_logp; /* the bound; log p(y) of an exact GP with the same hyperparameters */
-    double worst;            /* the bound from the worst start */
+    /* The bound; log p(y) of an exact GP with the same hyperparameters; the bound from the worst
+       start. */
+    double bound, same_logp, worst;
     double lengthscale, variance, noise;
-    double Z[128], Zg[128]; /* inducing inputs */
+    /* Inducing inputs. */
+    double Z[128], Zg[128];
     double mean[GRID], sd[GRID];
-    double same_mean[GRID], same_sd[GRID]; /* of that exact GP */
+    /* Of that exact GP. */
+    double same_mean[GRID], same_sd[GRID];
 } result;
 
 static odvgp_model *start_of(const way *w, const dataset *d, int start, void **block)
@@ -61,7 +71,8 @@ static odvgp_model *start_of(const way *w, const dataset *d, int start, void **b
     odvgp_info info;
     ptrdiff_t M = w->objective == ODVGP_OBJECTIVE_EXACT ? d->N : w->M;
     odvgp_config cfg = odvgp_config_defaults(d->N, 1, 1, M, w->Mg);
-    cfg.positive = ODVGP_SOFTPLUS; /* as the paper has it */
+    /* The paper's. */
+    cfg.positive = ODVGP_SOFTPLUS;
     cfg.mean_part = w->mean, cfg.cov_part = w->cov, cfg.objective = w->objective;
     cfg.kernel = "rbf(1, variance=1)";
     cfg.noise_variance = 0.1;
@@ -70,15 +81,11 @@ static odvgp_model *start_of(const way *w, const dataset *d, int start, void **b
     cfg.lr = odvgp_falling(0.05, 0.001, option.steps);
     cfg.jitter_rel = 1e-8;
     odvgp_model *model = model_empty(&cfg, block);
-    /* rows in an order of this start's own: the first are beta, the next gamma, from the beginning again when they are used up */
-    double *Z = reserve_reals(M + w->Mg), *order = reserve_reals(d->N);
-    for (ptrdiff_t i = 0; i < d->N; i++) order[i] = d->X[i];
-    for (ptrdiff_t i = d->N - 1; i > 0; i--) {
-        ptrdiff_t k = (ptrdiff_t)random_below((uint64_t)start + 7, (uint64_t)i, (uint64_t)i + 1);
-        double keep = order[i];
-        order[i] = order[k], order[k] = keep;
-    }
-    for (ptrdiff_t i = 0; i < M + w->Mg; i++) Z[i] = order[i % d->N];
+    /* Each start has its own order of rows: the first are beta, the next gamma, and after the last
+       row the first one follows. */
+    double *Z = reserve_reals(M + w->Mg);
+    ptrdiff_t *order = random_order(d->N, (uint64_t)start + 7);
+    for (ptrdiff_t i = 0; i < M + w->Mg; i++) Z[i] = d->X[order[i % d->N]];
     check(odvgp_set(model, "Z_beta", Z, M, &info), w->name, &info);
     if (w->Mg) check(odvgp_set(model, "Z_gamma", Z + M, w->Mg, &info), w->name, &info);
     free(Z);
@@ -95,7 +102,8 @@ static double bound_of(odvgp_model *model, const dataset *d)
     return bound;
 }
 
-static void fit_and_predict(odvgp_model *model, const dataset *d, const double *grid, double *mean, double *sd)
+static void fit_and_predict(odvgp_model *model, const dataset *d, const double *grid, double *mean,
+                            double *sd)
 {
     odvgp_info info;
     fit_q(model, d);
@@ -109,7 +117,8 @@ static void learn(const way *w, const dataset *d, const double *grid, result *r)
     void *best_block = NULL, *block;
     odvgp_model *best = NULL;
     r->bound = -HUGE_VAL, r->worst = HUGE_VAL;
-    for (int s = 0; s < (exact ? 1 : option.starts); s++) { /* the exact one has no inducing inputs to differ in */
+    /* Exact regression has no inducing inputs in which starts could differ. */
+    for (int s = 0; s < (exact ? 1 : option.starts); s++) {
         odvgp_model *model = start_of(w, d, s, &block);
         check(odvgp_fit(model, d->X, d->y, option.steps, NULL, NULL), w->name, NULL);
         double bound = bound_of(model, d);
@@ -135,14 +144,14 @@ static void learn(const way *w, const dataset *d, const double *grid, result *r)
     free(best_block);
 }
 
-/*  Beside another prediction: root mean squared difference of the means where the data are, and the ratio of the mean sd there
-    and beyond. */
+/*  Compares two predictions: the root mean squared difference of the means where the data are, and
+    the ratio of the mean sd there and beyond. */
 typedef struct compared {
     double rmse, within, beyond;
 } compared;
 
-static compared compare(const double *grid, const dataset *d, const double *mean, const double *sd, const double *mean0,
-                        const double *sd0)
+static compared compare(const double *grid, const dataset *d, const double *mean, const double *sd,
+                        const double *mean0, const double *sd0)
 {
     double lo = HUGE_VAL, hi = -HUGE_VAL, square = 0, n = 0, sum[2] = {0, 0}, sum0[2] = {0, 0};
     for (ptrdiff_t i = 0; i < d->N; i++) lo = fmin(lo, d->X[i]), hi = fmax(hi, d->X[i]);
@@ -159,17 +168,21 @@ static void print_table(const result *r, const dataset *d, const double *grid)
 {
     const result *exact = &r[WAYS - 1];
     const char *rule = "%-13s %8s %8s %8s %8s %8s   %8s %8s %8s   %8s %8s %8s\n";
-    printf("beside exact GP regression, where the data are and beyond: rmse of the mean, mean sd over its mean sd\n");
-    printf(rule, "", "bound", "worst", "length-", "kernel", "noise", "trained", "sd", "sd", "the same", "sd", "log p(y)");
-    printf(rule, "", "", "start", "scale", "variance", "variance", "rmse", "within", "beyond", "rmse", "within", "");
+    printf("beside exact GP regression, where the data are and beyond: rmse of the mean, mean sd "
+           "over its mean sd\n");
+    printf(rule, "", "bound", "worst", "length-", "kernel", "noise", "trained", "sd", "sd",
+           "the same", "sd", "log p(y)");
+    printf(rule, "", "", "start", "scale", "variance", "variance", "rmse", "within", "beyond",
+           "rmse", "within", "");
     for (int k = 0; k < WAYS; k++) {
         compared c = compare(grid, d, r[k].mean, r[k].sd, exact->mean, exact->sd);
         compared same = compare(grid, d, r[k].mean, r[k].sd, r[k].same_mean, r[k].same_sd);
-        printf("%-13s %8.3f %8.3f %8.4f %8.4f %8.4f   %8.4f %8.3f %8.3f   %8.4f %8.3f %8.3f\n", ways[k].name, r[k].bound,
-               r[k].worst, r[k].lengthscale, r[k].variance, r[k].noise, c.rmse, c.within, c.beyond, same.rmse, same.within,
-               r[k].same_logp);
+        printf("%-13s %8.3f %8.3f %8.4f %8.4f %8.4f   %8.4f %8.3f %8.3f   %8.4f %8.3f %8.3f\n",
+               ways[k].name, r[k].bound, r[k].worst, r[k].lengthscale, r[k].variance, r[k].noise,
+               c.rmse, c.within, c.beyond, same.rmse, same.within, r[k].same_logp);
     }
-    printf("trained: the last row; the same: exact GP regression with the hyperparameters of the row\n");
+    printf("trained: the last row; the same: exact GP regression with the hyperparameters of the "
+           "row\n");
 }
 
 static void draw(const result *r, const dataset *d, const double *grid)
@@ -180,7 +193,8 @@ static void draw(const result *r, const dataset *d, const double *grid)
     plot_scene scenes[PANELS];
     const result *exact = &r[WAYS - 1];
     for (int k = 0; k < WAYS; k++)
-        for (int i = 0; i < GRID; i++) low[k][i] = r[k].mean[i] - 2 * r[k].sd[i], high[k][i] = r[k].mean[i] + 2 * r[k].sd[i];
+        for (int i = 0; i < GRID; i++)
+            low[k][i] = r[k].mean[i] - 2 * r[k].sd[i], high[k][i] = r[k].mean[i] + 2 * r[k].sd[i];
     for (int k = 0; k < PANELS; k++) {
         const plot_item all[ITEMS] = {
             {PLOT_POINTS, "data", d->X, d->y, NULL, (int)d->N, 6, 0},
@@ -193,12 +207,13 @@ static void draw(const result *r, const dataset *d, const double *grid)
             {PLOT_PLUS, "beta", r[k].Z, NULL, NULL, (int)ways[k].M, 1, 0},
         };
         memcpy(items[k], all, sizeof all);
-        plot_scene s = {ways[k].title, "x", "y", items[k], ITEMS, grid[0], grid[GRID - 1], -2.3, 2.3, 0};
+        plot_scene s = {ways[k].title,  "x",  "y", items[k], ITEMS, grid[0],
+                        grid[GRID - 1], -2.3, 2.3, 0};
         scenes[k] = s;
     }
     size_t size = strlen(option.out) + 40;
     char *path = (char *)reserve(size);
-    snprintf(path, size, "%s/figure-solve-2.svg", option.out);
+    snprintf(path, size, "%s/solvegp2020-fig2.svg", option.out);
     if (plot_grid(path, NULL, scenes, PANELS, 2)) fail(path, "cannot be written");
     printf("%s\n", path);
     free(path);
@@ -219,8 +234,9 @@ int main(int argc, char **argv)
         else fail(name, "not understood; see --help");
         i++;
     }
-    if (!data) fail("figure_solve2", "--data is missing; see --help");
-    if (option.rows < 0 || option.steps < 1 || option.starts < 1) fail("figure_solve2", "sizes are positive numbers");
+    if (!data) fail("solvegp2020_fig2", "--data is missing; see --help");
+    if (option.rows < 0 || option.steps < 1 || option.starts < 1)
+        fail("solvegp2020_fig2", "sizes are positive numbers");
     static result r[WAYS];
     dataset d = dataset_read(data, option.rows, 0, 1);
     if (d.D != 1) fail(data, "one input column is expected");
@@ -232,8 +248,8 @@ int main(int argc, char **argv)
         learn(&ways[k], &d, grid, &r[k]);
         fprintf(stderr, "%s: bound %.4f\n", ways[k].name, r[k].bound);
     }
-    printf("%td rows, %d starts of %td steps each; %.0f seconds of one core\n", d.N, option.starts, option.steps,
-           cpu_seconds() - from);
+    printf("%td rows, %d starts of %td steps each; %.0f seconds of one core\n", d.N, option.starts,
+           option.steps, cpu_seconds() - from);
     print_table(r, &d, grid);
     draw(r, &d, grid);
     return 0;
