@@ -1,18 +1,23 @@
 #!/bin/sh
-# study.sh STUDY TOOL DATA OUT [CURVES]   many runs of the command-line tool: members of the family, on data sets, on splits of them.
-# Writes a row to OUT/rows.csv as each run finishes, leaves out what stands there already, and prints a table of means over splits (also
-# OUT/table.txt). With CURVES (build/curves) it draws OUT/curves.svg from the first split.
+# study.sh STUDY TOOL DATA OUT [CURVES]   many runs of the command-line tool: members of the family,
+# on data sets, on splits of them. Appends a row to OUT/rows.csv as each run finishes, skips runs that
+# have a row, and prints a table of means over splits (also OUT/table.txt). With CURVES
+# (build/curves) it draws OUT/curves.svg from the first split.
 #
-# bench/studies/STUDY.txt says what is run, one thing a line:      bench/studies/STUDY.csv, if there, has the published figures.
+# bench/studies/STUDY.txt says what is run, one thing a line; bench/studies/STUDY.csv, if it exists,
+# has the published figures.
 #   sets NAME...           NAME.csv or NAME.csv.gz in DATA
-#   splits K...            test rows: column K of NAME.test_mask.csv(.gz) where `mask` is said and the file is there, else drawn by --seed K
+#   splits K...            test rows: column K of NAME.test_mask.csv(.gz) if the study has a line
+#                          `mask` and the file exists, else drawn by --seed K. numpy:K: drawn by
+#                          --split numpy:K
 #   mask
-#   fraction F             of rows to be drawn, where --recipe does not say it
-#   steps N                the value of --iters, where a member has none of its own
+#   fraction F             of rows to draw, if --recipe does not set it
+#   steps N                the value of --iters, for members without their own
 #   common OPTIONS         of all members
 #   member NAME OPTIONS    a row of the table
-# In the environment SETS, SPLITS, MEMBERS and STEPS replace these; JOBS=2 is the number of runs at a time, of one thread each, and
-# REPORT=1 prints the table alone.
+# In the environment SETS, SPLITS, MEMBERS and STEPS replace these; JOBS=2 is the number of runs at
+# a time, of one thread each, and REPORT=1 only prints the table.
+# The table never mixes splits of NumPy with others: SPLITS="numpy:0 numpy:1" has means of its own.
 study=$1 tool=$2 data=$3 out=$4 curves=$5
 export LC_ALL=C
 spec=bench/studies/$study.txt rows=$4/rows.csv
@@ -21,28 +26,37 @@ fail() { echo "study: $*" >&2; exit 1; }
 said() { sed -n "s/^$1  *//p" "$spec"; } # all that follows this word
 : "${SETS:=$(said sets)}" "${SPLITS:=$(said splits)}" "${STEPS:=$(said steps)}" "${JOBS:=2}"
 : "${MEMBERS:=$(said member | cut -d' ' -f1 | tr '\n' ' ')}"
-steps_of() { case $(said "member $1") in *--iters*) echo - ;; *) echo "$STEPS" ;; esac; } # in rows.csv; -: the member's own
+# The steps of a member in rows.csv; -: its own.
+steps_of() { case $(said "member $1") in *--iters*) echo - ;; *) echo "$STEPS" ;; esac; }
 
 if [ "$5" = --one ]; then # set split member
     set=$6 split=$7 member=$8 name=$out/$6.$7.$8 steps=$(steps_of "$8") fraction=$(said fraction)
     said member | cut -d' ' -f1 | grep -Fqx -e "$member" || fail "$spec has no member $member"
-    if [ -s "$out/$set.test_mask.csv" ]; then set -- --test-mask "$out/$set.test_mask.csv:$split"
-    else set -- --seed "$split" ${fraction:+--test-fraction "$fraction"}; fi
+    if [ "${split#numpy:}" != "$split" ]; then
+        set -- --split "$split" --seed "${split#numpy:}" ${fraction:+--test-fraction "$fraction"}
+    elif [ -s "$out/$set.test_mask.csv" ]; then
+        set -- --test-mask "$out/$set.test_mask.csv:$split"
+    else
+        set -- --seed "$split" ${fraction:+--test-fraction "$fraction"}
+    fi
     [ "$steps" = - ] || set -- --iters "$steps" "$@"
     # shellcheck disable=SC2046 # lists
-    "$tool" train --data "$out/$set.csv" $(said common) "$@" $(said "member $member") --threads 1 --quiet --json --trace "$name.csv" \
-        --model "$name.odvgp" >"$name.json" || exit 1
+    "$tool" train --data "$out/$set.csv" $(said common) "$@" $(said "member $member") --threads 1 \
+        --quiet --json --trace "$name.csv" --model "$name.odvgp" >"$name.json" || exit 1
     rm -f "$name.odvgp"
     value() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$name.json"; }
     grep -q '"stopped": "signal"' "$name.json" && fail "$name was interrupted"
     if [ -z "$(value rmse)" ] || [ -z "$(value loglik)" ]; then fail "$name has no test metrics"; fi
-    echo "$set,$split,$member,$steps,$(value rmse),$(value loglik),$(value elbo_per_row),$(value noise_variance),$(value seconds)" >>"$rows"
+    line=$set,$split,$member,$steps
+    for key in rmse loglik elbo_per_row noise_variance seconds; do line=$line,$(value $key); done
+    echo "$line" >>"$rows"
     exit 0
 fi
 
 take() { # a file out of DATA, if it is not here yet
     [ -s "$out/$1" ] && return
-    { gzip -dc "$data/$1.gz" >"$out/$1.part" 2>/dev/null || cp "$data/$1" "$out/$1.part" 2>/dev/null; } && mv "$out/$1.part" "$out/$1" && return
+    { gzip -dc "$data/$1.gz" >"$out/$1.part" 2>/dev/null ||
+        cp "$data/$1" "$out/$1.part" 2>/dev/null; } && mv "$out/$1.part" "$out/$1" && return
     rm -f "$out/$1.part"
     false
 }
@@ -50,7 +64,8 @@ missing() { # runs that have no row yet
     for split in $SPLITS; do
         for set in $SETS; do
             for member in $MEMBERS; do
-                grep -Fq "$set,$split,$member,$(steps_of "$member")," "$rows" || echo "$set $split $member"
+                grep -Fq "$set,$split,$member,$(steps_of "$member")," "$rows" ||
+                    echo "$set $split $member"
             done
         done
     done
@@ -62,39 +77,56 @@ if [ -z "$REPORT" ] && [ -n "$(missing)" ]; then
         take "$set.csv" || fail "needs DATA=dir, a folder that holds $set.csv or $set.csv.gz"
         if grep -q '^mask' "$spec"; then take "$set.test_mask.csv"; fi
     done
-    missing | STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$study" "$tool" "$data" "$out" --one || exit 1
+    missing |
+        STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$study" "$tool" "$data" "$out" --one || exit 1
 fi
 [ "$(wc -l <"$rows")" -gt 1 ] || fail "no run has ended yet"
-# The standard error is that of our mean over splits. "missed": worse than printed by more than that, or by more than 3 % (log-likelihood 0.03).
+# The standard error is that of our mean over splits. "missed": worse than printed by more than
+# that, or by more than 3 % (log-likelihood 0.03).
 published=bench/studies/$study.csv
 [ -f "$published" ] || published=/dev/null
-awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" -v members="$MEMBERS" '
-    function error_of(sum, squares, n) { return n > 1 ? sqrt((squares - sum * sum / n > 0 ? squares - sum * sum / n : 0) / (n - 1) / n) : 0 }
+awk -F, -v steps="$STEPS" -v published="$published" -v sets="$SETS" -v members="$MEMBERS" \
+    -v splits="$SPLITS" '
+    function error_of(sum, squares, n) {
+        rest = squares - sum * sum / n
+        return n > 1 ? sqrt((rest > 0 ? rest : 0) / (n - 1) / n) : 0
+    }
     function error_text(e) { return e > 0 ? sprintf("%.4f", e) : "-" }
     BEGIN {
-        while ((getline line < published) > 0) if (split(line, f, ",") >= 4 && f[1] != "set") { loglik[f[1], f[2]] = f[3]; rmse[f[1], f[2]] = f[4] }
+        while ((getline line < published) > 0)
+            if (split(line, f, ",") >= 4 && f[1] != "set") {
+                loglik[f[1], f[2]] = f[3]
+                rmse[f[1], f[2]] = f[4]
+            }
         m = split(sets, set_of, " "); count = split(members, name, " ")
     }
-    FNR > 1 && ($4 == steps || $4 == "-") {
+    FNR > 1 && ($4 == steps || $4 == "-") && ($2 ~ /^numpy:/) == (splits ~ /^ *numpy:/) {
         key = $1 SUBSEP $3
-        n[key]++; r[key] += $5; rr[key] += $5 * $5; l[key] += $6; ll[key] += $6 * $6; e[key] += $7; s[key] += $9
+        n[key]++; r[key] += $5; rr[key] += $5 * $5; l[key] += $6; ll[key] += $6 * $6
+        e[key] += $7; s[key] += $9
     }
     END {
-        printf "%-14s %-20s %6s %8s %7s %8s %6s %9s %7s %8s %10s %8s\n", "set", "member", "splits", "rmse", "error", "printed", "ratio", "loglik", "error", "printed",
-            "elbo/row", "seconds"
+        printf "%-14s %-20s %6s %8s %7s %8s %6s %9s %7s %8s %10s %8s\n", "set", "member",
+            "splits", "rmse", "error", "printed", "ratio", "loglik", "error", "printed", "elbo/row",
+            "seconds"
         for (i = 1; i <= m; i++)
             for (j = 1; j <= count; j++) {
                 k = set_of[i] SUBSEP name[j]
                 if (!(k in n)) continue
-                R = r[k] / n[k]; L = l[k] / n[k]; eR = error_of(r[k], rr[k], n[k]); eL = error_of(l[k], ll[k], n[k])
+                R = r[k] / n[k]; eR = error_of(r[k], rr[k], n[k])
+                L = l[k] / n[k]; eL = error_of(l[k], ll[k], n[k])
                 printed_r = printed_l = ratio = "-"; missed = ""
                 if (k in rmse) {
-                    printed_r = sprintf("%.4f", rmse[k]); printed_l = sprintf("%.4f", loglik[k]); ratio = sprintf("%.3f", R / rmse[k])
+                    printed_r = sprintf("%.4f", rmse[k])
+                    printed_l = sprintf("%.4f", loglik[k])
+                    ratio = sprintf("%.3f", R / rmse[k])
                     if (R > 1.03 * rmse[k] || (eR && R - rmse[k] > eR)) missed = missed " rmse"
-                    if (L < loglik[k] - 0.03 || (eL && loglik[k] - L > eL)) missed = missed " loglik"
+                    if (L < loglik[k] - 0.03 || (eL && loglik[k] - L > eL))
+                        missed = missed " loglik"
                     if (missed) missed = "  missed:" missed
                 }
-                printf "%-14s %-20s %6d %8.4f %7s %8s %6s %9.4f %7s %8s %10.4f %8.0f%s\n", set_of[i], name[j], n[k], R, error_text(eR), printed_r, ratio, L,
+                printf "%-14s %-20s %6d %8.4f %7s %8s %6s %9.4f %7s %8s %10.4f %8.0f%s\n",
+                    set_of[i], name[j], n[k], R, error_text(eR), printed_r, ratio, L,
                     error_text(eL), printed_l, e[k] / n[k], s[k] / n[k], missed
             }
     }' "$rows" >"$out/table.txt" && cat "$out/table.txt"
