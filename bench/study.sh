@@ -1,7 +1,7 @@
 #!/bin/sh
 # study.sh STUDY TOOL DATA OUT [CURVES]   many runs of the command-line tool: members of the family,
-# on data sets, on splits of them. Appends a row to OUT/rows.csv as each run finishes, skips runs that
-# have a row, and prints a table of means over splits (also OUT/table.txt). With CURVES
+# on data sets, on splits of them. Appends a row to OUT/rows.csv as each run finishes, skips runs
+# that have a row, and prints a table of means over splits (also OUT/table.txt). With CURVES
 # (build/curves) it draws OUT/curves.svg from the first split.
 #
 # bench/studies/STUDY.txt says what is run, one thing a line; bench/studies/STUDY.csv, if it exists,

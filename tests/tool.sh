@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests of the command-line tool:  sh tests/tool.sh build/odvgp
-# Makes its own data in a temporary folder, prints a line per check and `N passed, N failed`, and fails if a check does.
+# Makes its own data in a temporary folder, prints a line per check and `N passed, N failed`, and
+# fails if a check does.
 LC_ALL=C
 export LC_ALL
 unset CDPATH
@@ -27,8 +28,14 @@ check() {
     fi
 }
 
-# The value of a key of the JSON object in a file.
+# value FILE KEY: the value of a key of the JSON object in a file. values FILE KEY...: several.
 value() { sed -n 's/.*"'"$2"'": \("[^"]*"\|[^,}]*\).*/\1/p' "$1" | tr -d '"'; }
+values() {
+    from=$1 list=$(value "$1" "$2")
+    shift 2
+    for key; do list="$list $(value "$from" "$key")"; done
+    echo "$list"
+}
 
 # True if the awk condition holds.
 holds() { awk "BEGIN { exit !($1) }"; }
@@ -37,44 +44,64 @@ holds() { awk "BEGIN { exit !($1) }"; }
 train() { "$tool" train --iters 30 --quiet --threads 1 "$@"; }
 fit() { train "$@" >/dev/null; }
 
-# refuses TEXT ARGUMENTS...: exit code 2, nothing on stdout, one line on stderr that holds TEXT, no new file.
+# refuses TEXT ARGUMENTS...: exit code 2, nothing on stdout, one line on stderr that holds TEXT, no
+# new file.
 refuses() {
     text=$1
     shift
     before=$(ls -a)
     "$tool" "$@" >"$folder/out" 2>"$folder/err"
     code=$?
-    [ $code -eq 2 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -qF -e "$text" "$folder/err" &&
+    [ $code -eq 2 ] && [ ! -s "$folder/out" ] && [ "$(wc -l <"$folder/err")" -eq 1 ] &&
+        grep -qF -e "$text" "$folder/err" &&
         [ "$(ls -a)" = "$before" ] && return 0
     echo "      code $code: $(cat "$folder/err")" >&3
     return 1
 }
 
-# ---- data: y = sin(3 a) + b^2 / 4 + small noise, 200 rows; the same with text, masks, many targets ----
-awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }    # the same in every awk
-    BEGIN { seed = 1; for (i = 0; i < 200; i++) { a = 2 * uniform() - 1; b = 4 * uniform() - 2
-    printf "%.6f,%.6f,%.6f\n", a, b, sin(3 * a) + b * b / 4 + 0.05 * (uniform() - 0.5) } }' >plain.csv
+# ---- data: y = sin(3 a) + b^2 / 4 + small noise, 200 rows; the same with text, masks, targets ----
+# Random numbers that are the same in every awk.
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN {
+        seed = 1
+        for (i = 0; i < 200; i++) {
+            a = 2 * uniform() - 1
+            b = 4 * uniform() - 2
+            y = sin(3 * a) + b * b / 4 + 0.05 * (uniform() - 0.5)
+            printf "%.6f,%.6f,%.6f\n", a, b, y
+        }
+    }' >plain.csv
 { echo "a,b,y"; cat plain.csv; } >named.csv
-awk -F, 'BEGIN { OFS = "," } { c = NR % 3 == 0 ? "red" : NR % 3 == 1 ? "green" : "blue"; s = NR % 2 ? "low" : "high";
-    print $1, c, s, $2, $3 + (c == "red") }' plain.csv >rows
+awk -F, 'BEGIN { OFS = "," } {
+    c = NR % 3 == 0 ? "red" : NR % 3 == 1 ? "green" : "blue"
+    print $1, c, NR % 2 ? "low" : "high", $2, $3 + (c == "red")
+}' plain.csv >rows
 { echo 'a,colour,"size, of it",b,y'; sed 's/,red,/,"red",/' rows; } >text.csv
 awk 'NR % 5 == 0 { print "0,1"; next } { print "1,0" }' plain.csv >mask.csv
 awk -F, 'BEGIN { OFS = "," } { print $0, 2 * $1 - $2 }' plain.csv >two.csv
 
 # ---- training, metrics, prediction ----
-train --data named.csv --test-mask mask.csv:1 --iters 300 --lr 0.03 --natgrad-step 0.1 --model m.odvgp --json --trace trace.csv --plot curves.svg >out.json 2>err.txt
+train --data named.csv --test-mask mask.csv:1 --iters 300 --lr 0.03 --natgrad-step 0.1 \
+    --model m.odvgp --json --trace trace.csv --plot curves.svg >out.json 2>err.txt
 check "train: exit code 0" test $? -eq 0
 check "train: one JSON object in one line" test "$(wc -l <out.json)" -eq 1
 check "train: quiet is quiet" test ! -s err.txt
-for key in dataset n_train n_test d basis natgrad beta gamma iters seconds ms_per_iter elbo rmse mae loglik rmse_raw loglik_raw; do
+for key in dataset n_train n_test d basis natgrad beta gamma iters seconds ms_per_iter elbo rmse \
+    mae loglik rmse_raw loglik_raw; do
     check "train: JSON has $key" test -n "$(value out.json $key)"
 done
-check "train: sizes" test "$(value out.json n_train) $(value out.json n_test) $(value out.json d) $(value out.json dataset)" = "160 40 2 named"
-check "train: defaults shrink to the data" test "$(value out.json beta) $(value out.json gamma) $(value out.json iters)" = "80 80 300"
+check "train: sizes" test \
+    "$(values out.json n_train n_test d dataset)" = "160 40 2 named"
+check "train: defaults shrink to the data" \
+    test "$(value out.json beta) $(value out.json gamma) $(value out.json iters)" = "80 80 300"
 check "train: learns" holds "$(value out.json rmse) < 0.15 && $(value out.json loglik) > 0"
-check "train: raw metrics are in units of the target" holds "$(value out.json rmse_raw) < $(value out.json rmse) && $(value out.json loglik_raw) > $(value out.json loglik)"
-check "trace: header" grep -q '^step,seconds,elbo,test_rmse,test_loglik,noise_variance,jitter' trace.csv
-check "trace: rows end with the last step" holds "$(tail -n 1 trace.csv | cut -d, -f1) == 300 && $(wc -l <trace.csv) >= 3"
+check "train: raw metrics are in units of the target" holds \
+    "$(value out.json rmse_raw) < $(value out.json rmse) &&
+        $(value out.json loglik_raw) > $(value out.json loglik)"
+check "trace: header" \
+    grep -q '^step,seconds,elbo,test_rmse,test_loglik,noise_variance,jitter' trace.csv
+check "trace: rows end with the last step" \
+    holds "$(tail -n 1 trace.csv | cut -d, -f1) == 300 && $(wc -l <trace.csv) >= 3"
 check "plot: a picture" grep -q '</svg>' curves.svg
 check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
 
@@ -82,16 +109,19 @@ check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
 check "predict: exit code 0" test $? -eq 0
 check "predict: header" test "$(head -n 1 pred.csv)" = "mean,sd_f,sd_y"
 check "predict: a row per row" test "$(wc -l <pred.csv)" -eq 201
-check "predict: metrics with the target there" holds "$(value pred.json rmse) < 0.15 && $(value pred.json n_test) == 200"
+check "predict: metrics with the target there" \
+    holds "$(value pred.json rmse) < 0.15 && $(value pred.json n_test) == 200"
 check "predict: mean near the target, sd_y above sd_f" awk -F, 'NR == FNR { y[FNR] = $3; next }
-    FNR > 1 { d = $1 - y[FNR]; s += d * d; if (!($3 > $2 && $2 >= 0)) exit 1 } END { exit !(s / 200 < 0.01) }' named.csv pred.csv
+    FNR > 1 { d = $1 - y[FNR]; s += d * d; if (!($3 > $2 && $2 >= 0)) exit 1 }
+    END { exit !(s / 200 < 0.01) }' named.csv pred.csv
 "$tool" predict --model m.odvgp --data named.csv >pred2.csv 2>err.txt
 check "predict: to stdout the same" cmp pred.csv pred2.csv
 check "predict: metrics to stderr then" grep -q rmse err.txt
 cut -d, -f1,2 plain.csv >inputs.csv
 "$tool" predict --model m.odvgp --data inputs.csv >pred2.csv
 check "predict: by position, without target" cmp pred.csv pred2.csv
-awk -F, 'BEGIN { OFS = ";" } { print $2, "x", $1 }' named.csv | sed '1s/x/other/' | "$tool" predict --model m.odvgp --data - >pred2.csv
+awk -F, 'BEGIN { OFS = ";" } { print $2, "x", $1 }' named.csv | sed '1s/x/other/' |
+    "$tool" predict --model m.odvgp --data - >pred2.csv
 check "predict: by name, other order, semicolons, from stdin" cmp pred.csv pred2.csv
 sed 's/$/\r/' named.csv | { printf '\357\273\277'; cat; printf '\r\n\n'; } >crlf.csv
 rm pred2.csv
@@ -103,9 +133,11 @@ rm pred2.csv
 check "predict: tabs, three threads" cmp pred.csv pred2.csv
 sed '3s/^[^,]*/NA/' named.csv >hole.csv
 "$tool" predict --model m.odvgp --data hole.csv --missing drop --out pred2.csv >/dev/null
-check "predict: a dropped row is NA, the others stay" test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA $(sed -n 4p pred.csv)"
+check "predict: a dropped row is NA, the others stay" \
+    test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA $(sed -n 4p pred.csv)"
 "$tool" predict --model m.odvgp --data named.csv --json >alone.json
-check "predict: --json alone prints one object" test "$(wc -l <alone.json) $(value alone.json n)" = "1 200"
+check "predict: --json prints only one object" \
+    test "$(wc -l <alone.json) $(value alone.json n)" = "1 200"
 
 "$tool" info --model m.odvgp >info.txt
 check "info: text" grep -q 'orth, beta 80, gamma 80' info.txt
@@ -115,15 +147,23 @@ train --data text.csv --ordinal 'size, of it=low,high' --iters 300 --lr 0.03 --m
 "$tool" info --model t.odvgp --json >t.json
 grep -o '"column": [^}]*, "lengthscale":' t.json | sed 's/ "lengthscale"://' >lengths.txt
 check "lengthscales: six" test "$(wc -l <lengths.txt) $(sort -u lengths.txt | wc -l)" = "6 6"
-check "lengthscales: what the target is made of first" test "$(head -n 3 lengths.txt | tr -d '\n')" = \
-    '"column": 0, "input": "a","column": 3, "input": "b","column": 1, "input": "colour", "level": "red",'
-check "lengthscales: in words" grep -q '^lengths0 a [0-9.]*, b [0-9.]*, colour=red [0-9.]*, .*size, of it [0-9.]*' t.txt
-awk -F, 'BEGIN { OFS = "," } { print 7, $1, $1 * $2 / (1 + NR), NR % 7, NR % 11, NR % 13, NR % 17, $2, $3 }' plain.csv >nine.csv
+check "lengthscales: what the target is made of first" \
+    test "$(head -n 3 lengths.txt | tr -d '\n')" = \
+    "$(printf '"column": %s' '0, "input": "a",' '3, "input": "b",' \
+        '1, "input": "colour", "level": "red",')"
+check "lengthscales: in words" \
+    grep -q '^lengths0 a [0-9.]*, b [0-9.]*, colour=red [0-9.]*, .*size, of it [0-9.]*' t.txt
+awk -F, 'BEGIN { OFS = "," } {
+    print 7, $1, $1 * $2 / (1 + NR), NR % 7, NR % 11, NR % 13, NR % 17, $2, $3
+}' plain.csv >nine.csv
 train --data nine.csv --iters 100 --lr 0.03 --model t.odvgp >t.txt
-check "lengthscales: more than six, and a constant column" grep -q '^lengths0 [17] .*, 1 more, up to [0-9.]*; constant: 0$' t.txt
+check "lengthscales: more than six, and a constant column" \
+    grep -q '^lengths0 [17] .*, 1 more, up to [0-9.]*; constant: 0$' t.txt
 "$tool" info --model t.odvgp --json >t.json
-check "lengthscales: null of a constant column" grep -q '{"term": 0, "column": 0, "lengthscale": null}\]' t.json
-train --data plain.csv --iters 300 --lr 0.03 --kernel 'matern52(ard, dims=1) + constant + rbf(ard, dims=1+0)' --model t.odvgp >t.txt
+check "lengthscales: null of a constant column" \
+    grep -q '{"term": 0, "column": 0, "lengthscale": null}\]' t.json
+train --data plain.csv --iters 300 --lr 0.03 \
+    --kernel 'matern52(ard, dims=1) + constant + rbf(ard, dims=1+0)' --model t.odvgp >t.txt
 check "lengthscales: columns in another order" grep -q '^lengths2 0 [0-9.]*, 1 [0-9.]*$' t.txt
 check "lengthscales: a term of one column" grep -q '^lengths0 1 [0-9.]*$' t.txt
 train --data text.csv --kernel 'matern52' --model t.odvgp --json >t.json
@@ -131,11 +171,14 @@ check "lengthscales: none without ard" grep -qF '"lengthscales": [],' t.json
 
 # ---- step sizes ----
 train --data plain.csv --natgrad-gamma exact --model t.odvgp --json >t.json
-check "exact natural steps of gamma: a small learning rate" test "$(value t.json lr) $(value t.json natgrad_step)" = "0.001 0.1-0.01"
+check "exact natural steps of gamma: a small learning rate" \
+    test "$(value t.json lr) $(value t.json natgrad_step)" = "0.001 0.1-0.01"
 train --data plain.csv --natgrad-gamma exact --lr 0.01 --model t.odvgp --json 2>err.txt >t.json
 check "exact natural steps of gamma: the rate that was asked for" test "$(value t.json lr)" = 0.01
-"$tool" train --data plain.csv --natgrad-gamma exact --lr 0.01 --iters 5 --threads 1 --model t.odvgp >/dev/null 2>err.txt
-check "exact natural steps of gamma: a note about a large one" grep -q '^note: exact natural steps .* 0.001 at most' err.txt
+"$tool" train --data plain.csv --natgrad-gamma exact --lr 0.01 --iters 5 --threads 1 \
+    --model t.odvgp >/dev/null 2>err.txt
+check "exact natural steps of gamma: a note about a large one" \
+    grep -q '^note: exact natural steps .* 0.001 at most' err.txt
 
 # ---- the same bits ----
 steady="--lr 0.001 --natgrad-step 0.005" # the defaults fall over --iters
@@ -144,39 +187,48 @@ fit --data named.csv --test-fraction 0.2 $steady --iters 15 --model half.odvgp
 fit --data named.csv --resume half.odvgp --iters 40 --model whole.odvgp
 check "resume: the bits of a run without a pause" cmp one.odvgp whole.odvgp
 rm whole.odvgp
-fit --data named.csv --test-fraction 0.2 --iters 40 --threads 3 --resume half.odvgp --model whole.odvgp
+fit --data named.csv --test-fraction 0.2 --iters 40 --threads 3 --resume half.odvgp \
+    --model whole.odvgp
 check "resume: options given again, three threads" cmp one.odvgp whole.odvgp
-train --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 $steady --iters 20 --model one.odvgp --json >one.json
+train --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 $steady --iters 20 \
+    --model one.odvgp --json >one.json
 fit --data tabs.csv --test-fraction 0.2 --natgrad off --seed 3 $steady --iters 10 --model two.odvgp
 fit --data tabs.csv --resume two.odvgp --iters 20 --model two.odvgp
-check "resume: Adam alone, over the file itself" cmp one.odvgp two.odvgp
+check "resume: only Adam, over the file itself" cmp one.odvgp two.odvgp
 check "JSON says natgrad false" test "$(value one.json natgrad)" = false
 
-# ---- the split of NumPy: rows of numpy.random.RandomState(SEED).permutation(N), from NumPy 2.4 ----
-# split N SEED FRACTION PART ROWS...: do --split and a mask with 1 (test rows) or 0 (training rows)
-# in ROWS alone make the same model?
+# ---- the split of NumPy: rows of numpy.random.RandomState(SEED).permutation(N) in NumPy 2.4 ----
+# split N SEED FRACTION PART ROWS...: does --split make the same model as a mask that has PART, 1
+# (test rows) or 0 (training rows), only in ROWS?
 split() {
     rows=$1 part=$4
-    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%d,%.6f,%.6f\n", i % 97, cos(i), sin(i) }' >split.csv
+    awk -v n="$1" 'BEGIN {
+        for (i = 0; i < n; i++) printf "%d,%.6f,%.6f\n", i % 97, cos(i), sin(i)
+    }' >split.csv
     how="--basis coupled --init random --beta 3 --iters 2 --json"
     # shellcheck disable=SC2086 # a list
-    train --data split.csv $how --split "numpy:$2" --test-fraction "$3" --model split.odvgp >split.json || return 1
+    train --data split.csv $how --split "numpy:$2" --test-fraction "$3" --model split.odvgp \
+        >split.json || return 1
     shift 4
     echo "$@" | awk -v n="$rows" -v part="$part" '{ for (k = 1; k <= NF; k++) named[$k] = 1 }
         END { for (i = 0; i < n; i++) print (i in named) ? part : 1 - part }' >split_mask.csv
     # shellcheck disable=SC2086 # a list
     train --data split.csv $how --test-mask split_mask.csv:0 --model t.odvgp >t.json || return 1
     "$tool" predict --model split.odvgp --data plain.csv --threads 1 >split.txt 2>/dev/null &&
-        "$tool" predict --model t.odvgp --data plain.csv --threads 1 >t.txt 2>/dev/null && cmp split.txt t.txt &&
-        [ "$(value split.json n_test) $(value split.json rmse)" = "$(value t.json n_test) $(value t.json rmse)" ]
+        "$tool" predict --model t.odvgp --data plain.csv --threads 1 >t.txt 2>/dev/null &&
+        cmp split.txt t.txt &&
+        [ "$(values split.json n_test rmse)" = "$(values t.json n_test rmse)" ]
 }
 check "split numpy: 10 rows, seed 0" split 10 0 0.3 1 3 0 5
 check "split numpy: 10 rows, seed 1" split 10 1 0.3 1 7 8 5
 check "split numpy: 10 rows, the last seed" split 10 4294967295 0.3 1 4 2 3
-check "split numpy: 200 rows" split 200 0 0.1 1 165 81 188 174 190 39 58 140 88 70 87 36 21 9 103 67 192 117 47 172
+check "split numpy: 200 rows" split 200 0 0.1 1 165 81 188 174 190 39 58 140 88 70 87 36 21 9 103 \
+    67 192 117 47 172
 check "split numpy: int(n * 0.9) training rows" test "$(value split.json n_train)" -eq 180
-check "split numpy: 65537 rows, first for training" split 65537 0 0.9999 0 52973 26836 34921 41002 55376 53976
-check "split numpy: 65537 rows, last for testing" split 65537 0 0.0001 1 32103 30403 21243 45891 52416 42613 43567
+check "split numpy: 65537 rows, first for training" split 65537 0 0.9999 0 52973 26836 34921 41002 \
+    55376 53976
+check "split numpy: 65537 rows, last for testing" split 65537 0 0.0001 1 32103 30403 21243 45891 \
+    52416 42613 43567
 check "split numpy: 200003 rows" split 200003 7 0.99997 0 194635 98472 166902 13122 11684 174117
 fit --data named.csv --split numpy:3 --test-fraction 0.2 $steady --model one.odvgp
 fit --data named.csv --split numpy:3 --test-fraction 0.2 $steady --iters 12 --model part.odvgp
@@ -184,33 +236,42 @@ fit --data named.csv --resume part.odvgp --model whole.odvgp
 check "split numpy: resumed, the same bits" cmp one.odvgp whole.odvgp
 check "split numpy: --resume keeps it" refuses "--split numpy:4: the model was made with numpy:3" \
     train --data named.csv --resume part.odvgp --split numpy:4 --model bad.odvgp
-train --data named.csv --split numpy:3 --test-fraction 0.2 --basis coupled --beta 12 --model t.odvgp --json >t.json
-"$tool" compare --data named.csv --split numpy:3 --test-fraction 0.2 --bases coupled --beta 12 --iters 30 --quiet --threads 1 --json >t2.json
+train --data named.csv --split numpy:3 --test-fraction 0.2 --basis coupled --beta 12 \
+    --model t.odvgp --json >t.json
+"$tool" compare --data named.csv --split numpy:3 --test-fraction 0.2 --bases coupled --beta 12 \
+    --iters 30 --quiet --threads 1 --json >t2.json
 check "split numpy: compare" test "$(value t.json rmse)" = "$(value t2.json rmse)"
 fit --data named.csv --recipe odvgp --split numpy:0 --beta 5 --gamma 5 --iters 1 --model t.odvgp
 check "split numpy: of a recipe's fraction" "$tool" info --model t.odvgp
 for bad in numpy numpy: numpy:-1 numpy:4294967296 numpy:99999999999999 numpy:1x torch:1 0; do
-    check "refused: --split $bad" refuses "--split $bad: must be numpy:SEED, with a SEED from 0 to 4294967295" \
+    check "refused: --split $bad" \
+        refuses "--split $bad: must be numpy:SEED, with a SEED from 0 to 4294967295" \
         train --data named.csv --test-fraction 0.1 --split $bad
 done
-check "refused: --split of nothing" refuses "--split numpy:1: needs --test-fraction" train --data named.csv --split numpy:1
+check "refused: --split of nothing" \
+    refuses "--split numpy:1: needs --test-fraction" train --data named.csv --split numpy:1
 check "refused: --split of a mask" refuses "--split numpy:1: needs --test-fraction" \
     compare --data named.csv --test-mask mask.csv:1 --split numpy:1
 
 # ---- kinds of columns ----
-train --data text.csv --ordinal 'size, of it=low,high' --model text.odvgp --json --iters 200 --lr 0.03 --natgrad-step 0.1 --test-fraction 0.2 >text.json
+train --data text.csv --ordinal 'size, of it=low,high' --model text.odvgp --json --iters 200 \
+    --lr 0.03 --natgrad-step 0.1 --test-fraction 0.2 >text.json
 check "text: one input per level, one for an ordinal" test "$(value text.json d)" = 6
 check "text: learns" holds "$(value text.json rmse) < 0.4"
 "$tool" predict --model text.odvgp --data text.csv --out pred.csv >/dev/null
-awk -F, 'BEGIN { OFS = "," } { print $5, $4, "\"" $2 "\"", $1, $3 }' rows | { echo 'y,b,colour,a,"size, of it"'; cat; } >shuffled.csv
+awk -F, 'BEGIN { OFS = "," } { print $5, $4, "\"" $2 "\"", $1, $3 }' rows |
+    { echo 'y,b,colour,a,"size, of it"'; cat; } >shuffled.csv
 "$tool" predict --model text.odvgp --data shuffled.csv --out pred2.csv >/dev/null
 check "text: columns by name" cmp pred.csv pred2.csv
 train --data two.csv --target 2-3 --model two.odvgp --json --test-fraction 0.1 >two.json
-check "two targets: metrics are averages" holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"
+check "two targets: metrics are averages" \
+    holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
-check "two targets: six columns" test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1"
+check "two targets: six columns" \
+    test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1"
 train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
-check "target and features by name; no test part: null" test "$(value t.json d) $(value t.json rmse)" = "2 null"
+check "target and features by name; no test part: null" \
+    test "$(value t.json d) $(value t.json rmse)" = "2 null"
 train --data named.csv --target 0 --ignore 1 --model t.odvgp --json >t.json
 check "target and ignored column by index" test "$(value t.json d)" = 1
 sed '7s/,[^,]*,/,,/; 9s/[^,]*$/?/' named.csv >holes.csv
@@ -218,92 +279,134 @@ train --data holes.csv --missing drop --model t.odvgp --json >t.json
 check "missing: rows dropped" test "$(value t.json n_train)" = 198
 train --data named.csv --test named.csv --model t.odvgp --json >t.json
 check "test rows from a file" test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
-train --data plain.csv --basis coupled --kernel 'matern32(0.5, ard) * rbf(dims=1) + matern12' --mean linear --whiten off --natgrad off \
-    --noise 0.05 --gamma-coords plain --positive exp --q-init identity --beta 12 --batch 50 --isa c --json --model t.odvgp >t.json
-check "many options at once" test "$(value t.json basis) $(value t.json beta) $(value t.json gamma)" = "coupled 12 0"
-train --data plain.csv --natgrad-warmup 10:1e-4:linear --update natgrad-first --freeze 'Z_beta,kernel.*' --model t.odvgp --json >t.json
+train --data plain.csv --basis coupled --kernel 'matern32(0.5, ard) * rbf(dims=1) + matern12' \
+    --mean linear --whiten off --natgrad off \
+    --noise 0.05 --gamma-coords plain --positive exp --q-init identity --beta 12 --batch 50 \
+        --isa c --json --model t.odvgp >t.json
+check "many options at once" \
+    test "$(value t.json basis) $(value t.json beta) $(value t.json gamma)" = "coupled 12 0"
+train --data plain.csv --natgrad-warmup 10:1e-4:linear --update natgrad-first \
+    --freeze 'Z_beta,kernel.*' --model t.odvgp --json >t.json
 check "warm-up, order of updates, frozen parameters" test "$(value t.json iters)" = 30
 
 # ---- schedules ----
 natgrad=natgrad:loglinear:1e-4:0.1:20
 train --data plain.csv --natgrad-step 0.1 --natgrad-warmup 20:1e-4 --model t.odvgp --json >t.json
 train --data plain.csv --schedule $natgrad --model t2.odvgp --json >t2.json
-check "schedule: the natural step as by --natgrad-warmup" test "$(value t.json elbo)" = "$(value t2.json elbo)"
+check "schedule: the natural step as by --natgrad-warmup" test \
+    "$(value t.json elbo)" = "$(value t2.json elbo)"
 fit --data plain.csv --schedule $natgrad --schedule lr:linear:0.1:0.01:25 --model one.odvgp
-fit --data plain.csv --schedule $natgrad --schedule lr:linear:0.1:0.01:25 --iters 12 --model part.odvgp
+fit --data plain.csv --schedule $natgrad --schedule lr:linear:0.1:0.01:25 --iters 12 \
+    --model part.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "schedule: two of them, resumed in the middle, the same bits" cmp one.odvgp whole.odvgp
-train --data plain.csv --schedule lr:loglinear:0.01:0.001:10 --iters 0 --model t.odvgp --json >t.json
+train --data plain.csv --schedule lr:loglinear:0.01:0.001:10 --iters 0 --model t.odvgp --json \
+    >t.json
 check "schedule: no step yet" test "$(value t.json iters)" = 0
 fit --data plain.csv --iters 30 --model one.odvgp
-fit --data plain.csv --schedule lr:loglinear:0.01:0.001:30 --schedule natgrad:loglinear:0.1:0.01:30 --iters 30 --model whole.odvgp
+fit --data plain.csv --schedule lr:loglinear:0.01:0.001:30 \
+    --schedule natgrad:loglinear:0.1:0.01:30 --iters 30 --model whole.odvgp
 fit --data plain.csv --iters 30 --natgrad-step 0.1-0.01 --natgrad-warmup 10:0.001 --model t.odvgp
-for name in one whole t; do "$tool" predict --model $name.odvgp --data plain.csv --out $name.csv >/dev/null 2>&1; done
+for name in one whole t; do \
+    "$tool" predict --model $name.odvgp --data plain.csv --out $name.csv >/dev/null 2>&1; done
 check "step sizes: the defaults fall over all steps" cmp one.csv whole.csv
 check "step sizes: a warm-up before the fall" sh -c '! cmp -s one.csv t.csv'
 "$tool" train --data plain.csv --resume one.odvgp --iters 40 --model t.odvgp >/dev/null 2>err.txt
-check "step sizes: says that the fall is over" grep -q "made to fall over 30 steps; it is 0.001 after them" err.txt
-check "step sizes: the same ones in other words" train --data plain.csv --resume one.odvgp --iters 30 --lr 1e-2-1e-3 --natgrad-step .1-1e-2 --model t.odvgp
+check "step sizes: says that the fall is over" \
+    grep -q "made to fall over 30 steps; it is 0.001 after them" err.txt
+check "step sizes: the same ones in other words" train --data plain.csv --resume one.odvgp \
+    --iters 30 --lr 1e-2-1e-3 --natgrad-step .1-1e-2 --model t.odvgp
 for bad in 0 -0.1 0.1- 0.1-0 0.1-0.2-0.3 1e7 x; do
-    check "refused: --lr $bad" refuses "--lr $bad: must be a number above 0" train --data plain.csv --lr $bad
+    check "refused: --lr $bad" refuses "--lr $bad: must be a number above 0" \
+        train --data plain.csv --lr $bad
 done
 
 # ---- recipes ----
-"$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 20 --model t.odvgp --quiet --json >t.json
-check "recipe: its sizes unless given, its test part" test "$(value t.json beta) $(value t.json gamma) $(value t.json n_test)" = "20 30 20"
-"$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 0 --test-fraction 0.1 --model t.odvgp --quiet >/dev/null
+"$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 20 --model t.odvgp \
+    --quiet --json >t.json
+check "recipe: its sizes unless given, its test part" \
+    test "$(value t.json beta) $(value t.json gamma) $(value t.json n_test)" = "20 30 20"
+"$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 0 --test-fraction 0.1 \
+    --model t.odvgp --quiet >/dev/null
 "$tool" info --model t.odvgp >info.txt
 check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.*rbf(1.414" info.txt
-"$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
-check "recipe: natural gradients off; epochs" test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 8"
-"$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv --model t.odvgp --quiet --json >t.json
-check "recipe: the natural step of the paper" sh -c '"$1" info --model t.odvgp | grep -q "natgrad-diag projected-mu"' sh "$tool"
-check "recipe: a test part of its own" test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
-check "recipe: there is no other" refuses "default|odvgp|solve-gp|kobe" train --data plain.csv --recipe paper
+"$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 \
+    --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
+check "recipe: natural gradients off; epochs" \
+    test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 8"
+"$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv \
+    --model t.odvgp --quiet --json >t.json
+check "recipe: the natural step of the paper" \
+    sh -c '"$1" info --model t.odvgp | grep -q "natgrad-diag projected-mu"' sh "$tool"
+check "recipe: a test part of its own" \
+    test "$(value t.json n_train) $(value t.json n_test)" = "200 200"
+check "recipe: there is no other" refuses "default|odvgp|solve-gp|kobe" \
+    train --data plain.csv --recipe paper
 check "iters: steps or epochs" refuses "100epochs" train --data plain.csv --iters 3epoch
 
 # ---- bases without q, the best q ----
 for basis in sgpr solve-collapsed exact; do
-    train --data named.csv --test-fraction 0.2 --basis $basis --beta 12 --gamma 20 --batch 7 --model c.odvgp --json >c.json
-    check "$basis: learns, on all rows" holds "$(value c.json rmse) < 0.6 && $(value c.json batch) == 160"
-    check "$basis: named in the JSON" test "$(value c.json basis) $(value c.json natgrad)" = "$basis false"
+    train --data named.csv --test-fraction 0.2 --basis $basis --beta 12 --gamma 20 --batch 7 \
+        --model c.odvgp --json >c.json
+    check "$basis: learns, on all rows" \
+        holds "$(value c.json rmse) < 0.6 && $(value c.json batch) == 160"
+    check "$basis: named in the JSON" \
+        test "$(value c.json basis) $(value c.json natgrad)" = "$basis false"
     "$tool" info --model c.odvgp >info.txt
-    check "$basis: info" sh -c 'grep -q "^model    $1, beta " info.txt && grep -q "^method   objective [ce].*, natgrad off" info.txt' sh $basis
+    check "$basis: info" \
+        sh -c \
+        'grep -q "^model    $1, beta " info.txt &&
+            grep -q "^method   objective [ce].*, natgrad off" info.txt' \
+        sh $basis
     "$tool" predict --model c.odvgp --data named.csv --out pred.csv --json >pred.json
     check "$basis: its file predicts" holds "$(value pred.json rmse) < 0.6"
 done
-check "exact: a beta point at each row" test "$(value c.json beta) $(value c.json gamma) $(value c.json objective) $(value c.json upper_bound)" = "160 0 exact null"
+check "exact: a beta point at each row" test \
+    "$(values c.json beta gamma objective upper_bound)" \
+    = "160 0 exact null"
 fit --data plain.csv --basis sgpr --beta 12 --optimizer adam --model one.odvgp
 fit --data plain.csv --basis sgpr --beta 12 --optimizer adam --iters 12 --model part.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
-for model in one whole; do "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null; done
+for model in one whole; do \
+    "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null; done
 check "sgpr: resumed, the same bits are predicted" cmp one.csv whole.csv
-train --data plain.csv --basis sgpr --beta 12 --model t.odvgp --trace t.csv --test-fraction 0.2 --json >t.json
+train --data plain.csv --basis sgpr --beta 12 --model t.odvgp --trace t.csv --test-fraction 0.2 \
+    --json >t.json
 train --data plain.csv --basis sgpr --beta 12 --model t2.odvgp --json --test-fraction 0.2 >t2.json
 check "sgpr: evaluations do not change the training" cmp t.odvgp t2.odvgp
 check "sgpr: predicts at each evaluation" awk -F, 'NR > 1 && !($4 > 0 && $4 < 1) { exit 1 }' t.csv
 train --data plain.csv --basis exact --iters 0 --model t.odvgp --json >exact.json
 for basis in sgpr solve-collapsed; do
-    train --data plain.csv --basis $basis --beta 40 --gamma 30 --iters 0 --model t.odvgp --json >t.json
-    check "$basis: below the evidence, and that below the upper bound" holds "$(value t.json elbo) < $(value exact.json elbo) && $(value exact.json elbo) < $(value t.json upper_bound)"
+    train --data plain.csv --basis $basis --beta 40 --gamma 30 --iters 0 --model t.odvgp --json \
+        >t.json
+    check "$basis: below the evidence, and that below the upper bound" holds \
+        "$(value t.json elbo) < $(value exact.json elbo) &&
+            $(value exact.json elbo) < $(value t.json upper_bound)"
 done
-train --data plain.csv --basis coupled --beta 40 --iters 0 --fit-q start --model t.odvgp --json >t2.json
+train --data plain.csv --basis coupled --beta 40 --iters 0 --fit-q start --model t.odvgp --json \
+    >t2.json
 train --data plain.csv --basis sgpr --beta 40 --iters 0 --model t.odvgp --json >t.json
-check "fit-q: coupled with the best q is sgpr" holds "($(value t.json elbo) - $(value t2.json elbo)) ^ 2 < 1e-6"
+check "fit-q: coupled with the best q is sgpr" \
+    holds "($(value t.json elbo) - $(value t2.json elbo)) ^ 2 < 1e-6"
 for when in none start end both; do
     train --data plain.csv --basis coupled --beta 12 --fit-q $when --model t.odvgp --json >t.json
     eval "elbo_$when=$(value t.json elbo)"
 done
-check "fit-q: at the end, better than without" holds "$elbo_end > $elbo_none && $elbo_start > $elbo_none && $elbo_both >= $elbo_start"
+check "fit-q: at the end, better than without" \
+    holds "$elbo_end > $elbo_none && $elbo_start > $elbo_none && $elbo_both >= $elbo_start"
 for basis in coupled orth hybrid decoupled solve diagonal; do
-    check "fit-q: $basis" fit --data plain.csv --basis $basis --beta 12 --gamma 20 --iters 5 --fit-q both --model t.odvgp
+    check "fit-q: $basis" fit --data plain.csv --basis $basis --beta 12 --gamma 20 --iters 5 \
+        --fit-q both --model t.odvgp
 done
 "$tool" train --data plain.csv --basis sgpr --beta 5 --quiet --model t.odvgp --json >t.json
 check "sgpr: its own number of steps" test "$(value t.json iters)" -le 1000
 fit --data plain.csv --basis solve --beta 12 --gamma 20 --natgrad-blocks alternate --model t.odvgp
-check "info: the way of the natural step" sh -c '"$1" info --model t.odvgp | grep -q "natgrad on, natgrad-blocks alternate"' sh "$tool"
+check "info: the way of the natural step" \
+    sh -c '"$1" info --model t.odvgp | grep -q "natgrad on, natgrad-blocks alternate"' sh "$tool"
 "$tool" info --model t.odvgp --json >info.json
-check "info: the same in JSON" test "$(value info.json basis) $(value info.json objective) $(value info.json natgrad_blocks)" = "solve elbo alternate"
+check "info: the same in JSON" test \
+    "$(value info.json basis) $(value info.json objective) $(value info.json natgrad_blocks)" = \
+    "solve elbo alternate"
 fit --data plain.csv --basis orth --natgrad-gamma diagonal $steady --iters 12 --model part.odvgp
 fit --data plain.csv --basis orth --natgrad-gamma diagonal $steady --model one.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
@@ -311,102 +414,181 @@ check "resume: with gamma's natural step, the same bits" cmp one.odvgp whole.odv
 
 # ---- starts ----
 elbos=
-for init in "--init kmeans" "--init random" "--init greedy" "--init farthest" "--init-gamma residual" "--init-hyper ulapane"; do
-    train --data plain.csv --basis solve --beta 12 --gamma 20 --iters 5 $init --model t.odvgp --json >t.json
+for init in "--init kmeans" "--init random" "--init greedy" "--init farthest" \
+    "--init-gamma residual" "--init-hyper ulapane"; do
+    train --data plain.csv --basis solve --beta 12 --gamma 20 --iters 5 $init --model t.odvgp \
+        --json >t.json
     elbos="$elbos $(value t.json elbo)"
 done
 check "starts: each of its own" test "$(echo $elbos | tr ' ' '\n' | sort -u | wc -l)" -eq 6
 
 # ---- L-BFGS ----
-train --data plain.csv --basis sgpr --beta 5 --iters 500 --test-fraction 0.2 --model t.odvgp --json >t.json
-check "L-BFGS: the default of sgpr, converges" test "$(value t.json optimizer) $(value t.json stopped)" = "lbfgs converged"
-check "L-BFGS: says so" sh -c '"$1" info --model t.odvgp | grep -q "objective collapsed, optimizer lbfgs, natgrad off"' sh "$tool"
-train --data plain.csv --basis sgpr --beta 5 --iters 500 --lr 0.03 --optimizer adam --test-fraction 0.2 --model t.odvgp --json >t2.json
-check "L-BFGS: as far as Adam, and in fewer steps" holds "$(value t.json elbo) > $(value t2.json elbo) - 0.5 && $(value t.json iters) < $(value t2.json iters)"
-train --data plain.csv --basis coupled --beta 5 --batch 10 --optimizer lbfgs --iters 300 --model t.odvgp --json >t.json
-check "L-BFGS: of q too, on all rows" test "$(value t.json optimizer) $(value t.json natgrad) $(value t.json batch)" = "lbfgs false 200"
+train --data plain.csv --basis sgpr --beta 5 --iters 500 --test-fraction 0.2 --model t.odvgp \
+    --json >t.json
+check "L-BFGS: the default of sgpr, converges" \
+    test "$(value t.json optimizer) $(value t.json stopped)" = "lbfgs converged"
+check "L-BFGS: says so" \
+    sh -c \
+    '"$1" info --model t.odvgp | grep -q "objective collapsed, optimizer lbfgs, natgrad off"' sh \
+    "$tool"
+train --data plain.csv --basis sgpr --beta 5 --iters 500 --lr 0.03 --optimizer adam \
+    --test-fraction 0.2 --model t.odvgp --json >t2.json
+check "L-BFGS: as far as Adam, and in fewer steps" holds \
+    "$(value t.json elbo) > $(value t2.json elbo) - 0.5 &&
+        $(value t.json iters) < $(value t2.json iters)"
+train --data plain.csv --basis coupled --beta 5 --batch 10 --optimizer lbfgs --iters 300 \
+    --model t.odvgp --json >t.json
+check "L-BFGS: of q too, on all rows" test \
+    "$(value t.json optimizer) $(value t.json natgrad) $(value t.json batch)" = "lbfgs false 200"
 fit --data plain.csv --basis orth --optimizer lbfgs --model one.odvgp
 fit --data plain.csv --basis orth --optimizer lbfgs --iters 12 --model part.odvgp
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "L-BFGS: resumed, the same bits" cmp one.odvgp whole.odvgp
 
 # ---- comparing ----
+# Name, natgrad and gamma of the table's rows.
+members() { awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt; }
 compare() { "$tool" compare --iters 30 --quiet --threads 1 --beta 12 --gamma 20 "$@"; }
-compare --data plain.csv --natgrad-gamma exact --bases coupled,orth:natgrad=off | awk '{ print $1, $2, $7 }' >one.txt
+compare --data plain.csv --natgrad-gamma exact --bases coupled,orth:natgrad=off |
+    awk '{ print $1, $2, $7 }' >one.txt
 compare --data plain.csv --bases coupled,orth:natgrad=off | awk '{ print $1, $2, $7 }' >two.txt
 check "exact natural steps of gamma: other bases keep their rate, by their ELBO" cmp one.txt two.txt
-check "exact natural steps of gamma: there was an ELBO to look at" test "$(awk '$3 + 0 < 0' one.txt | wc -l)" -eq 2
+check "exact natural steps of gamma: there was an ELBO to look at" \
+    test "$(awk '$3 + 0 < 0' one.txt | wc -l)" -eq 2
 four=coupled:natgrad=off,coupled,orth:natgrad=off,orth:gamma=24
-compare --data named.csv --test-mask mask.csv:1 --bases $four --trace compare.csv --plot compare.svg >table.txt 2>err.txt
+compare --data named.csv --test-mask mask.csv:1 --bases $four --trace compare.csv \
+    --plot compare.svg >table.txt 2>err.txt
 check "compare: exit code 0" test $? -eq 0
 check "compare: quiet is quiet" test ! -s err.txt
-check "compare: the table's columns" test "$(head -n 1 table.txt | tr -s ' ')" = "basis natgrad beta gamma iters ms/iter elbo rmse mae loglik"
-check "compare: a row for each, aligned" awk 'NF != 10 || (NR > 1 && length($0) != width) { exit 1 } { width = length($0) }
+check "compare: the table's columns" test \
+    "$(head -n 1 table.txt | tr -s ' ')" = \
+    "basis natgrad beta gamma iters ms/iter elbo rmse mae loglik"
+check "compare: a row for each, aligned" \
+    awk 'NF != 10 || (NR > 1 && length($0) != width) { exit 1 } { width = length($0) }
     END { exit NR != 5 }' table.txt
-check "compare: sizes and natural steps" test "$(awk 'NR > 1 { printf "%s %s %s %s;", $1, $2, $3, $4 }' table.txt)" = \
+check "compare: sizes and natural steps" \
+    test "$(awk 'NR > 1 { printf "%s %s %s %s;", $1, $2, $3, $4 }' table.txt)" = \
     "coupled off 12 0;coupled on 12 0;orth off 12 20;orth on 12 24;"
 check "compare: trace" test "$(head -n 1 compare.csv)" = \
     "basis,natgrad,beta,gamma,step,seconds,elbo,test_rmse,test_mae,test_loglik,noise_variance"
 check "compare: the same steps for all, seconds that grow, the end as in the table" awk -F '[, ]+' '
     FNR == NR { if (NR > 1) end[NR - 1] = $8; next }
     FNR == 1 { next }
-    { key = $1 $2; if (key != last) { if (k) same[k] = steps; k++; steps = ""; before = 0 } last = key; steps = steps " " $5 }
+    {
+        key = $1 $2
+        if (key != last) {
+            if (k) same[k] = steps
+            k++
+            steps = ""
+            before = 0
+        }
+        last = key
+        steps = steps " " $5
+    }
     NF != 11 || $6 < before { bad = 1 }
     { before = $6 }
     $5 == 30 && ($8 - end[k] > 1e-5 || end[k] - $8 > 1e-5) { bad = 1 }
-    END { same[k] = steps; for (i = 1; i <= 4; i++) if (same[i] != same[1] || same[i] !~ /^ 1 2 3 .* 30$/) bad = 1; exit bad || k != 4 }
+    END {
+        same[k] = steps
+        for (i = 1; i <= 4; i++) if (same[i] != same[1] || same[i] !~ /^ 1 2 3 .* 30$/) bad = 1
+        exit bad || k != 4
+    }
     ' table.txt compare.csv
 check "compare: a picture" test "$(tail -n 1 compare.svg)" = "</svg>"
 check "compare: four panels of four lines" test "$(grep -c '<polyline' compare.svg)" -eq 16
-check "compare: all in the legend" test "$(grep -c -e '>coupled<' -e '>coupled:natgrad=off<' -e '>orth:natgrad=off<' -e '>orth:gamma=24<' compare.svg)" -eq 4
+check "compare: all in the legend" test \
+    "$(grep -c -e '>coupled<' -e '>coupled:natgrad=off<' -e '>orth:natgrad=off<' \
+        -e '>orth:gamma=24<' compare.svg)" \
+    -eq 4
 compare --data named.csv --test-mask mask.csv:1 --bases orth:gamma=24,coupled --json >compare.json
-check "compare: one JSON object in one line" test "$(wc -l <compare.json) $(head -c 1 compare.json) $(tail -c 3 compare.json)" = "1 { ]}"
-check "compare: as many braces and brackets closed as opened, and quotes" awk '{ if (gsub(/{/, "") != 3 || gsub(/}/, "") != 3 ||
-    gsub(/\[/, "") != 1 || gsub(/\]/, "") != 1 || gsub(/"/, "") % 2 || /nan|inf/) exit 1 }' compare.json
-if command -v python3 >/dev/null 2>&1; then check "compare: the JSON parses" python3 -m json.tool compare.json; fi
-for key in dataset n_train n_test d batch seed threads kernel bases basis natgrad beta gamma iters stopped seconds ms_per_iter elbo rmse mae loglik; do
+check "compare: one JSON object in one line" \
+    test "$(wc -l <compare.json) $(head -c 1 compare.json) $(tail -c 3 compare.json)" = "1 { ]}"
+check "compare: as many braces and brackets closed as opened, and quotes" \
+    awk '{ if (gsub(/{/, "") != 3 || gsub(/}/, "") != 3 ||
+    gsub(/\[/, "") != 1 || gsub(/\]/, "") != 1 || gsub(/"/, "") % 2 || /nan|inf/) exit 1 }' \
+    compare.json
+if command -v python3 >/dev/null \
+    2>&1; then check "compare: the JSON parses" python3 -m json.tool compare.json; fi
+for key in dataset n_train n_test d batch seed threads kernel bases basis natgrad beta gamma iters \
+    stopped seconds ms_per_iter elbo rmse mae loglik; do
     check "compare: JSON has $key" test -n "$(value compare.json $key)"
 done
-check "compare: the order of the list does not matter" test "$(value compare.json elbo | cut -c1-6)" = "$(awk 'NR == 3 { print substr($7, 1, 6) }' table.txt)"
-train --data named.csv --test-mask mask.csv:1 --basis coupled --beta 12 --json --model t.odvgp >t.json
-check "compare: what train finds" test "$(value compare.json elbo) $(value compare.json rmse)" = "$(value t.json elbo) $(value t.json rmse)"
+check "compare: the order of the list does not matter" test \
+    "$(value compare.json elbo | cut -c1-6)" = \
+    "$(awk 'NR == 3 { print substr($7, 1, 6) }' table.txt)"
+train --data named.csv --test-mask mask.csv:1 --basis coupled --beta 12 --json --model t.odvgp \
+    >t.json
+check "compare: what train finds" test \
+    "$(value compare.json elbo) $(value compare.json rmse)" = \
+    "$(value t.json elbo) $(value t.json rmse)"
 compare --data named.csv --iters 0 --bases coupled,orth --plot compare.svg >table.txt
-check "compare: both start from the same points and hyperparameters" test "$(awk 'NR > 1 { print $7 }' table.txt | uniq | wc -l)" -eq 1
-check "compare: no test part, no step" test "$(awk 'NR == 2 { print $6, $8, $9, $10 }' table.txt) $(tail -n 1 compare.svg)" = "- - - - </svg>"
-compare --data two.csv --target 2-3 --test-fraction 0.2 --bases orth --schedule lr:linear:0.1:0.01:30 >table.txt
+check "compare: both start from the same points and hyperparameters" \
+    test "$(awk 'NR > 1 { print $7 }' table.txt | uniq | wc -l)" -eq 1
+check "compare: no test part, no step" test \
+    "$(awk 'NR == 2 { print $6, $8, $9, $10 }' table.txt) $(tail -n 1 compare.svg)" = \
+    "- - - - </svg>"
+compare --data two.csv --target 2-3 --test-fraction 0.2 --bases orth \
+    --schedule lr:linear:0.1:0.01:30 >table.txt
 check "compare: one basis, two targets, a schedule" test "$(wc -l <table.txt)" -eq 2
-compare --data named.csv --test-fraction 0.2 --bases coupled,orth,hybrid,decoupled,solve,diagonal,solve:natgrad=off,diagonal:natgrad=off >table.txt
-check "compare: every basis" test "$? $(awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt)" = \
-    "0 coupled on 0,orth on 20,hybrid on 20,decoupled off 20,solve on 20,diagonal on 0,solve off 20,diagonal off 0,"
+compare --data named.csv --test-fraction 0.2 \
+    --bases coupled,orth,hybrid,decoupled,solve,diagonal,solve:natgrad=off,diagonal:natgrad=off \
+    >table.txt
+code=$?
+expected="coupled on 0,orth on 20,hybrid on 20,decoupled off 20,"
+expected="${expected}solve on 20,diagonal on 0,solve off 20,diagonal off 0,"
+check "compare: every basis" test "$code $(members)" = "0 $expected"
 for basis in hybrid decoupled solve diagonal; do
     fit --data plain.csv --basis $basis --model t.odvgp
-    check "train and info: $basis" sh -c '"$1" info --model t.odvgp | grep -q "$2, beta"' sh "$tool" $basis
+    check "train and info: $basis" sh -c '"$1" info --model t.odvgp | grep -q "$2, beta"' sh \
+        "$tool" $basis
 done
-compare --data named.csv --test-fraction 0.2 --lr 0.02 --natgrad-step 0.1 --json --bases coupled:fit-q=both,sgpr:lr=0.03 >compare.json
-check "compare: keys of an item" test "$(sed 's/.*"item": "\([^"]*\)".*"item": "\([^"]*\)".*/\1 \2/' compare.json)" = "coupled:fit-q=both sgpr:lr=0.03"
-compare --data named.csv --test-fraction 0.2 --lr 0.02 --bases sgpr,solve-collapsed,exact,orth:natgrad-gamma=diagonal,hybrid:natgrad-gamma=exact,solve:natgrad-blocks=alternate,diagonal:natgrad-diag=projected >table.txt
-check "compare: bases without q and ways of the natural step" test "$? $(awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt)" = \
-    "0 sgpr off 0,solve-collapsed off 20,exact off 0,orth:natgrad-gamma=diagonal on 20,hybrid:natgrad-gamma=exact on 20,solve:natgrad-blocks=alternate on 20,diagonal:natgrad-diag=projected on 0,"
-check "compare: the bound without q grows with the points" awk 'NR > 1 { elbo[NR] = $7 } END { exit !(elbo[2] < elbo[3] && elbo[3] < elbo[4]) }' table.txt
-check "compare: all these ways are steps of their own" test "$(compare --data named.csv --bases orth,orth:natgrad-gamma=diagonal,orth:natgrad-gamma=exact,solve,solve:natgrad-blocks=alternate,diagonal,diagonal:natgrad-diag=exact,diagonal:natgrad-diag=projected |
-    awk 'NR > 1 { print $7 }' | sort -u | wc -l)" -eq 8
+compare --data named.csv --test-fraction 0.2 --lr 0.02 --natgrad-step 0.1 --json \
+    --bases coupled:fit-q=both,sgpr:lr=0.03 >compare.json
+check "compare: keys of an item" test \
+    "$(sed 's/.*"item": "\([^"]*\)".*"item": "\([^"]*\)".*/\1 \2/' compare.json)" = \
+    "coupled:fit-q=both sgpr:lr=0.03"
+diagonal=orth:natgrad-gamma=diagonal exact=hybrid:natgrad-gamma=exact
+alternate=solve:natgrad-blocks=alternate projected=diagonal:natgrad-diag=projected
+compare --data named.csv --test-fraction 0.2 --lr 0.02 \
+    --bases sgpr,solve-collapsed,exact,$diagonal,$exact,$alternate,$projected >table.txt
+code=$?
+expected="sgpr off 0,solve-collapsed off 20,exact off 0,"
+expected="$expected$diagonal on 20,$exact on 20,$alternate on 20,$projected on 0,"
+check "compare: bases without q and ways of the natural step" \
+    test "$code $(members)" = "0 $expected"
+check "compare: the bound without q grows with the points" \
+    awk 'NR > 1 { elbo[NR] = $7 } END { exit !(elbo[2] < elbo[3] && elbo[3] < elbo[4]) }' table.txt
+ways=orth,$diagonal,orth:natgrad-gamma=exact,solve,$alternate
+ways=$ways,diagonal,diagonal:natgrad-diag=exact,$projected
+compare --data named.csv --bases "$ways" >table.txt
+check "compare: all these ways are steps of their own" \
+    test "$(awk 'NR > 1 { print $7 }' table.txt | sort -u | wc -l)" -eq 8
 compare --data named.csv --iters 100000000 --minutes 0.001 >table.txt
-check "compare: --minutes, the default list" test "$(wc -l <table.txt) $(cut -c1-7 table.txt | tr -d '\n')" = "3 basis  coupledorth   "
+check "compare: --minutes, the default list" \
+    test "$(wc -l <table.txt) $(cut -c1-7 table.txt | tr -d '\n')" = "3 basis  coupledorth   "
 nothing="polynomial(1e-37, offset=1e-37, degree=10)" # 0 everywhere
-compare --data named.csv --kernel "$nothing" --plot compare.svg --trace compare.csv >table.txt 2>err.txt
+compare --data named.csv --kernel "$nothing" --plot compare.svg --trace compare.csv >table.txt \
+    2>err.txt
 check "compare: a basis that fails is exit code 1" test $? -eq 1
-check "compare: each that failed has its reason" test "$(grep -c 'failed: step 1: ' table.txt) $(wc -l <table.txt) $(wc -l <err.txt)" = "2 3 2"
+check "compare: each that failed has its reason" \
+    test "$(grep -c 'failed: step 1: ' table.txt) $(wc -l <table.txt) $(wc -l <err.txt)" = "2 3 2"
 check "compare: a picture without curves" test "$(tail -n 1 compare.svg)" = "</svg>"
 compare --data named.csv --kernel "$nothing" --json >compare.json 2>err.txt
-check "compare: the reason in JSON" test "$(value compare.json stopped) $(value compare.json elbo) $(value compare.json error | cut -c1-6)" = "error null step 1"
+check "compare: the reason in JSON" test \
+    "$(values compare.json stopped elbo) $(value compare.json error | cut -c1-6)" \
+    = "error null step 1"
 
 # ---- only awkward ----
-awk 'BEGIN { OFS = "," } { print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5, "" }' plain.csv | sed 's/,$//' >scales.csv
+awk 'BEGIN { OFS = "," } {
+    print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5
+}' plain.csv >scales.csv
 train --data scales.csv --iters 200 --model t.odvgp --json --test-fraction 0.1 >t.json
-check "columns of 1e12, 1e-12 and a constant one, repeated rows" holds "$(value t.json rmse) < 0.5 && $(value t.json beta) <= 35"
+check "columns of 1e12, 1e-12 and a constant one, repeated rows" \
+    holds "$(value t.json rmse) < 0.5 && $(value t.json beta) <= 35"
 awk 'BEGIN { OFS = "," } { print NR, 7 }' plain.csv >constant.csv
 fit --data constant.csv --model t.odvgp
-"$tool" predict --model t.odvgp --data constant.csv 2>/dev/null | awk -F, 'NR > 1 && ($1 < 6.9 || $1 > 7.1 || !($3 >= 0)) { exit 1 }'
+"$tool" predict --model t.odvgp --data constant.csv 2>/dev/null |
+    awk -F, 'NR > 1 && ($1 < 6.9 || $1 > 7.1 || !($3 >= 0)) { exit 1 }'
 check "constant target" test $? -eq 0
 printf '1,2\n3,4\n' >short.csv
 train --data short.csv --model t.odvgp --json >t.json
@@ -421,13 +603,15 @@ check "all rows equal" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
 check "model file named after the data" test -s d/plain.odvgp
 
 # ---- ends before the end ----
-# interrupted TEXT FILE ARGUMENTS...: the tool with its output in FILE, stopped by Ctrl-C once TEXT stands in int.err; its exit code.
+# interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C once
+# int.err holds TEXT, and returns its exit code.
 interrupted() {
     text=$1 file=$2 tries=0
     shift 2
     "$tool" "$@" >"$file" 2>int.err &
     pid=$!
-    while [ $tries -lt 100 ] && ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+    while [ $tries -lt 100 ] &&
+        ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
     sleep 0.3
     kill -INT $pid
     wait $pid
@@ -438,10 +622,12 @@ check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
 interrupted 'coupled: beta' int.txt compare --data named.csv --bases coupled,orth --iters 100000000
 check "compare, Ctrl-C: exit code 1, for not all were trained" test $? -eq 1
-check "compare, Ctrl-C: a row of what there is, the reason for the rest" test "$(grep -c '^coupled .*[0-9]' int.txt) $(grep -c 'orth .*not trained' int.txt)" = "1 1"
+check "compare, Ctrl-C: a row of what there is, the reason for the rest" \
+    test "$(grep -c '^coupled .*[0-9]' int.txt) $(grep -c 'orth .*not trained' int.txt)" = "1 1"
 train --data named.csv --model t.odvgp --iters 100000000 --minutes 0.005 --json >t.json
 check "--minutes" test "$(value t.json stopped)" = minutes
-train --data plain.csv --model t.odvgp --iters 5000 --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
+train --data plain.csv --model t.odvgp --iters 5000 \
+    --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
     --patience 3 --json >t.json
 check "--patience" test "$(value t.json stopped)" = patience
 
@@ -452,7 +638,8 @@ check "refused: a folder" refuses "d: cannot be read" train --data d $m
 : >empty.csv
 check "refused: empty file" refuses "empty.csv: is empty" train --data empty.csv $m
 echo "a,b" >header.csv
-check "refused: header alone" refuses "header.csv: has a header and no rows" train --data header.csv $m
+check "refused: only a header" refuses "header.csv: has a header and no rows" \
+    train --data header.csv $m
 printf '1,2,3\n4,5\n' >ragged.csv
 check "refused: short row" refuses "ragged.csv: line 2 has 2 cells" train --data ragged.csv $m
 printf '1,2,3\n4,5,6,7\n' >ragged.csv
@@ -460,103 +647,181 @@ check "refused: long row" refuses "ragged.csv: line 2 has more cells" train --da
 printf '1,2,3\n\n4,5,6\n' >gap.csv
 check "refused: empty line inside" refuses "gap.csv: line 2 is empty" train --data gap.csv $m
 sed '5s/^[^,]*/abc/' named.csv >word.csv
-check "refused: text among numbers" refuses "word.csv: line 5, column 1 (a): 'abc' is not a number" train --data word.csv $m
+check "refused: text among numbers" \
+    refuses "word.csv: line 5, column 1 (a): 'abc' is not a number" train --data word.csv $m
 sed '6s/^[^,]*/nan/' named.csv >nan.csv
-check "refused: nan" refuses "nan.csv: line 6, column 1 (a): the value is missing" train --data nan.csv $m
+check "refused: nan" refuses "nan.csv: line 6, column 1 (a): the value is missing" \
+    train --data nan.csv $m
 sed '6s/^[^,]*/inf/' named.csv >inf.csv
-check "refused: inf" refuses "inf.csv: line 6, column 1 (a): 'inf' is not a finite number" train --data inf.csv $m
+check "refused: inf" refuses "inf.csv: line 6, column 1 (a): 'inf' is not a finite number" \
+    train --data inf.csv $m
 sed '6s/^[^,]*/1e999/' named.csv >big.csv
-check "refused: 1e999" refuses "line 6, column 1 (a): '1e999' is not a finite number" train --data big.csv $m
+check "refused: 1e999" refuses "line 6, column 1 (a): '1e999' is not a finite number" \
+    train --data big.csv $m
 printf '1,"2\n3,4\n' >quote.csv
-check "refused: open quote" refuses "quote.csv: line 1, column 2: a quote is opened" train --data quote.csv $m
+check "refused: open quote" refuses "quote.csv: line 1, column 2: a quote is opened" \
+    train --data quote.csv $m
 printf '1\n2\n' >single.csv
 check "refused: no input" refuses "no input column" train --data single.csv $m
 printf '\037\213\010\000xx' >packed.csv
 check "refused: compressed" refuses "is compressed" train --data packed.csv $m
-check "refused: text target" refuses "the target must be numbers" train --data text.csv --target colour $m
+check "refused: text target" refuses "the target must be numbers" \
+    train --data text.csv --target colour $m
 sed 's/,green,/,GREEN,/' text.csv >levels.csv
-check "refused: a new level" refuses "levels.csv: line 2, column 2 (colour): 'GREEN' is none" predict --model text.odvgp --data levels.csv
+check "refused: a new level" refuses \
+    "levels.csv: line 2, column 2 (colour): 'GREEN' is none" predict --model text.odvgp \
+    --data levels.csv
 cut -d, -f1,3 named.csv >less.csv
-check "refused: a column is gone" refuses "less.csv: line 1: there is no column 'b'" predict --model m.odvgp --data less.csv
+check "refused: a column is gone" \
+    refuses "less.csv: line 1: there is no column 'b'" predict --model m.odvgp --data less.csv
 cut -d, -f1 plain.csv >less.csv
-check "refused: too few columns" refuses "less.csv: line 1: 1 columns" predict --model m.odvgp --data less.csv
-check "refused: missing input to predict" refuses "hole.csv: line 3, column 1 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
+check "refused: too few columns" \
+    refuses "less.csv: line 1: 1 columns" predict --model m.odvgp --data less.csv
+check "refused: missing input to predict" \
+    refuses "hole.csv: line 3, column 1 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
 
 # ---- bad input: options ----
 check "refused: no command" refuses "no command"
 check "refused: unknown command" refuses "unknown command 'fit'" fit
 check "refused: unknown option" refuses "unknown option --bta" train --data named.csv --bta 3 $m
-check "refused: option of another command" refuses "--beta is not an option of this command" predict --beta 3
+check "refused: option of another command" \
+    refuses "--beta is not an option of this command" predict --beta 3
 check "refused: no value" refuses "--beta needs a value" train --data named.csv --beta
 check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
 check "refused: no data" refuses "--data is needed" train $m
-check "refused: not a number" refuses "--lr fast: must be a number" train --data named.csv --lr fast $m
-check "refused: negative" refuses "--iters -5: must be a number of steps" train --data named.csv --iters -5 $m
-check "refused: not a choice" refuses "--basis ortho: there is no such basis; there are coupled, orth" train --data named.csv --basis ortho $m
-check "refused: schedule of nothing" refuses "--schedule beta:linear:1:2:3: must begin with lr: or natgrad:" train --data named.csv --schedule beta:linear:1:2:3 $m
-for bad in lr:cubic:1:2:3 lr:linear lr:linear:1:2 lr:linear:1:2:0 lr:linear:1:2:3:4 lr:linear:1:x:3 lr: natgrad:linear::1:3; do
-    check "refused: schedule $bad" refuses "--schedule $bad: must be lr or natgrad:linear|loglinear:START:END:STEPS" train --data named.csv --schedule $bad $m
+check "refused: not a number" refuses "--lr fast: must be a number" \
+    train --data named.csv --lr fast $m
+check "refused: negative" refuses "--iters -5: must be a number of steps" \
+    train --data named.csv --iters -5 $m
+check "refused: not a choice" refuses \
+    "--basis ortho: there is no such basis; there are coupled, orth" \
+    train --data named.csv --basis ortho $m
+check "refused: schedule of nothing" refuses \
+    "--schedule beta:linear:1:2:3: must begin with lr: or natgrad:" \
+    train --data named.csv --schedule beta:linear:1:2:3 $m
+for bad in lr:cubic:1:2:3 lr:linear lr:linear:1:2 lr:linear:1:2:0 lr:linear:1:2:3:4 \
+    lr:linear:1:x:3 lr: natgrad:linear::1:3; do
+    check "refused: schedule $bad" refuses \
+        "--schedule $bad: must be lr or natgrad:linear|loglinear:START:END:STEPS" \
+        train --data named.csv --schedule $bad $m
 done
-check "refused: schedule from 0 in ratios" refuses "START and END must be above 0" train --data named.csv --schedule lr:loglinear:0:1:3 $m
-check "refused: schedule above 1" refuses "(START may be 0), at most 1" train --data named.csv --schedule natgrad:linear:0:1.5:3 $m
-check "refused: schedule twice" refuses "--schedule lr: is given twice" train --data named.csv --schedule lr:linear:0:1:3 --schedule lr:linear:0:1:3 $m
-check "refused: schedule and constant" refuses "--schedule lr and --lr exclude each other" train --data nope.csv --schedule lr:linear:0:1:3 --lr 0.1 $m
-check "refused: schedule and warm-up" refuses "--schedule natgrad and --natgrad-warmup exclude" compare --data named.csv --schedule natgrad:linear:0:1:3 --natgrad-warmup 5:0.1
+check "refused: schedule from 0 in ratios" refuses "START and END must be above 0" \
+    train --data named.csv --schedule lr:loglinear:0:1:3 $m
+check "refused: schedule above 1" refuses "(START may be 0), at most 1" \
+    train --data named.csv --schedule natgrad:linear:0:1.5:3 $m
+check "refused: schedule twice" refuses "--schedule lr: is given twice" \
+    train --data named.csv --schedule lr:linear:0:1:3 --schedule lr:linear:0:1:3 $m
+check "refused: schedule and constant" refuses "--schedule lr and --lr exclude each other" \
+    train --data nope.csv --schedule lr:linear:0:1:3 --lr 0.1 $m
+check "refused: schedule and warm-up" refuses \
+    "--schedule natgrad and --natgrad-warmup exclude" compare --data named.csv \
+    --schedule natgrad:linear:0:1:3 --natgrad-warmup 5:0.1
 c="compare --data named.csv --bases"
-check "refused: unknown basis" refuses "--bases solv: there is no such basis; there are coupled, orth" $c coupled,solv
+check "refused: unknown basis" \
+    refuses "--bases solv: there is no such basis; there are coupled, orth" $c coupled,solv
 check "refused: no bases" refuses "--bases '': a name is missing" $c ""
-check "refused: natural step of one that has none" refuses "--natgrad on: the basis decoupled has no natural step" $c decoupled:natgrad=on
+check "refused: natural step of one that has none" \
+    refuses "--natgrad on: the basis decoupled has no natural step" $c decoupled:natgrad=on
 for basis in sgpr exact; do
-    check "refused: natural step of $basis" refuses "--natgrad on: the basis $basis has no natural step" train --data named.csv --basis $basis --natgrad on $m
+    check "refused: natural step of $basis" refuses \
+        "--natgrad on: the basis $basis has no natural step" \
+        train --data named.csv --basis $basis --natgrad on $m
 done
-check "refused: gamma's natural step of coupled" refuses "--natgrad-gamma exact: the basis coupled has no such natural step" train --data named.csv --basis coupled --natgrad-gamma exact $m
-check "refused: blocks of an item without them" refuses "--natgrad-blocks alternate: the basis orth has no such" $c orth:natgrad-blocks=alternate
-check "refused: gamma's natural step without beta's" refuses "--natgrad-gamma diagonal: needs --natgrad on" train --data named.csv --natgrad off --natgrad-gamma diagonal $m
-check "refused: not a way of the natural step" refuses "--natgrad-diag best: must be one of exact|affine|projected" train --data named.csv --natgrad-diag best $m
-check "refused: not a start" refuses "--init grid: must be one of kmeans|random|greedy|farthest" train --data named.csv --init grid $m
-check "refused: not a start of gamma" refuses "--init-gamma greedy: must be one of random|residual" train --data named.csv --init-gamma greedy $m
-check "refused: not a start of hyperparameters" refuses "--init-hyper mean: must be one of median|ulapane" $c coupled --init-hyper mean
-check "refused: not an optimizer" refuses "--optimizer sgd: must be one of adam|lbfgs" train --data named.csv --optimizer sgd $m
-check "refused: natural gradients with L-BFGS" refuses "--natgrad on: --optimizer lbfgs has no natural step" train --data named.csv --optimizer lbfgs --natgrad on $m
-check "refused: the same of an item" refuses "--natgrad on: --optimizer lbfgs" $c orth:optimizer=lbfgs:natgrad=on
-check "refused: not a time for q" refuses "--fit-q now: must be one of none|start|end|both" train --data named.csv --fit-q now $m
-check "refused: beta of exact" refuses "--bases exact:beta=3: the basis exact has a beta point at each row" $c exact:beta=3
+check "refused: gamma's natural step of coupled" refuses \
+    "--natgrad-gamma exact: the basis coupled has no such natural step" \
+    train --data named.csv --basis coupled --natgrad-gamma exact $m
+check "refused: blocks of an item without them" refuses \
+    "--natgrad-blocks alternate: the basis orth has no such" $c orth:natgrad-blocks=alternate
+check "refused: gamma's natural step without beta's" refuses \
+    "--natgrad-gamma diagonal: needs --natgrad on" \
+    train --data named.csv --natgrad off --natgrad-gamma diagonal $m
+check "refused: not a way of the natural step" refuses \
+    "--natgrad-diag best: must be one of exact|affine|projected" \
+    train --data named.csv --natgrad-diag best $m
+check "refused: not a start" refuses "--init grid: must be one of kmeans|random|greedy|farthest" \
+    train --data named.csv --init grid $m
+check "refused: not a start of gamma" refuses \
+    "--init-gamma greedy: must be one of random|residual" \
+    train --data named.csv --init-gamma greedy $m
+check "refused: not a start of hyperparameters" \
+    refuses "--init-hyper mean: must be one of median|ulapane" $c coupled --init-hyper mean
+check "refused: not an optimizer" refuses "--optimizer sgd: must be one of adam|lbfgs" \
+    train --data named.csv --optimizer sgd $m
+check "refused: natural gradients with L-BFGS" refuses \
+    "--natgrad on: --optimizer lbfgs has no natural step" \
+    train --data named.csv --optimizer lbfgs --natgrad on $m
+check "refused: the same of an item" \
+    refuses "--natgrad on: --optimizer lbfgs" $c orth:optimizer=lbfgs:natgrad=on
+check "refused: not a time for q" refuses "--fit-q now: must be one of none|start|end|both" \
+    train --data named.csv --fit-q now $m
+check "refused: beta of exact" \
+    refuses "--bases exact:beta=3: the basis exact has a beta point at each row" $c exact:beta=3
 awk 'BEGIN { for (i = 0; i < 5001; i++) print i "," i % 7 }' >many.csv
-check "refused: exact on many rows" refuses "--basis exact: 5001 training rows would take" train --data many.csv --basis exact $m
-check "refused: the same of train" refuses "--natgrad on: the basis decoupled" train --data named.csv --basis decoupled --natgrad on $m
-check "refused: parameters that a basis does not have" refuses "--basis solve: param: " $c coupled,solve --param a_beta
+check "refused: exact on many rows" refuses "--basis exact: 5001 training rows would take" \
+    train --data many.csv --basis exact $m
+check "refused: the same of train" refuses "--natgrad on: the basis decoupled" \
+    train --data named.csv --basis decoupled --natgrad on $m
+check "refused: parameters that a basis does not have" \
+    refuses "--basis solve: param: " $c coupled,solve --param a_beta
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
-check "refused: the same in other words" refuses "--bases: orth and orth:gamma=9:natgrad=on are the same" $c orth,orth:gamma=9:natgrad=on --gamma 9
-check "refused: unknown suffix" refuses "--bases orth:batch=1: 'batch=1' must be KEY=VALUE with a key of natgrad, beta," $c orth:batch=1
+check "refused: the same in other words" refuses \
+    "--bases: orth and orth:gamma=9:natgrad=on are the same" $c orth,orth:gamma=9:natgrad=on \
+    --gamma 9
+check "refused: unknown suffix" refuses \
+    "--bases orth:batch=1: 'batch=1' must be KEY=VALUE with a key of natgrad, beta," $c orth:batch=1
 check "refused: suffix without value" refuses "'natgrad' must be KEY=VALUE" $c orth:natgrad
-check "refused: not a choice of a suffix" refuses "--natgrad maybe: must be one of on|off" $c orth:natgrad=maybe
-check "refused: gamma of coupled" refuses "--bases coupled:gamma=3: the basis coupled has no gamma points" $c coupled:gamma=3
-check "refused: beta of one above the rows" refuses "--beta 201: there are only 200 distinct" $c coupled,orth:beta=201 --trace bad.csv
-check "refused: plot that cannot be written" refuses "--plot no/x.svg: cannot be written" $c coupled --plot no/x.svg
-check "refused: trace over the data" refuses "--trace named.csv: is the data file" $c coupled --trace named.csv
-check "refused: compare saves no model" refuses "--model is not an option of this command" $c coupled --model x.odvgp
-check "refused: likelihood" refuses "--likelihood bernoulli: not in this version" train --data named.csv --likelihood bernoulli $m
+check "refused: not a choice of a suffix" \
+    refuses "--natgrad maybe: must be one of on|off" $c orth:natgrad=maybe
+check "refused: gamma of coupled" \
+    refuses "--bases coupled:gamma=3: the basis coupled has no gamma points" $c coupled:gamma=3
+check "refused: beta of one above the rows" \
+    refuses "--beta 201: there are only 200 distinct" $c coupled,orth:beta=201 --trace bad.csv
+check "refused: plot that cannot be written" \
+    refuses "--plot no/x.svg: cannot be written" $c coupled --plot no/x.svg
+check "refused: trace over the data" \
+    refuses "--trace named.csv: is the data file" $c coupled --trace named.csv
+check "refused: compare saves no model" \
+    refuses "--model is not an option of this command" $c coupled --model x.odvgp
+check "refused: likelihood" refuses "--likelihood bernoulli: not in this version" \
+    train --data named.csv --likelihood bernoulli $m
 check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rbf +' $m
-check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" train --data named.csv --beta 201 $m
-check "refused: gamma above the distinct rows" refuses "--gamma 36: there are only 35 distinct" train --data scales.csv --gamma 36 $m
-check "refused: target name" refuses "--target: there is no column 'z'" train --data named.csv --target z $m
-check "refused: target index" refuses "--target 3: the last index is 2, counted from 0" train --data named.csv --target 3 $m
-check "refused: target among features" refuses "--features: column 3 (y) is a target" train --data named.csv --features a,y $m
-check "refused: two test parts" refuses "exclude each other" train --data named.csv --test-fraction 0.1 --test named.csv $m
-check "refused: mask of other length" refuses "--test-mask mask.csv:0: 200 rows for the 2" train --data short.csv --test-mask mask.csv:0 $m
-check "refused: nothing to train on" refuses "no row is left to train on" train --data same.csv --test-fraction 0.999 $m
-check "refused: frozen parameter" refuses "--freeze: there is no parameter 'Zbeta'" train --data named.csv --freeze Zbeta $m
-check "refused: warm-up" refuses "--natgrad-warmup 10: must be" train --data named.csv --natgrad-warmup 10 $m
-check "refused: ordinal of no column" refuses "--ordinal: there is no column 'shape'" train --data text.csv --ordinal shape=a,b $m
-check "refused: folder that is not there" refuses "no/m.odvgp: cannot be written" train --data named.csv --model no/m.odvgp
-check "refused: the model over the data" refuses "--model named.csv: is the data file" train --data named.csv --model named.csv
-check "refused: model is a folder" refuses "--model d: is a directory" train --data named.csv --model d
-check "refused: instructions" refuses "--isa mmx: no such instruction set; this machine and this build have auto, c" train --data named.csv --isa mmx $m
+check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" \
+    train --data named.csv --beta 201 $m
+check "refused: gamma above the distinct rows" refuses "--gamma 36: there are only 35 distinct" \
+    train --data scales.csv --gamma 36 $m
+check "refused: target name" refuses "--target: there is no column 'z'" \
+    train --data named.csv --target z $m
+check "refused: target index" refuses "--target 3: the last index is 2, counted from 0" \
+    train --data named.csv --target 3 $m
+check "refused: target among features" refuses "--features: column 3 (y) is a target" \
+    train --data named.csv --features a,y $m
+check "refused: two test parts" refuses "exclude each other" \
+    train --data named.csv --test-fraction 0.1 --test named.csv $m
+check "refused: mask of other length" refuses "--test-mask mask.csv:0: 200 rows for the 2" \
+    train --data short.csv --test-mask mask.csv:0 $m
+check "refused: nothing to train on" refuses "no row is left to train on" \
+    train --data same.csv --test-fraction 0.999 $m
+check "refused: frozen parameter" refuses "--freeze: there is no parameter 'Zbeta'" \
+    train --data named.csv --freeze Zbeta $m
+check "refused: warm-up" refuses "--natgrad-warmup 10: must be" \
+    train --data named.csv --natgrad-warmup 10 $m
+check "refused: ordinal of no column" refuses "--ordinal: there is no column 'shape'" \
+    train --data text.csv --ordinal shape=a,b $m
+check "refused: folder that is not there" refuses "no/m.odvgp: cannot be written" \
+    train --data named.csv --model no/m.odvgp
+check "refused: the model over the data" refuses "--model named.csv: is the data file" \
+    train --data named.csv --model named.csv
+check "refused: model is a folder" refuses "--model d: is a directory" \
+    train --data named.csv --model d
+check "refused: instructions" refuses \
+    "--isa mmx: no such instruction set; this machine and this build have auto, c" \
+    train --data named.csv --isa mmx $m
 outside=${ODVGP_ISA-}
 ODVGP_ISA=mmx
 export ODVGP_ISA
-check "refused: instructions from the environment" refuses "ODVGP_ISA=mmx: no such instruction set" train --data named.csv $m
+check "refused: instructions from the environment" \
+    refuses "ODVGP_ISA=mmx: no such instruction set" train --data named.csv $m
 check "the option goes before the environment" fit --data named.csv --isa c --model t.odvgp
 ODVGP_ISA=c
 fit --data named.csv --model t2.odvgp
@@ -564,17 +829,24 @@ check "instructions from the environment: the same bits" cmp -s t.odvgp t2.odvgp
 ODVGP_ISA=$outside
 
 # ---- bad input: model files ----
-check "refused: no model" refuses "nope.odvgp: cannot be opened" predict --model nope.odvgp --data named.csv
+check "refused: no model" \
+    refuses "nope.odvgp: cannot be opened" predict --model nope.odvgp --data named.csv
 check "refused: a foreign file" refuses "named.csv: " predict --model named.csv --data named.csv
 head -c 3000 m.odvgp >cut.odvgp
 check "refused: truncated" refuses "cut.odvgp: " info --model cut.odvgp
-{ head -c 2000 m.odvgp; printf 'XXXXXXXX'; tail -c +2009 m.odvgp; } >bit.odvgp # one byte might be an X already
-check "refused: damaged" refuses "bit.odvgp: " predict --model bit.odvgp --data named.csv --out bad.csv
+# Eight bytes, for one might be an X already.
+{ head -c 2000 m.odvgp; printf 'XXXXXXXX'; tail -c +2009 m.odvgp; } >bit.odvgp
+check "refused: damaged" \
+    refuses "bit.odvgp: " predict --model bit.odvgp --data named.csv --out bad.csv
 sed '9s/^[^,]*/0.5/' named.csv >other.csv
-check "refused: resume on other data" refuses "the training rows are not those of the model" train --data other.csv --resume half.odvgp $m
+check "refused: resume on other data" refuses "the training rows are not those of the model" \
+    train --data other.csv --resume half.odvgp $m
 head -n 150 named.csv >less.csv
-check "refused: resume on fewer rows" refuses "--resume half.odvgp: trained on 160 rows of 2 inputs" train --data less.csv --resume half.odvgp $m
-check "refused: resume with another setting" refuses "--lr 0.5: the model was made with 0.001" train --data named.csv --resume half.odvgp --lr 0.5 $m
+check "refused: resume on fewer rows" refuses \
+    "--resume half.odvgp: trained on 160 rows of 2 inputs" \
+    train --data less.csv --resume half.odvgp $m
+check "refused: resume with another setting" refuses "--lr 0.5: the model was made with 0.001" \
+    train --data named.csv --resume half.odvgp --lr 0.5 $m
 
 # ---- the rest ----
 check "help" sh -c '"$1" help train | grep -q -e --natgrad-warmup' sh "$tool"
