@@ -56,44 +56,34 @@ static const char usage[] =
 static const char command_names[] = "train, compare, predict, info and help";
 
 static const char train_help[] =
-    "odvgp train: learns the last column of a CSV file (or --target) from the others and writes a\n"
-    "model file. Columns are names from the header, or indices from 0; a name goes before an "
-    "index.\n"
-    "Messages count lines and columns from 1. Ctrl-C saves the model so far.\n"
+    "odvgp train: learns the last column of a CSV file (or --target) from the others and writes\n"
+    "a model file. Columns are names from the header, or indices from 0; a name goes before an\n"
+    "index. Messages count lines and columns from 1. Ctrl-C saves the model so far.\n"
     "\n"
-    "Inputs and targets are standardised; lengthscales, noise and bounds are in these units. The "
-    "test\n"
-    "part is evaluated fifty times in --iters steps, less often where that would take more than a\n"
-    "twentieth of the time. sgpr, solve-collapsed and exact train without q; it is set to its "
-    "optimum\n"
-    "for evaluations and at the end. A training that resumes after --fit-q end, or with L-BFGS one "
-    "of\n"
-    "these three, differs in the last bits from one without a pause.\n";
+    "Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
+    "The test part is evaluated fifty times in --iters steps, less often where that would take\n"
+    "more than a twentieth of the time. sgpr, solve-collapsed and exact train without q; it is\n"
+    "set to its optimum for evaluations and at the end. --resume after --fit-q end, or with\n"
+    "L-BFGS after one of these three, does not repeat the bits of a training without a pause.\n";
 
 static const char compare_help[] =
-    "odvgp compare: trains several bases on the same rows and prints one table. All see the same\n"
-    "minibatches and start from the same hyperparameters and, where sizes agree, the same "
-    "inducing\n"
-    "points; they are trained one after another. No model is saved.\n"
+    "odvgp compare: trains several bases on the same rows and prints one table. All see the\n"
+    "same minibatches and start from the same hyperparameters and, where sizes agree, the same\n"
+    "inducing points; they are trained one after another. No model is saved.\n"
     "\n"
-    "elbo is the bound on all training rows at the end. In --trace and --plot, without a test "
-    "part, it\n"
-    "is the mean of the minibatch estimates since the row before. Seconds are those of training "
-    "steps,\n"
-    "without evaluations, which come at the same steps for all: close to each other at first, "
-    "then\n"
-    "forty evenly spread. rmse, mae and loglik are of the test part, on standardised targets. An "
-    "item\n"
-    "of --bases may have its own keys: coupled:beta=800,orth,orth:natgrad=off. An item that fails "
-    "gets\n"
-    "its reason for a row, the others continue, and the exit code is 1.\n";
+    "elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
+    "part, it is the mean of the minibatch estimates since the row before. Seconds are those of\n"
+    "training steps, without evaluations, which come at the same steps for all: close to each\n"
+    "other at first, then forty evenly spread. rmse, mae and loglik are of the test part, on\n"
+    "standardised targets. An item of --bases may have its own keys:\n"
+    "coupled:beta=800,orth,orth:natgrad=off. An item that fails gets its reason for a row, the\n"
+    "others continue, and the exit code is 1.\n";
 
 static const char predict_help[] =
-    "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in "
-    "the\n"
-    "units of the targets. Columns are found by name if both files have headers, else by position\n"
-    "(with or without the target). If the file has the target, metrics are printed too. With\n"
-    "--missing drop, rows with missing inputs get NA.\n";
+    "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in\n"
+    "the units of the targets. Columns are found by name if both files have headers, else by\n"
+    "position (with or without the target). If the file has the target, metrics are printed\n"
+    "too. With --missing drop, rows with missing inputs get NA.\n";
 
 static const char info_help[] = "odvgp info: what a model file holds.\n";
 
@@ -101,9 +91,8 @@ static const char split_help[] =
     "\nSplit\n"
     "  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
     "  numpy.arange(n), the first int(n * (1 - F)) rows are for training, the others for testing.\n"
-    "  With --test-fraction 0.1 it is split SEED of Salimbeni's bayesian_benchmarks, if the file "
-    "has\n"
-    "  its rows in their original order.\n";
+    "  With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which ODVGP's authors\n"
+    "  use, if the file has its rows in their original order.\n";
 
 static const char kernels_help[] =
     "\nKernels\n"
@@ -112,8 +101,7 @@ static const char kernels_help[] =
     "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
     "  constant(variance), white(variance)\n"
     "  ard: a lengthscale (of linear a variance) for each column. Numbers that are not given are\n"
-    "  estimated from the data, except alpha and period, which start at 1 (of standardised "
-    "inputs).\n"
+    "  estimated from the data, except alpha and period, which start at 1 (standardised inputs).\n"
     "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 static const struct {

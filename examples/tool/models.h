@@ -125,7 +125,7 @@ static void schedules_of(const options *o, ptrdiff_t iters, odvgp_schedule *lr,
 
 static int is_lbfgs(const options *o) { return option_choice(o, OPT_OPTIMIZER) == 1; }
 
-/*  Natural gradients unless switched off, where the basis has a natural step. */
+/*  Does training use natural gradients? It does where the basis has them, unless they are off. */
 static int natgrad_of(const options *o, const basis *b)
 {
     int on = option_choice(o, OPT_NATGRAD) == 0;

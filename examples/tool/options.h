@@ -72,7 +72,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, \
       "natural gradients for q(u); off: --optimizer moves everything") \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, \
-      "how gamma moves then, of orth and hybrid") \
+      "how gamma of orth and hybrid moves beside natural gradients") \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, \
       "which block of solve a natural step moves") \
     X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, \
@@ -84,7 +84,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, \
       "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)") \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, \
-      "both at once, or one after the other") \
+      "natural step and Adam at once, or one after the other") \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, \
       "set q to its optimum at the start or end of training") \
     X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "initial beta points") \

@@ -157,8 +157,8 @@ static const char *natgrad_way_text(const odvgp_config *c, char value[24])
     return option_list[id].name;
 }
 
-/*  A step size as --lr and --natgrad-step write it, after what it warms up from and before what it
-    decays to. */
+/*  A step size as --lr and --natgrad-step write it: its initial value, and those that it rises or
+    falls to. */
 static void print_schedule(bytes *b, const char *before, const odvgp_schedule *s)
 {
     bytes_print(b, "%s%.6g", before, (double)s->start);

@@ -271,7 +271,7 @@ static int fit_q_if_due(training *t, int end)
         t->fitted = end == FIT_END;
         return 1;
     }
-    snprintf(t->reason, sizeof t->reason, "q has no optimum: %s", info.text);
+    snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s", info.text);
     return 0;
 }
 
