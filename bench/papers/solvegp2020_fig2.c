@@ -222,7 +222,7 @@ static void draw(const result *r, const dataset *d, const double *grid)
 int main(int argc, char **argv)
 {
     const char *data = NULL;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(name, "--help") || !strcmp(name, "-h")) return fputs(usage, stdout) < 0;
         if (!value) fail(name, "not understood, or without a value; see --help");
@@ -232,7 +232,6 @@ int main(int argc, char **argv)
         else if (!strcmp(name, "--steps")) option.steps = atol(value);
         else if (!strcmp(name, "--starts")) option.starts = atoi(value);
         else fail(name, "not understood; see --help");
-        i++;
     }
     if (!data) fail("solvegp2020_fig2", "--data is missing; see --help");
     if (option.rows < 0 || option.steps < 1 || option.starts < 1)
