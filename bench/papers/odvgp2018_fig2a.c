@@ -287,8 +287,8 @@ static FILE *curve_open(const char *name, double last, double *gap)
     return f;
 }
 
-/*  Is this step recorded? Up to 100 all are, up to 1000 every tenth, then every fiftieth, and always
-    where the gap passes a power of ten. */
+/*  Is this step recorded? Up to 100 all are, up to 1000 every tenth, then every fiftieth, and
+    always where the gap passes a power of ten. */
 static int is_recorded(ptrdiff_t step, double gap, double before)
 {
     return step <= 100 || (step <= 1000 && step % 10 == 0) || step % 50 == 0 ||
