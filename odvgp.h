@@ -130,9 +130,11 @@ CONTENTS                                                        (search for the 
     the kernel expression does not give are taken from the data by odvgp_init_data (median distance, variance of the targets).
   Memory. odvgp_model_size says how many bytes training needs; from the rows on that
     initialisation samples (max(50 M, 4 M_gamma, 4096)) it does not grow with N, except with the
-    objectives TIGHT and EXACT (O(N^2)). odvgp_predictor_size says the same for serving. Stack use
-    is below 64 KiB in every call; below 8 KiB in those that measure, make or load a model; below
-    4 KiB in those that predict, make a server, or get and set parameters.
+    objectives TIGHT and EXACT (O(N^2)). odvgp_predictor_size says the same for serving. Every call
+    that does not train takes less than 4 KiB of stack, compiled by gcc or clang with -O2,
+    and up to M = 512; every doubling of M beyond that adds up to 1 KiB. Three exceptions take less
+    than 8 KiB: training steps, odvgp_fit_q and odvgp_upper_bound; odvgp_model_size and
+    odvgp_load_size, which measure a model that has no block yet and so stands on the stack.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
     outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Two matrices get jitter + jitter_rel * (mean of the kernel's diagonal) on their
@@ -719,8 +721,9 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 
 /*  Make a model in a block of the caller's. The model lives in the block and needs no release.
     Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says,
-    else 1, q_mu and a_gamma 0, q_sqrt the identity. Returns  as odvgp_model_size, and E_MEMORY if bytes is too small; *model
-    is NULL then */
+    else 1, q_mu and a_gamma 0, q_sqrt the identity.
+    Returns  as odvgp_model_size, and E_MEMORY if bytes is too small. *model is NULL then, and what the block held is lost
+    unless the config itself was refused */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
                                         odvgp_info *info);
 
@@ -943,6 +946,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
         odvgp_load_size   checks the whole file and says how large blocks must be; any out pointer may be NULL. model_bytes
                           depends on
                           threads and isa: give it what odvgp_load will be given. user points into the file
+        odvgp_load        *model is NULL on an error, and what the block held is lost unless the file was refused as damaged
     Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (another version, or other
     precision) | E_SIZE (odvgp_save: no file can hold it; odvgp_save_size is 0 then) | odvgp_save also what odvgp_freeze
     returns */
@@ -1111,16 +1115,19 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__RESTRICT    __restrict__
 #define ODVGP__PREFETCH(p) __builtin_prefetch(p)
 #define ODVGP__UNUSED      __attribute__((unused))
+#define ODVGP__NOINLINE    static __attribute__((noinline))
 #elif defined(_MSC_VER)
 #define ODVGP__INLINE      static __forceinline
 #define ODVGP__RESTRICT    __restrict
 #define ODVGP__PREFETCH(p) ((void)0)
 #define ODVGP__UNUSED
+#define ODVGP__NOINLINE static __declspec(noinline)
 #else
 #define ODVGP__INLINE static inline
 #define ODVGP__RESTRICT
 #define ODVGP__PREFETCH(p) ((void)0)
 #define ODVGP__UNUSED
+#define ODVGP__NOINLINE static
 #endif
 
 static const double odvgp__two_pi = 6.2831853071795864769;
@@ -2681,6 +2688,14 @@ static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
     return (vectors | 1) * isa->lanes;
 }
 
+/*  The last numbers of each task's area: a tile of C, and a triangle of MAX_MR rows. */
+enum { ODVGP__TILE_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_NR, ODVGP__TRI_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_MR };
+
+static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
+{
+    return area + (blas->pack_stride - ODVGP__TILE_NUMBERS - ODVGP__TRI_NUMBERS);
+}
+
 /*  Block sizes for problems up to m x n x k, and the area of each task that goes with them. Smaller problems need smaller
     areas. */
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
@@ -2694,6 +2709,7 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
     /* the areas of odvgp__solve_strips and odvgp__potrf_base */
     ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR), factor = order * odvgp__square_stride(isa, order);
     blas->pack_stride = ODVGP__MAX((blas->mc + blas->nc) * blas->kc, ODVGP__MAX(solve, factor)) + 16;
+    blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
 /*  A blas for problems up to m x n x k, its packing area taken from the arena. */
@@ -2807,14 +2823,14 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
 }
 
 /*  The tile of C at row i and column j, [rows, cols], from a and b, k steps. One that is not whole, or crosses the
-    diagonal, goes through a buffer. */
+    diagonal, goes through the buffer `tile`. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k, const odvgp_real *a,
                              ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j,
-                             ptrdiff_t rows, ptrdiff_t cols)
+                             ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
 {
     int vectors = (int)((cols + isa->lanes - 1) / isa->lanes), triangle = g->c_part == ODVGP__LOWER && j + cols > i + 1;
     ptrdiff_t width = vectors * isa->lanes;
-    odvgp_real *c = g->C + i * g->ldc + j, tile[ODVGP__MAX_MR * ODVGP__MAX_NR];
+    odvgp_real *c = g->C + i * g->ldc + j;
     if (rows == isa->MR && cols == width && !triangle) {
         for (int r = 0; r < isa->MR; r++) /* so that C arrives while the products are being formed */
             for (ptrdiff_t s = 0; s < width; s += 64 / (ptrdiff_t)sizeof *c) ODVGP__PREFETCH(c + r * g->ldc + s);
@@ -2833,7 +2849,8 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
 
 /*  Rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0,
-                         ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const odvgp__operand *A, const odvgp__operand *B)
+                         ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const odvgp__operand *A, const odvgp__operand *B,
+                         odvgp_real *tile)
 {
     for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR) {
         const odvgp_real *b = B->at + jr * B->step;
@@ -2850,7 +2867,8 @@ static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptr
             if (g->a_part == ODVGP__UPPER) from = ODVGP__MAX(from, i - p0);
             if (cols <= 0 || from >= to) continue;
             if (rows < isa->MR) a = A->ragged, ars = A->ragged_rs, acs = A->ragged_cs;
-            odvgp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i, j, rows, cols);
+            odvgp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i, j, rows, cols,
+                             tile);
         }
     }
 }
@@ -2876,7 +2894,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
                           odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__row(blas);
-    odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc;
+    odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0; /* else the first block of steps need not read C */
     int pack_b = g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
     int pack_a = j1 - j0 > ODVGP__PACK_COLS && g->k * (i1 - i0) > ODVGP__PACK_SIZE;
@@ -2893,7 +2911,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
                 if (odvgp__block_is_zero(g->a_part, i, mc, p, kc) || (g->c_part == ODVGP__LOWER && i + mc <= j)) continue;
                 odvgp__operand A =
                     odvgp__prepare(isa, pack_a, mc, kc, isa->MR, NULL, g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
-                odvgp__macro(isa, g, add || p > 0, i, mc, j, nc, p, kc, &A, &B);
+                odvgp__macro(isa, g, add || p > 0, i, mc, j, nc, p, kc, &A, &B, tile);
             }
         }
     }
@@ -3181,6 +3199,7 @@ static void odvgp__solve_task(void *arg, int i)
     odvgp_real *X = last + rows * ODVGP__MAX_MR;
     odvgp__share(job->n, NR, job->tasks, i, &j0, &j1);
     if (j0 >= j1) return;
+    ODVGP_ASSERT(X + rows * NR - tri <= job->blas->pack_stride);
     odvgp__prepare_triangle(isa, &job->t, tri, last);
     for (ptrdiff_t r = m; r < rows; r++) odvgp__zero(X + r * NR, NR);
     for (ptrdiff_t j = j0; j < j1; j += NR) {
@@ -3252,10 +3271,11 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  U^T U = W in place. W is the first element in the order of elimination; (i, j), j >= i, stands at W[i * ws + dir * j]
     with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
-static ptrdiff_t odvgp__factor_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
+static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
+    const odvgp__isa *isa = odvgp__row(blas);
     const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
-    odvgp_real tri[ODVGP__MAX_MR * ODVGP__MAX_MR], tile[ODVGP__MAX_MR * ODVGP__MAX_NR];
+    odvgp_real *tile = odvgp__tile_buffer(blas, blas->pack), *tri = tile + ODVGP__TILE_NUMBERS;
     for (ptrdiff_t i = 0; i < n; i += MR) {
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
@@ -3318,8 +3338,9 @@ static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdi
     const odvgp__isa *isa = odvgp__row(blas);
     ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole), dir = reverse ? -1 : 1;
     odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
+    ODVGP_ASSERT(blas->pack + whole * stride <= odvgp__tile_buffer(blas, blas->pack)); /* blas is for matrices of this order */
     odvgp__load_square(isa, n, A, lda, W, dir * stride, dir);
-    ptrdiff_t bad = odvgp__factor_square(isa, whole, W, dir * stride, dir);
+    ptrdiff_t bad = odvgp__factor_square(blas, whole, W, dir * stride, dir);
     if (bad >= 0) {
         odvgp_real pivot = W[bad * (dir * stride + dir)];
         return odvgp__bad_pivot(info, first + (reverse ? n - 1 - bad : bad), pivot);
@@ -3931,24 +3952,24 @@ typedef struct odvgp__kjob {
     ptrdiff_t lds;
     /* scratch */
     odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *V[ODVGP_MAX_LEAVES];
-    odvgp_real *R, *T;
+    odvgp_real *R, *T, *chunks;
+    ptrdiff_t chunk_rows;      /* CHUNK numbers each, of a task's chunk (see odvgp__kchunk) */
     ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-static odvgp__kjob odvgp__kernel_job(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
-                                     const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
+/*  Nothing is asked for yet. The struct is large: by pointer there is one copy of it on the stack. */
+static void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
+                              const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
-    odvgp__kjob job;
-    memset(&job, 0, sizeof job);
-    job.blas = blas;
-    job.k = k;
-    job.hyp = hyp;
-    job.X1 = X1;
-    job.n = n;
-    job.X2 = X2;
-    job.m = m;
-    return job;
+    memset(job, 0, sizeof *job);
+    job->blas = blas;
+    job->k = k;
+    job->hyp = hyp;
+    job->X1 = X1;
+    job->n = n;
+    job->X2 = X2;
+    job->m = m;
 }
 
 /*  Columns of a group's points. */
@@ -3969,14 +3990,19 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
     job->slopes = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int adjoint,
-                                  odvgp__kjob *job)
+/*  tasks: at most so many run at once. job->kept is set: the forward run needs derivatives where they are kept, the adjoint
+    where they are not. */
+static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int tasks,
+                                  int adjoint, odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m), rows = adjoint ? ODVGP__MIN(n, ODVGP__KROWS) : n, widest = 1;
     job->ld = ld;
     job->plain = 1;
     for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != ODVGP__NODE_PRODUCT;
     job->centre = odvgp__take(a, 1, (ptrdiff_t)k->D);
+    job->chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
+    if (!adjoint == !!job->kept) job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->nleaf + 1;
+    job->chunks = odvgp__take(a, tasks * job->chunk_rows, ODVGP__CHUNK);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
         job->zt[g] = odvgp__take(a, nd, ld);
@@ -4009,19 +4035,38 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 
 /* --- one chunk: 64 entries of one row --- */
 
-typedef struct
-    odvgp__kchunk { /* d2: squared distances or inner products. 12 KiB on the stack of a prediction, with 8 leaves in double */
-    odvgp_real d2[ODVGP_MAX_LEAVES][ODVGP__CHUNK], value[ODVGP__MAX_NODES][ODVGP__CHUNK];
+/*  Rows of CHUNK numbers, in scratch. */
+typedef struct odvgp__kchunk {
+    odvgp_real (*d2)[ODVGP__CHUNK];    /* by groups: squared distances or inner products */
+    odvgp_real (*value)[ODVGP__CHUNK]; /* by nodes */
 } odvgp__kchunk;
 
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
-    odvgp_real *h[ODVGP_MAX_LEAVES]; /* by groups: dK/d(squared distance) */
+    ptrdiff_t at; /* where the chunk is in V0 and in H, dK/d(squared distance) */
     /* by leaves: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
        factor */
-    odvgp_real dk[ODVGP_MAX_LEAVES][ODVGP__CHUNK], adjoint[ODVGP__MAX_NODES][ODVGP__CHUNK];
-    odvgp_real extra[ODVGP_MAX_LEAVES][ODVGP__CHUNK]; /* dK/d(alpha or offset) */
+    odvgp_real (*dk)[ODVGP__CHUNK], (*adjoint)[ODVGP__CHUNK];
+    odvgp_real (*extra)[ODVGP__CHUNK];   /* dK/d(alpha or offset) */
+    odvgp_real (*weights)[ODVGP__CHUNK]; /* one row: of dK, 0 beyond its columns */
 } odvgp__kchunk_back;
+
+/*  Where the rows of task t's chunk are. */
+static void odvgp__chunk_place(const odvgp__kjob *job, int t, odvgp__kchunk *c)
+{
+    c->d2 = (odvgp_real(*)[ODVGP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * ODVGP__CHUNK);
+    c->value = c->d2 + job->k->ngroup;
+}
+
+/*  The same with rows for derivatives. */
+static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk_back *c)
+{
+    odvgp__chunk_place(job, t, &c->forward);
+    c->adjoint = c->forward.value + job->k->nnode;
+    c->dk = c->adjoint + job->k->nnode;
+    c->extra = c->dk + job->k->nleaf;
+    c->weights = c->extra + job->k->nleaf;
+}
 
 /*  Squared distance times this is r^2 (distances of ARD groups are scaled already); an inner product is as it is. */
 static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *hyp)
@@ -4156,7 +4201,7 @@ static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
         uint32_t l = k->node[t][1], g = k->leaf[l].group;
         if (g != ODVGP__NO_GROUP)
             isa->slope(odvgp__leaf_scale(&k->leaf[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
-                       k->group_leaf[g] == l, c->dk[l], c->h[g]);
+                       k->group_leaf[g] == l, c->dk[l], job->H[g] + c->at);
         if (job->plain) continue;
         if (odvgp__has_extra(&k->leaf[l])) isa->combine(1, c->adjoint[t], c->extra[l], c->extra[l]);
         isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no leaf */
@@ -4191,18 +4236,19 @@ static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptr
     for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->slopes[q * job->lds + r] = 0;
     for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
-        for (uint32_t g = 0; g < k->ngroup; g++) c->h[g] = job->H[g] + at;
+        c->at = at;
         if (cols <= 0) { /* above the diagonal */
-            for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(c->h[g], ODVGP__CHUNK);
+            for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
             continue;
         }
         odvgp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
         odvgp__chunk_slopes(job, c);
         if (job->dK) {
-            odvgp_real w[ODVGP__CHUNK] = {0};
+            odvgp_real *w = c->weights[0];
+            odvgp__zero(w + cols, ODVGP__CHUNK - cols);
             odvgp__copy(w, job->dK + i * job->lddk + j, cols);
             odvgp__chunk_sums(job, c, ODVGP__CHUNK, w, job->V0 + at, job->slopes + r, job->lds);
-            for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, c->h[g], w, c->h[g]);
+            for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
             continue;
         }
         for (ptrdiff_t p = 0; p < job->P; p++)
@@ -4236,6 +4282,7 @@ static void odvgp__kernel_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
     odvgp__kchunk chunk;
+    odvgp__chunk_place(job, t, &chunk);
     if (job->lower) { /* rows from both ends, so that each task gets as much of the triangle */
         for (ptrdiff_t i = t; i < job->n; i += job->tasks) odvgp__kernel_row(job, &chunk, i);
     } else {
@@ -4245,11 +4292,12 @@ static void odvgp__kernel_task(void *arg, int t)
     }
 }
 
-/*  With job->kept also what the adjoint needs; apart from the task above, so that predictions need no more stack. */
+/*  With job->kept also what the adjoint needs. */
 static void odvgp__slopes_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    odvgp__kchunk_back c; /* cppcheck-suppress uninitvar ; filled chunk by chunk, and large */
+    odvgp__kchunk_back c;
+    odvgp__chunk_place_back(job, t, &c);
     for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
         odvgp__slopes_row(job, &c, job->first + r, r);
         if (job->out) odvgp__kernel_row(job, &c.forward, r);
@@ -4269,7 +4317,7 @@ static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
         for (ptrdiff_t p = 0; job->out && p < job->P; p++) odvgp__zero(job->out + p * job->ldo, job->n);
         return;
     }
-    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, job->P, 0, job);
+    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, job->P, odvgp__tasks(&job->blas->threads), 0, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < job->k->ngroup; g++)
@@ -4436,7 +4484,7 @@ static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     const odvgp__kernel *k = job->k;
     if (job->n == 0 || job->m == 0) return;
-    odvgp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P, 1, job);
+    odvgp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P, odvgp__tasks(&job->blas->threads), 1, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < k->ngroup; g++) {
@@ -5816,16 +5864,26 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     return ODVGP_OK;
 }
 
+/*  Bytes of the block for the predictor of an opened file. */
+ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const odvgp__file_head *h, size_t *bytes,
+                                                        odvgp_info *info)
+{
+    odvgp__predictor_start start;
+    odvgp_status s = odvgp__file_predictor(f, h, &start, info);
+    if (!s) *bytes = odvgp__predictor_bytes(&start.head);
+    return s;
+}
+
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
                                          const void **user, size_t *user_bytes, odvgp_info *info)
 {
     odvgp__file_head h;
-    odvgp__predictor_start start;
+    size_t need;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if ((s = odvgp__file_predictor(&f, &h, &start, info)) != ODVGP_OK) return s;
-    if (block_bytes) *block_bytes = odvgp__predictor_bytes(&start.head);
+    if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
+    if (block_bytes) *block_bytes = need;
     if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
     if (user_bytes) *user_bytes = (size_t)h.user_bytes;
     return ODVGP_OK;
@@ -6628,21 +6686,21 @@ static void odvgp__leaf_reverse(odvgp__tape *t, odvgp__node *nd)
 
 /* --- KERNEL(hyp, X1, X2): K(X1, X2) --- */
 
-static odvgp__kjob odvgp__node_job(odvgp__tape *t, const odvgp__node *nd)
+static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *job)
 {
     odvgp__node *hyp = odvgp__in(t, nd, 0), *X1 = odvgp__in(t, nd, 1), *X2 = odvgp__in(t, nd, 2);
-    odvgp__kjob job = odvgp__kernel_job(&t->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
-    job.lower = nd->op == ODVGP__KERNEL && nd->variant == ODVGP__KERNEL_LOWER;
-    if (X1->op == ODVGP__GATHER_ROWS && odvgp__in(t, X1, 0) == X2) job.origin = nd->of->columns;
-    if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
-    if (odvgp__wants(t, nd, 1)) job.dX1 = X1->d;
-    if (odvgp__wants(t, nd, 2)) job.dX2 = X2->d;
-    return job;
+    odvgp__kernel_job(job, &t->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
+    job->lower = nd->op == ODVGP__KERNEL && nd->variant == ODVGP__KERNEL_LOWER;
+    if (X1->op == ODVGP__GATHER_ROWS && odvgp__in(t, X1, 0) == X2) job->origin = nd->of->columns;
+    if (odvgp__wants(t, nd, 0)) job->dhyp = hyp->d;
+    if (odvgp__wants(t, nd, 1)) job->dX1 = X1->d;
+    if (odvgp__wants(t, nd, 2)) job->dX2 = X2->d;
 }
 
 static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__kjob job = odvgp__node_job(t, nd);
+    odvgp__kjob job;
+    odvgp__node_job(t, nd, &job);
     job.K = nd->v;
     job.ldk = nd->ld;
     odvgp__kernel_run(&job, t->scratch);
@@ -6651,7 +6709,8 @@ static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
 
 static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__kjob job = odvgp__node_job(t, nd);
+    odvgp__kjob job;
+    odvgp__node_job(t, nd, &job);
     job.dK = nd->d;
     job.lddk = nd->ld;
     odvgp__kernel_adjoint_run(&job, t->scratch);
@@ -6686,26 +6745,26 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]. aux: what the adjoint needs of the matrix, where that fits the budget; else
    it is computed again --- */
 
-static odvgp__kjob odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd)
+static void odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd, odvgp__kjob *job)
 {
     odvgp__node *a = odvgp__in(t, nd, 3);
-    odvgp__kjob job = odvgp__node_job(t, nd);
-    job.a = a->v;
-    job.lda = a->ld;
-    job.P = a->rows;
-    job.ldo = nd->ld;
-    job.kept = nd->kept && nd->needs_grad;
-    if (job.kept) {
+    odvgp__node_job(t, nd, job);
+    job->a = a->v;
+    job->lda = a->ld;
+    job->P = a->rows;
+    job->ldo = nd->ld;
+    job->kept = nd->kept && nd->needs_grad;
+    if (job->kept) {
         odvgp__arena kept;
         odvgp__arena_init(&kept, nd->aux, SIZE_MAX / 2);
-        odvgp__kernel_rows_layout(&kept, &nd->of->kernel, job.n, job.m, job.P, &job);
+        odvgp__kernel_rows_layout(&kept, &nd->of->kernel, job->n, job->m, job->P, job);
     }
-    return job;
 }
 
 static odvgp_status odvgp__kernel_vec_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__kjob job = odvgp__node_vec_job(t, nd);
+    odvgp__kjob job;
+    odvgp__node_vec_job(t, nd, &job);
     job.out = nd->v;
     odvgp__kernel_run(&job, t->scratch);
     return ODVGP_OK;
@@ -6714,7 +6773,8 @@ static odvgp_status odvgp__kernel_vec_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 3);
-    odvgp__kjob job = odvgp__node_vec_job(t, nd);
+    odvgp__kjob job;
+    odvgp__node_vec_job(t, nd, &job);
     job.dout = nd->d;
     if (a->needs_grad) job.da = a->d;
     odvgp__kernel_adjoint_run(&job, t->scratch);
@@ -7886,12 +7946,13 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
 static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
 {
     size_t most = 0;
+    int tasks = odvgp__tasks(&s->unit->model->cfg.threads);
     for (int adjoint = 0; adjoint < 2; adjoint++) {
         odvgp__arena a;
         odvgp__kjob job;
         odvgp__arena_init(&a, NULL, 0);
         job.kept = kept;
-        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, adjoint, &job);
+        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, tasks, adjoint, &job);
         most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
     }
     return most;
@@ -9434,7 +9495,7 @@ static int odvgp__node_finite(const odvgp_model *m, odvgp__ref node)
 }
 
 /*  What prediction reads of a unit's head. */
-static int odvgp__head_finite(const odvgp__unit *u)
+ODVGP__NOINLINE int odvgp__head_finite(const odvgp__unit *u)
 {
     odvgp__ref read[ODVGP__PREDICTOR_NODES];
     int finite = 1;
@@ -9475,7 +9536,7 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 
 /*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a =
     L_v^-T v_mu and L^-T (weights - W a), a in its place where the blocks are one set, else behind all. */
-static void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
+ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 {
     odvgp_model *m = u->model;
     const odvgp__node *node = m->tape.node;
@@ -9774,7 +9835,8 @@ static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2
 {
     odvgp__tape *t = &u->model->tape;
     const odvgp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
-    odvgp__kjob job = odvgp__kernel_job(&t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
+    odvgp__kjob job;
+    odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
     job.a = a;
     job.lda = z->rows;
     job.P = 1;
@@ -10194,7 +10256,8 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
                               odvgp_real *out)
 {
     odvgp_model *m = u->model;
-    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
+    odvgp__kjob job;
+    odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
     job.K = out;
     job.ldk = n2;
     odvgp__kernel_run(&job, m->tape.scratch);
@@ -10752,7 +10815,8 @@ static void odvgp__renew_scales(odvgp__unit *u)
     for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
     for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
-        odvgp__kjob job = odvgp__kernel_job(&t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v, u->M,
+        odvgp__kjob job;
+        odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v, u->M,
                                             Zg->v + j * u->D, cols);
         job.K = A->v;
         job.ldk = A->ld;
@@ -11441,7 +11505,9 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     w->rest = *a;
     if (greedy || residual) { /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
         odvgp__kjob job;
-        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile), greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, 0, &job);
+        job.kept = 0;
+        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile), greedy ? ODVGP__MAX(sample, u->M) : u->M, 0,
+                              odvgp__tasks(&c->threads), 0, &job);
     }
 }
 
@@ -11721,6 +11787,7 @@ static void odvgp__pivot_task(void *arg, int t)
     const odvgp__isa *isa = odvgp__row(job->kernel.blas);
     ptrdiff_t from, to, k = job->column;
     odvgp__kchunk chunk;
+    odvgp__chunk_place(&job->kernel, t, &chunk);
     odvgp_real *K = chunk.value[job->kernel.k->nnode - 1];
     odvgp__share(job->kernel.m, ODVGP__CHUNK, job->kernel.tasks, t, &from, &to);
     for (ptrdiff_t j = from; j < to; j += ODVGP__CHUNK) {
@@ -11753,10 +11820,10 @@ static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_
     odvgp__arena scratch = w->rest;
     odvgp__pivot_job job;
     memset(&job, 0, sizeof job);
-    job.kernel = odvgp__kernel_job(&m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
+    odvgp__kernel_job(&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
     job.w = w;
     job.M = u->M;
-    odvgp__kernel_scratch(&scratch, &u->kernel, 1, rows, 0, 0, &job.kernel);
+    odvgp__kernel_scratch(&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__draw_sample(u, rows, w);
     odvgp__gather(u, X, 0, rows, w, w->sample);
@@ -11785,7 +11852,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     for (ptrdiff_t i = 0; i < M; i++)
         prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
     odvgp_real jitter = m->cfg.jitter + m->cfg.jitter_rel * prior, least = odvgp__no_variance(u, prior);
-    odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
+    odvgp__kjob job;
+    odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
@@ -11810,7 +11878,8 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
     for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
         ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
         odvgp__gather(u, X, from, n, w, w->X);
-        odvgp__kjob job = odvgp__kernel_job(&m->tape.blas, &u->kernel, odvgp__hyp(u), w->X, n, Z, M);
+        odvgp__kjob job;
+        odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), w->X, n, Z, M);
         job.K = w->A;
         job.ldk = M;
         odvgp__kernel_run(&job, w->rest);
@@ -12375,7 +12444,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 }
 
 /*  log N(Y; mean function, K + noise I), of all rows at once. */
-static odvgp__ref odvgp__build_evidence(odvgp__unit *u)
+ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
     odvgp__ref r = odvgp__build_target(u), X = u->X;
     odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, X, X,
@@ -12384,7 +12453,7 @@ static odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 }
 
 /*  Sums over the rows, and the bound that is made of them. */
-static odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
+ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     int partly = odvgp__kept_terms(u) != 0,
@@ -12409,7 +12478,7 @@ static odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 }
 
 /*  Whitened features of a tile; what is made in place is read by nothing else. */
-static void odvgp__build_features(odvgp__unit *u)
+ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
     ptrdiff_t n = ODVGP__TILE_SIZE;
     u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
@@ -12429,7 +12498,7 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
 }
 
 /*  Everything of a unit that depends on parameters only. */
-static void odvgp__build_head(odvgp__unit *u)
+ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
     odvgp__build_beta(u);
     if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
@@ -12446,7 +12515,7 @@ static void odvgp__build_head(odvgp__unit *u)
 }
 
 /*  Mean and variance of a unit's latent functions at the tile's rows, and statistics for its natural steps. */
-static void odvgp__build_outputs(odvgp__unit *u)
+ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
     const odvgp_config *c = &u->model->cfg;
     u->var = u->cov_part->tile(u);
@@ -12663,11 +12732,13 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
     return most;
 }
 
-/*  A model before it has its block. */
+/*  A model that is only measured: its structs without a block. 4 KB, so only calls that have no block use it. */
 typedef struct odvgp__draft {
     odvgp_model model;
     odvgp__unit unit;
 } odvgp__draft;
+
+static const char odvgp__block_too_small[] = "is too small (see odvgp_model_size and odvgp_load_size)";
 
 /*  Sizes that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
@@ -12697,32 +12768,48 @@ static void odvgp__settle(odvgp_model *m)
     m->T = odvgp__likelihoods[m->cfg.likelihood].targets(m->F);
 }
 
-static void odvgp__draft_start(odvgp__draft *draft)
+static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
 {
-    memset(draft, 0, sizeof *draft);
-    draft->model.unit = &draft->unit;
-    draft->model.units = 1;
+    memset(m, 0, sizeof *m);
+    memset(unit, 0, sizeof *unit);
+    m->unit = unit;
+    m->units = 1;
+    return m;
 }
 
-/*  Sizes that depend on others, of a draft whose config and kernel have been checked. */
-static void odvgp__draft_settle(odvgp__draft *draft)
+/*  Puts an empty model at the start of the block; the arena stands behind it. */
+static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
 {
-    odvgp_model *m = &draft->model;
+    if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+    odvgp__arena_init(a, block, bytes);
+    odvgp_model *model = (odvgp_model *)odvgp__take_bytes(a, 1, sizeof *model);
+    odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, 1, sizeof *unit);
+    if (a->bad) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, 0, odvgp__block_too_small);
+    *m = odvgp__model_start(model, unit);
+    return ODVGP_OK;
+}
+
+/*  Sizes that depend on others, once config and kernel have been checked. */
+static void odvgp__model_settle(odvgp_model *m)
+{
     odvgp__settle(m);
     if (m->cfg.tile == 0) m->cfg.tile = odvgp__default_tile(m);
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
 }
 
-/*  Kernel from the expression, settled sizes, and checks; the other parts of the draft are 0. */
-static odvgp_status odvgp__model_config(odvgp__draft *draft, const odvgp_config *config, double *hyp, odvgp_info *info)
+/*  A config of the caller's, before any memory is touched. */
+static odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
-    odvgp__draft_start(draft);
-    draft->model.cfg = *config;
     odvgp_status s = odvgp__check_config(config, info);
-    if (s) return s;
-    if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-    s = odvgp__kernel_parse(&draft->unit.kernel, config->kernel, config->D, hyp, info);
-    if (!s) odvgp__draft_settle(draft);
+    return s || config->kernel ? s : odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+}
+
+/*  A checked config into an empty model: kernel from the expression, and settled sizes. */
+static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
+{
+    m->cfg = *config;
+    odvgp_status s = odvgp__kernel_parse(&m->unit->kernel, config->kernel, config->D, hyp, info);
+    if (!s) odvgp__model_settle(m);
     return s;
 }
 
@@ -12744,8 +12831,10 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
     odvgp__draft draft;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
-    odvgp_status s = odvgp__model_config(&draft, config, hyp, info);
-    return s ? s : odvgp__model_measure(&draft.model, bytes, info);
+    odvgp_status s = odvgp__check_new_config(config, info);
+    odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
+    if (s || (s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
+    return odvgp__model_measure(m, bytes, info);
 }
 
 /*  The likelihood's parameters at the start that its row gives, or the config for the noise. */
@@ -12763,22 +12852,15 @@ static void odvgp__start_likelihood(odvgp_model *m)
     if (m->cfg.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.noise_variance);
 }
 
-static odvgp_status odvgp__model_place(odvgp_model **out, odvgp__draft *draft, void *block, size_t bytes, odvgp_info *info)
+/*  Carves the arena for a model whose sizes are settled, and gives it the values of a new one. */
+static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, odvgp_info *info)
 {
     size_t need;
-    odvgp__arena a;
-    odvgp_status s = odvgp__model_measure(&draft->model, &need, info);
+    odvgp_status s = odvgp__model_measure(m, &need, info);
     if (s) return s;
-    if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
-    if (bytes < need)
-        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small (see odvgp_model_size)");
-    odvgp__arena_init(&a, block, bytes);
-    memset(a.base, 0, need - 64); /* padding is computed on, and denormals would be slow */
-    odvgp_model *m = (odvgp_model *)odvgp__take_bytes(&a, 1, sizeof *m);
-    memcpy(m, &draft->model, sizeof *m);
-    m->unit = (odvgp__unit *)odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
-    memcpy(m->unit, &draft->unit, sizeof *m->unit);
-    odvgp__model_layout(m, &a);
+    if (a->size < need - 64) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
+    memset(a->base + a->used, 0, need - 64 - a->used); /* padding is computed on, and denormals would be slow */
+    odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
     m->state.step_scale = 1;
     for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->data_sd[i] = 1;
@@ -12787,7 +12869,6 @@ static odvgp_status odvgp__model_place(odvgp_model **out, odvgp__draft *draft, v
             m->unit[k].columns[i] = i;
             m->unit[k].scales[i] = 1;
         }
-    *out = m;
     return ODVGP_OK;
 }
 
@@ -12807,13 +12888,15 @@ static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
                                         odvgp_info *info)
 {
-    odvgp__draft draft;
+    odvgp__arena a;
     odvgp_model *m;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
     *model = NULL;
-    odvgp_status s = odvgp__model_config(&draft, config, hyp, info);
-    if (s || (s = odvgp__model_place(&m, &draft, block, bytes, info)) != ODVGP_OK) return s;
+    odvgp_status s = odvgp__check_new_config(config, info);
+    if (s || (s = odvgp__model_claim(&m, &a, block, bytes, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_place(m, &a, info)) != ODVGP_OK) return s;
     odvgp__start_kernel(&m->unit[0], hyp);
     odvgp__start_likelihood(m);
     odvgp__q_identity(m);
@@ -13157,28 +13240,26 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 }
 
 /*  Units and likelihood of a file, for a config that is checked. */
-static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp__draft *draft, odvgp_info *info)
+static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
-    odvgp__settle(&draft->model);
-    odvgp__unit_config(&draft->unit, &draft->model, 0);
-    odvgp__file_units(f, &draft->model);
-    if (draft->unit.kernel.nleaf > ODVGP_MAX_LEAVES)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
-                           (double)draft->unit.kernel.nleaf, odvgp__too_many_leaves);
+    odvgp__unit *u = m->unit;
+    odvgp__settle(m);
+    odvgp__unit_config(u, m, 0);
+    odvgp__file_units(f, m);
+    if (u->kernel.nleaf > ODVGP_MAX_LEAVES)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)u->kernel.nleaf, odvgp__too_many_leaves);
     if (f->bad)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
                            "its units or its likelihood do not fit its config");
-    if (!odvgp__kernel_ok(&draft->unit.kernel, draft->unit.D))
+    if (!odvgp__kernel_ok(&u->kernel, u->D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     return ODVGP_OK;
 }
 
-/*  Config and units of a file into a model that is not placed yet; f stands at the state afterwards. */
+/*  Config and units of a file into an empty model; f stands at the state afterwards. bytes: those of its block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa,
-                                      odvgp__draft *draft, size_t *bytes, odvgp_info *info)
+                                      odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
-    odvgp_model *m = &draft->model;
-    odvgp__draft_start(draft);
     if (h->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
                            "training goes on in the precision of the file only");
@@ -13188,13 +13269,21 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     m->cfg.isa = isa;
     odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&m->cfg, info);
     if (s) return s;
-    /* before odvgp__draft_settle, which measures the kernel's working memory where the tile is 0 */
-    if ((s = odvgp__file_units_read(f, draft, info)) != ODVGP_OK) return s;
-    odvgp__draft_settle(draft);
+    /* before odvgp__model_settle, which measures the kernel's working memory where the tile is 0 */
+    if ((s = odvgp__file_units_read(f, m, info)) != ODVGP_OK) return s;
+    odvgp__model_settle(m);
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
                ? ODVGP_OK
                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
+}
+
+/*  Bytes of the model in an opened file. */
+ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads,
+                                                    odvgp_isa isa, size_t *bytes, odvgp_info *info)
+{
+    odvgp__draft draft;
+    return odvgp__file_model(f, h, threads, isa, odvgp__model_start(&draft.model, &draft.unit), bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
@@ -13202,12 +13291,11 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
                                        odvgp_info *info)
 {
     odvgp__file_head h;
-    odvgp__draft draft;
     size_t model_need = 0;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if (model_bytes && (s = odvgp__file_model(&f, &h, threads, isa, &draft, &model_need, info)) != ODVGP_OK) return s;
+    if (model_bytes && (s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK) return s;
     if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK) return s;
     if (model_bytes) *model_bytes = model_need;
     return ODVGP_OK;
@@ -13217,17 +13305,18 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
                                   size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
     odvgp__file_head h;
-    odvgp__draft draft;
-    odvgp_model *m = NULL;
+    odvgp__arena a;
+    odvgp_model *m;
     size_t need;
     if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     *model = NULL;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if ((s = odvgp__file_model(&f, &h, threads, isa, &draft, &need, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_claim(&m, &a, block, block_bytes, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info)) != ODVGP_OK) return s;
     size_t at = f.used;
-    if ((s = odvgp__model_place(&m, &draft, block, block_bytes, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_place(m, &a, info)) != ODVGP_OK) return s;
     f.used = at;
     odvgp__file_model_state(&f, m);
     if (f.bad || !odvgp__state_ok(m)) {

@@ -1875,7 +1875,8 @@ TEST(predictors_of_more_reals_than_32_bits) {
     }
     c.M = 100000;
     want = 2.0 * (double)c.M * (double)c.M * (double)sizeof(odvgp_real);
-    CHECK_STATUS(odvgp__model_config(&draft, &c, hyp, &info), ODVGP_OK);
+    odvgp__model_start(m, &draft.unit);
+    CHECK_STATUS(odvgp__model_config(m, &c, hyp, &info), ODVGP_OK);
     CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
     m->magic = ODVGP__MODEL_MAGIC; /* for asking sizes; it has no arrays */
     CHECK_NEAR(odvgp_predictor_size(m), want, 1e-3 * want);

@@ -427,66 +427,90 @@ static size_t stack_of(served *s, int call) {
     return bytes;
 }
 
-/*  All other calls on a model that do not train. */
+/*  All other calls. Each is reached through a pointer, so that no compiler puts their frames together. */
 typedef struct kept {
     odvgp_config cfg;
     odvgp_model *m, *twin;
-    void *block, *file, *frozen, *placed;
-    size_t block_bytes, file_bytes, frozen_bytes, placed_bytes;
-    odvgp_real *values;
+    void *block, *file, *frozen, *placed, *work;
+    size_t block_bytes, file_bytes, frozen_bytes, placed_bytes, work_bytes;
+    odvgp_real *values, *X, *Y;
     odvgp_server server;
+    odvgp_info info;
     char text[1000];
-    int call;
+    odvgp_status (*call)(struct kept *k);
     odvgp_status status;
 } kept;
+
+static odvgp_status call_none(kept *k) { return k->m ? ODVGP_OK : ODVGP_E_ARG; }
+static odvgp_status call_size(kept *k) { return odvgp_model_size(&k->cfg, &k->block_bytes, &k->info); }
+static odvgp_status call_init(kept *k) { return odvgp_model_init(&k->twin, &k->cfg, k->block, k->block_bytes, &k->info); }
+static odvgp_status call_set(kept *k) { return odvgp_set(k->m, "Z_beta", k->values, 33 * INPUTS, &k->info); }
+static odvgp_status call_get(kept *k) { return odvgp_get(k->m, "Z_beta", k->values, 33 * INPUTS); }
+static odvgp_status call_trainable(kept *k) { return odvgp_set_trainable(k->m, "*", 1); }
+static odvgp_status call_bounds(kept *k) { return odvgp_set_bounds(k->m, "kernel.*", 0, (odvgp_real)1e6); }
+static odvgp_status call_prior(kept *k) { return odvgp_set_prior(k->m, "kernel.*", ODVGP_PRIOR_GAMMA, 2, 1); }
+static odvgp_status call_text(kept *k) { return odvgp_kernel_text(k->m, k->text, sizeof k->text) ? ODVGP_OK : ODVGP_E_SIZE; }
+static odvgp_status call_frozen_size(kept *k) { return odvgp_predictor_size(k->m) ? ODVGP_OK : ODVGP_E_SIZE; }
+static odvgp_status call_freeze(kept *k) { return odvgp_freeze(k->m, NULL, k->frozen, k->frozen_bytes, &k->info); }
+static odvgp_status call_block(kept *k) {
+    return odvgp_server_from_block(&k->server, k->frozen, k->frozen_bytes, k->cfg.isa, &k->info);
+}
+static odvgp_status call_save_size(kept *k) { return odvgp_save_size(k->m, 0) ? ODVGP_OK : ODVGP_E_SIZE; }
+static odvgp_status call_save(kept *k) { return odvgp_save(k->m, NULL, NULL, 0, k->file, k->file_bytes, &k->info); }
+static odvgp_status call_server_size(kept *k) {
+    size_t bytes, user_bytes;
+    const void *user;
+    return odvgp_server_size(k->file, k->file_bytes, &bytes, &user, &user_bytes, &k->info);
+}
+static odvgp_status call_file(kept *k) {
+    return odvgp_server_from_file(&k->server, k->file, k->file_bytes, k->cfg.isa, k->placed, k->placed_bytes, &k->info);
+}
+static odvgp_status call_load_size(kept *k) {
+    size_t bytes, predictor;
+    return odvgp_load_size(k->file, k->file_bytes, NULL, k->cfg.isa, &bytes, &predictor, NULL, NULL, &k->info);
+}
+static odvgp_status call_load(kept *k) {
+    return odvgp_load(k->file, k->file_bytes, NULL, k->cfg.isa, k->block, k->block_bytes, &k->twin, &k->info);
+}
+static odvgp_status call_init_data(kept *k) { return odvgp_init_data(k->twin, k->X, k->Y, &k->info); }
+static odvgp_status call_elbo(kept *k) {
+    odvgp_real elbo;
+    return odvgp_elbo(k->m, k->X, k->Y, ROWS, &elbo, NULL, NULL, &k->info);
+}
+static odvgp_status call_fit_q(kept *k) { return odvgp_fit_q(k->m, k->X, k->Y, k->work, k->work_bytes, &k->info); }
+static odvgp_status call_step(kept *k) { return odvgp_step(k->m, k->X, k->Y, NULL, &k->info); }
+
 static const struct {
     const char *name;
+    odvgp_status (*call)(kept *k);
     size_t most; /* bytes of stack */
-} kept_calls[] = {{"none", 0},
-                  {"odvgp_model_size", 8192},
-                  {"odvgp_model_init", 8192},
-                  {"odvgp_set", 4096},
-                  {"odvgp_get", 4096},
-                  {"odvgp_set_trainable", 4096},
-                  {"odvgp_set_bounds", 4096},
-                  {"odvgp_set_prior", 4096},
-                  {"odvgp_kernel_text", 4096},
-                  {"odvgp_predictor_size", 4096},
-                  {"odvgp_freeze", 65536},
-                  {"odvgp_server_from_block", 4096},
-                  {"odvgp_save_size", 4096},
-                  {"odvgp_save", 65536},
-                  {"odvgp_server_size", 4096},
-                  {"odvgp_server_from_file", 4096},
-                  {"odvgp_load_size", 8192},
-                  {"odvgp_load", 8192}};
+} kept_calls[] = {{"none", call_none, 0},
+                  {"odvgp_model_size", call_size, 8192},
+                  {"odvgp_model_init", call_init, 4096},
+                  {"odvgp_init_data", call_init_data, 4096},
+                  {"odvgp_set", call_set, 4096},
+                  {"odvgp_get", call_get, 4096},
+                  {"odvgp_set_trainable", call_trainable, 4096},
+                  {"odvgp_set_bounds", call_bounds, 4096},
+                  {"odvgp_set_prior", call_prior, 4096},
+                  {"odvgp_kernel_text", call_text, 4096},
+                  {"odvgp_elbo", call_elbo, 4096},
+                  {"odvgp_predictor_size", call_frozen_size, 4096},
+                  {"odvgp_freeze", call_freeze, 4096},
+                  {"odvgp_server_from_block", call_block, 4096},
+                  {"odvgp_save_size", call_save_size, 4096},
+                  {"odvgp_save", call_save, 4096},
+                  {"odvgp_server_size", call_server_size, 4096},
+                  {"odvgp_server_from_file", call_file, 4096},
+                  {"odvgp_load_size", call_load_size, 8192},
+                  {"odvgp_load", call_load, 4096},
+                  {"odvgp_step", call_step, 8192},
+                  {"odvgp_fit_q", call_fit_q, 8192}};
 enum { KEPT_CALLS = sizeof kept_calls / sizeof *kept_calls };
 
 static void *keep_thread(void *arg) {
     kept *k = (kept *)arg;
-    odvgp_info info;
-    size_t bytes, other;
-    const void *user;
-    switch (k->call) {
-    case 1: k->status = odvgp_model_size(&k->cfg, &bytes, &info); break;
-    case 2: k->status = odvgp_model_init(&k->twin, &k->cfg, k->block, k->block_bytes, &info); break;
-    case 3: k->status = odvgp_set(k->m, "Z_beta", k->values, 33 * INPUTS, &info); break;
-    case 4: k->status = odvgp_get(k->m, "Z_beta", k->values, 33 * INPUTS); break;
-    case 5: k->status = odvgp_set_trainable(k->m, "*", 1); break;
-    case 6: k->status = odvgp_set_bounds(k->m, "kernel.*", 0, (odvgp_real)1e6); break;
-    case 7: k->status = odvgp_set_prior(k->m, "kernel.*", ODVGP_PRIOR_GAMMA, 2, 1); break;
-    case 8: k->status = odvgp_kernel_text(k->m, k->text, sizeof k->text) ? ODVGP_OK : ODVGP_E_SIZE; break;
-    case 9: k->status = odvgp_predictor_size(k->m) ? ODVGP_OK : ODVGP_E_SIZE; break;
-    case 10: k->status = odvgp_freeze(k->m, NULL, k->frozen, k->frozen_bytes, &info); break;
-    case 11: k->status = odvgp_server_from_block(&k->server, k->frozen, k->frozen_bytes, k->cfg.isa, &info); break;
-    case 12: k->status = odvgp_save_size(k->m, 0) ? ODVGP_OK : ODVGP_E_SIZE; break;
-    case 13: k->status = odvgp_save(k->m, NULL, NULL, 0, k->file, k->file_bytes, &info); break;
-    case 14: k->status = odvgp_server_size(k->file, k->file_bytes, &bytes, &user, &other, &info); break;
-    case 15: k->status = odvgp_server_from_file(&k->server, k->file, k->file_bytes, k->cfg.isa, k->placed, k->placed_bytes, &info); break;
-    case 16: k->status = odvgp_load_size(k->file, k->file_bytes, NULL, k->cfg.isa, &bytes, &other, NULL, NULL, &info); break;
-    case 17: k->status = odvgp_load(k->file, k->file_bytes, NULL, k->cfg.isa, k->block, k->block_bytes, &k->twin, &info); break;
-    default: break;
-    }
+    k->status = k->call(k);
     return NULL;
 }
 #endif
@@ -539,45 +563,50 @@ TEST(predictions_take_little_stack) {
 #endif
 }
 
-/*  The manual's: 4 KiB, 8 KiB where a model is made or loaded, and what training may take where its matrices are factored. */
-TEST(calls_that_do_not_train_take_little_stack) {
+/*  The manual's: 4 KiB; 8 KiB for training, and where a model without a block is measured. */
+TEST(calls_take_little_stack) {
 #ifdef STACK_SANITIZED
     SKIP("sanitizers use stack of their own");
 #else
     odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS), *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
     size_t most[KEPT_CALLS] = {0};
-    int i, c;
+    int i, c, least = 0, train = 0;
     make_data(X, Y);
     for (i = 0; i < test_isas.count; i++) {
-        odvgp_config cfg = odvgp_config_defaults(300, INPUTS, OUTPUTS, 33, 50);
+        odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, 33, 50);
         kept k;
         memset(&k, 0, sizeof k);
         cfg.kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
         cfg.isa = test_isas.isa[i];
-        k.cfg = cfg;
+        k.cfg = cfg, k.X = X, k.Y = Y;
         if (!CHECK_STATUS(odvgp_model_create(&k.m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;
         CHECK_STATUS(odvgp_model_size(&cfg, &k.block_bytes, NULL), ODVGP_OK);
         k.frozen_bytes = k.placed_bytes = odvgp_predictor_size(k.m) + 64;
-        k.file_bytes = odvgp_save_size(k.m, 0);
+        k.file_bytes = odvgp_save_size(k.m, 0), k.work_bytes = odvgp_fit_q_size(k.m);
+        k.work = test_alloc(k.work_bytes);
         k.block = test_alloc(k.block_bytes), k.frozen = test_alloc(k.frozen_bytes), k.placed = test_alloc(k.placed_bytes), k.file = test_alloc(k.file_bytes);
         k.values = (odvgp_real *)test_alloc(sizeof(odvgp_real) * 33 * INPUTS);
         CHECK_STATUS(odvgp_get(k.m, "Z_beta", k.values, 33 * INPUTS), ODVGP_OK);
         for (c = 0; c < KEPT_CALLS; c++) {
             size_t none, used;
-            k.call = 0;
+            k.call = call_none;
             none = stack_of_thread(keep_thread, &k);
-            k.call = c;
+            k.call = kept_calls[c].call;
             keep_thread(&k); /* what the dynamic linker needs for names seen for the first time is not the library's */
             k.status = ODVGP_OK;
             used = stack_of_thread(keep_thread, &k);
             CHECK_SAY(k.status == ODVGP_OK, "%s: %s", kept_calls[c].name, odvgp_status_text(k.status));
             if (used - none > most[c]) most[c] = used - none;
         }
-        free(k.block), free(k.frozen), free(k.placed), free(k.file), free(k.values);
+        free(k.block), free(k.frozen), free(k.placed), free(k.file), free(k.values), free(k.work);
         odvgp_model_free(k.m);
     }
     for (c = 0; c < KEPT_CALLS; c++) CHECK_SAY(most[c] <= kept_calls[c].most, "%s: %d bytes of stack", kept_calls[c].name, (int)most[c]);
-    test_note("odvgp_model_init %d, odvgp_load %d, odvgp_server_from_file %d bytes", (int)most[2], (int)most[17], (int)most[15]);
+    for (c = 1; c < KEPT_CALLS; c++) {
+        if (kept_calls[c].most == 4096 && most[c] > most[least]) least = c;
+        if (kept_calls[c].most == 8192 && most[c] > most[train]) train = c;
+    }
+    test_note("%s %d, %s %d bytes", kept_calls[least].name, (int)most[least], kept_calls[train].name, (int)most[train]);
     free(X), free(Y);
 #endif
 }
@@ -595,6 +624,6 @@ int main(int argc, char **argv) {
     RUN(the_ticket_is_aligned);
     RUN(a_small_stack_is_enough);
     RUN(predictions_take_little_stack);
-    RUN(calls_that_do_not_train_take_little_stack);
+    RUN(calls_take_little_stack);
     return test_end();
 }
