@@ -6032,7 +6032,7 @@ typedef struct odvgp__node {
     int purpose;          /* which evaluations ask for this node itself */
     int active;           /* the current evaluation does, or asks for a node that reads it */
     int seeded;           /* it is a term of the bound, or a term depends on it */
-    int slot, slots;      /* of a PARAM: its first slot, and how many it spans */
+    int slot, slots;      /* of a PARAM: its first slot, and how many it spans; slots is 0 for other nodes */
     int in[ODVGP__MAX_IN]; /* 0: none */
     int base;             /* the node whose memory it works in; 0: its own */
     int next;             /* the node that is computed in place of this one's value; 0: none */
@@ -7982,45 +7982,60 @@ static size_t odvgp__expect_scratch(const odvgp__shapes *s)
     that tiles add to. */
 enum { ODVGP__STORES_BOTH, ODVGP__STORES_NOTHING, ODVGP__STORES_VALUE, ODVGP__STORES_STATS, ODVGP__STORES_MOMENTS };
 
+/*  What running the tape must know of an operation. */
+enum {
+    ODVGP__OP_GIVEN = 1,    /* its value is set from outside, and so are its stamp and whether it wants a gradient */
+    ODVGP__OP_JITTERED = 2, /* it adds a jitter to a diagonal */
+    ODVGP__OP_COLLECTS = 4, /* its reverse run reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
+    ODVGP__OP_BEGINS = 8    /* its reverse run is where these adjoints begin */
+};
+
 typedef struct odvgp__op_row {
     const char *name;
     odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
     void (*reverse)(odvgp__tape *t, odvgp__node *nd);
     int stores;
     int lasts; /* a tile node's value outlives its reverse run and adds to no sum: it stays while its inputs do */
+    int traits;  /* ODVGP__OP_... */
+    int samples; /* a bit for each variant whose value depends on which columns of gamma are sampled */
     size_t (*aux)(const odvgp__shapes *s, int *kept); /* bytes of aux; NULL: none */
     size_t (*scratch)(const odvgp__shapes *s);        /* bytes of scratch; NULL: none */
 } odvgp__op_row;
 
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
     /* in the order of odvgp__op */
-    {"param", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_NOTHING, 0, NULL, NULL},
-    {"input", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_VALUE, 0, NULL, NULL},
-    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, NULL, odvgp__kernel_scratch_bytes},
-    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1, NULL, NULL},
-    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, odvgp__kernel_vec_aux,
+    {"param", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_NOTHING, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
+    {"input", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_VALUE, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
+    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, odvgp__kernel_scratch_bytes},
+    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
+    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__kernel_vec_aux,
      odvgp__kernel_vec_scratch_bytes},
-    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, NULL, NULL},
-    {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse, ODVGP__STORES_BOTH, 1, NULL, NULL},
-    {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, odvgp__inner_aux, NULL},
-    {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, odvgp__residual_aux, NULL},
-    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH, 0, odvgp__tri_squares_aux, NULL},
-    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH, 0, odvgp__inverse_var_aux, NULL},
-    {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, NULL, NULL},
-    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0, odvgp__kl_inverse_aux, NULL},
-    {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, NULL, odvgp__expect_scratch},
-    {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, NULL, NULL},
-    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, odvgp__collapsed_aux, NULL},
-    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, odvgp__evidence_aux, NULL},
-    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0, odvgp__nat_stats_aux, NULL},
+    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL},
+    {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL},
+    {"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
+    {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
+    {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__inner_aux, NULL},
+    {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+    {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__residual_aux, NULL},
+    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+     odvgp__tri_squares_aux, NULL},
+    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+     odvgp__inverse_var_aux, NULL},
+    {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH, 0, 0, 1, NULL, NULL},
+    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH, 0, 0, 1, NULL, NULL},
+    {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0, 1 << ODVGP__DOT_SAMPLED, NULL, NULL},
+    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__kl_inverse_aux,
+     NULL},
+    {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_BEGINS, 0, NULL,
+     odvgp__expect_scratch},
+    {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0, NULL, NULL},
+    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__collapsed_aux, NULL},
+    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__evidence_aux, NULL},
+    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0, ODVGP__OP_COLLECTS, 0,
+     odvgp__nat_stats_aux, NULL},
 };
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -8028,14 +8043,16 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 /*      Forward runs nodes in order, reverse from the last to the first. A node is skipped where no evaluation asks for it,*/
 /*      where its inputs have not changed since it ran, and in reverse where no term of the bound depends on it.       */
 /* ---------------------------------------------------------------------------------------------------------------------- */
+static int odvgp__has_trait(const odvgp__node *nd, int trait) { return (odvgp__ops[nd->op].traits & trait) != 0; }
+
 static void odvgp__tape_mark(odvgp__tape *t)
 {
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         nd->active = (nd->purpose & t->purpose) != 0;
         nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
-        if (nd->op == ODVGP__PARAM || nd->op == ODVGP__INPUT) continue; /* set from outside */
-        nd->needs_grad = nd->op == ODVGP__NAT_STATS && (t->purpose & ODVGP__FOR_STATS);
+        if (odvgp__has_trait(nd, ODVGP__OP_GIVEN)) continue;
+        nd->needs_grad = odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
     for (int i = t->nodes; i > 0; i--) {
@@ -8048,14 +8065,14 @@ static void odvgp__tape_mark(odvgp__tape *t)
     }
     for (int i = 1; i <= t->nodes; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
         odvgp__node *nd = &t->node[i];
-        if (nd->op != ODVGP__PARAM && nd->op != ODVGP__NAT_STATS) nd->needs_grad &= nd->seeded;
+        if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && odvgp__ops[nd->op].stores != ODVGP__STORES_NOTHING) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
     for (int i = t->nodes; i > 0; i--) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
         odvgp__node *nd = &t->node[i];
-        if (nd->op != ODVGP__NAT_STATS) continue;
+        if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
         odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
-        for (int k = i + 1; k <= t->nodes; k++) t->node[k].needs_grad |= t->node[k].op == ODVGP__EXPECT;
+        for (int k = i + 1; k <= t->nodes; k++) t->node[k].needs_grad |= odvgp__has_trait(&t->node[k], ODVGP__OP_BEGINS);
     }
 }
 
@@ -8066,8 +8083,7 @@ static void odvgp__tape_mark(odvgp__tape *t)
 /*  The stamp of the youngest of a node's inputs. */
 static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
 {
-    int sampled = nd->op == ODVGP__GATHER_ROWS || nd->op == ODVGP__GATHER_COLS ||
-                  (nd->op == ODVGP__DOT && nd->variant == ODVGP__DOT_SAMPLED);
+    int sampled = odvgp__ops[nd->op].samples >> nd->variant & 1;
     uint64_t youngest = sampled ? nd->of->columns_stamp : 0;
     for (int k = 0; k < ODVGP__MAX_IN; k++)
         if (nd->in[k]) youngest = ODVGP__MAX(youngest, t->node[nd->in[k]].stamp);
@@ -8100,7 +8116,7 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
             nd->stamp = 0;
             return s;
         }
-        if (nd->op != ODVGP__PARAM && nd->op != ODVGP__INPUT) nd->stamp = ++t->clock; /* theirs are set from outside */
+        if (!odvgp__has_trait(nd, ODVGP__OP_GIVEN)) nd->stamp = ++t->clock;
     }
     return ODVGP_OK;
 }
@@ -8121,12 +8137,13 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
     return s;
 }
 
+/*  Adjoints to 0 where reverse runs add to them. The gradient of a PARAM is cleared with all sums, the tail stores those of
+    MOMENTS, and the others have none. */
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
-        int stored = nd->op == ODVGP__MOMENTS; /* the tail stores their adjoints */
-        if (nd->segment == segment && nd->active && nd->op != ODVGP__PARAM && nd->d && nd->needs_grad && !stored)
+        if (nd->segment == segment && nd->active && nd->needs_grad && odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH)
             odvgp__node_zero(nd->d, nd);
     }
 }
@@ -8217,7 +8234,7 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
     if (!base.id) odvgp__node_memory(t, nd, row, segment, &s);
     else if (t->node) nd->v = t->node[base.id].v, nd->d = t->node[base.id].d;
     if (row->scratch) t->scratch_bytes = ODVGP__MAX(t->scratch_bytes, row->scratch(&s));
-    if (op == ODVGP__CHOL || op == ODVGP__JITTERED) nd->jitter = &u->jitter[ODVGP__JITTER_BETA];
+    if (row->traits & ODVGP__OP_JITTERED) nd->jitter = &u->jitter[ODVGP__JITTER_BETA];
     ref.id = ++t->nodes;
     ref.rows = s.rows;
     ref.cols = s.cols;
@@ -9008,7 +9025,7 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 {
     for (int i = 1; i <= m->tape.nodes; i++) {
         odvgp__node *nd = &m->tape.node[i];
-        if (nd->op != ODVGP__PARAM) continue;
+        if (!nd->slots) continue;
         nd->needs_grad = 0;
         for (int s = nd->slot; s < nd->slot + nd->slots; s++) {
             const odvgp_slot *slot = &m->par.slot[s];
@@ -9046,7 +9063,7 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
         if (odvgp__has_gradient(m, want, s)) odvgp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
     for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
         const odvgp__node *nd = &m->tape.node[i];
-        if (nd->op != ODVGP__NAT_STATS) continue;
+        if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
         odvgp__zero(nd->aux, nd->rows * nd->cols * nd->cols);
         odvgp__zero(nd->v, nd->rows * nd->cols);
     }
@@ -12657,7 +12674,7 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
     for (int i = 1; i <= t->nodes && t->node; i++) {
         odvgp__node *nd = &t->node[i];
         int stats = odvgp__ops[nd->op].stores == ODVGP__STORES_STATS, both = odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH;
-        if (nd->op == ODVGP__PARAM) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
+        if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
         if (stats) nd->v = odvgp__take(a, nd->rows, nd->cols);
         if (stats) nd->aux = odvgp__take(a, nd->rows * nd->cols, nd->cols);
         if (nd->base) nd->d = t->node[nd->base].d;
