@@ -6066,6 +6066,7 @@ struct odvgp__unit {
     ptrdiff_t D, P, M, M_gamma;
     const struct odvgp__mean_part *mean_part;
     const struct odvgp__cov_part *cov_part;
+    int steps; /* ODVGP__STEPS_...: natural steps that it has */
     odvgp_param param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
@@ -6079,7 +6080,8 @@ struct odvgp__unit {
     ptrdiff_t ncolumns;       /* ... and how many these are */
     uint64_t columns_stamp;
     /* head */
-    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, cc, L_H, q_diag, weights, gamma_residual;
+    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights, gamma_residual;
+    odvgp__ref shift; /* the mean of q(u) is q_mu plus this; 0: q_mu itself */
     /* tile; X comes from the data or from the layer below, mean and var [P,n] are what a unit hands on */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
 };
@@ -6183,15 +6185,31 @@ enum {
     ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
+/*  Natural steps of q, a bit for each kind. A pair has those that both of its parts name: a part that
+    names none has none. */
+enum {
+    ODVGP__STEPS_BETA = 1,     /* q(u) is Gaussian: its mean is q_mu plus the unit's shift, its root is q_sqrt */
+    ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
+    ODVGP__STEPS_DIAGONAL = 4, /* O(M)'s q, in q_mu and q_diag */
+    ODVGP__STEPS_WATCHED = 8   /* steps of q, and of the kernel below it, can do harm at any size: where a step sees all rows, the
+                                  bound is looked at again after it */
+};
+
+/*  What odvgp_fit_q knows of the optimum: of a mean's weights on its features, of a covariance. */
+enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
+enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
+
 /*  A row for each mean part; head and tile add its nodes (see >>parts). */
 typedef struct odvgp__mean_part {
     const char *name;
     odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
+    const char *q_mu, *a_beta;      /* slots: q_mu, and its name with ODVGP_A_BETA, NULL: not with that */
     const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
-    int shifted;                   /* q(u)'s natural parameters are those of q_mu + c, c = L^-1 Kbg a */
+    int steps;                     /* bits of natural steps */
     int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
     int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
+    int optimum;                   /* ODVGP__OPTIMUM_WEIGHTS or none */
     int objectives;                /* bits of the bounds without q */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
@@ -6201,11 +6219,15 @@ typedef struct odvgp__mean_part {
 typedef struct odvgp__cov_part {
     const char *name;
     odvgp_cov_part without_gamma;
-    int factor;                        /* ODVGP__FACTOR_... */
+    int factor;                       /* ODVGP__FACTOR_... */
     const char *root, *v_root, *diag; /* slots; NULL: none */
-    int objectives;
+    const char *Z_gamma;              /* slot of the points that v_root needs where the mean has none */
+    int root_power;                   /* of the targets' unit that root has; 0: what the coordinates give it */
+    odvgp_real root_start;            /* the diagonal of root before training, 1: the prior */
+    int steps, optimum, objectives;   /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., bits of the bounds without q */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
+    void (*freeze)(const odvgp__unit *u, const odvgp__view *v); /* factor and roots of a predictor */
 } odvgp__cov_part;
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -8473,32 +8495,33 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
     return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
-/*  c = L^-1 Kbg a, and gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
-static void odvgp__gamma_head(odvgp__unit *u)
+/*  Returns c = L^-1 Kbg a, and adds gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
+static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
     ptrdiff_t P = u->P;
     odvgp__ref as, Zs;
     odvgp__gamma_slots(u);
     odvgp__ref Kbg_a = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
-    u->cc = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
+    odvgp__ref c = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
     odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
     if (u->model->cfg.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
-        odvgp__kl_half_dot(u, u->cc, u->cc, -1, ODVGP__DOT_WHOLE, 0);
+        odvgp__kl_half_dot(u, c, c, -1, ODVGP__DOT_WHOLE, 0);
         odvgp__kl_half_dot(u, as, Kg_a, 1, ODVGP__DOT_SAMPLED, 0);
-        return;
+        return c;
     }
-    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, u->cc, odvgp__none,
+    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c, odvgp__none,
                                   odvgp__none); /* Kb^-1 Kbg a */
     odvgp__ref Kgb_back = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
     odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1, ODVGP__DOT_SAMPLED, 0);
+    return c;
 }
 
 static void odvgp__orth_head(odvgp__unit *u)
 {
     odvgp__beta_head(u);
     if (!u->M_gamma) return;
-    odvgp__gamma_head(u);
-    u->weights = odvgp__head_difference(u, u->weights, u->cc, -1, u->M);
+    odvgp__ref c = odvgp__gamma_head(u);
+    u->weights = odvgp__head_difference(u, u->weights, c, -1, u->M);
 }
 
 static void odvgp__hybrid_head(odvgp__unit *u)
@@ -8508,8 +8531,8 @@ static void odvgp__hybrid_head(odvgp__unit *u)
         return;
     }
     u->weights = u->block[ODVGP__ON_BETA].white_mu;
-    odvgp__gamma_head(u);
-    odvgp__ref sum = odvgp__head_difference(u, u->weights, u->cc, 1, u->M);
+    u->shift = odvgp__gamma_head(u);
+    odvgp__ref sum = odvgp__head_difference(u, u->weights, u->shift, 1, u->M);
     odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
 }
 
@@ -8607,57 +8630,108 @@ static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
                        u->K_x);
 }
 
+/* --- what a predictor has of a covariance part --- */
+
+static const odvgp_real *odvgp__node_value(const odvgp__unit *u, odvgp__ref ref) { return u->model->tape.node[ref.id].v; }
+
+static void odvgp__freeze_root(const odvgp__unit *u, int b, odvgp_real *to)
+{
+    const odvgp__block *block = &u->block[b];
+    odvgp__copy(to, odvgp__node_value(u, block->white_root), u->P * block->M * block->M);
+}
+
+static void odvgp__dense_freeze(const odvgp__unit *u, const odvgp__view *v)
+{
+    odvgp__copy(v->L, odvgp__node_value(u, u->L), u->M * u->M);
+    odvgp__freeze_root(u, ODVGP__ON_BETA, v->root);
+}
+
+static void odvgp__inverse_freeze(const odvgp__unit *u, const odvgp__view *v)
+{
+    ptrdiff_t square = u->P * u->M * u->M;
+    odvgp__copy(v->L, odvgp__node_value(u, u->L_H), square);
+    odvgp__copy(v->root, odvgp__node_value(u, u->q_diag), square);
+}
+
+static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
+{
+    const odvgp_real *g = odvgp__node_value(u, u->q_diag);
+    odvgp__copy(v->L, odvgp__node_value(u, u->L_H), u->P * u->M * u->M);
+    for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->root[i] = ODVGP__SQRT(g[i]);
+}
+
+/*  The factor of both sets of points as one, [L 0; W^T L_v], and the two roots. */
+static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
+{
+    const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id], *Lv = &node[u->L_v.id];
+    ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
+    for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(v->L + i * F, L->v + i * L->ld, M);
+    for (ptrdiff_t i = 0; i < Mg; i++) {
+        odvgp_real *row = v->L + (M + i) * F;
+        for (ptrdiff_t j = 0; j < M; j++) row[j] = W->v[j * W->ld + i];
+        odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
+    }
+    odvgp__freeze_root(u, ODVGP__ON_BETA, v->root);
+    odvgp__freeze_root(u, ODVGP__ON_GAMMA, v->root_v);
+}
+
 /*  In the order of odvgp_mean_part and odvgp_cov_part. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
-    {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, NULL, NULL, NULL, 0, 0, 0,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
-    {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 0, 1, 1, 0, odvgp__orth_head,
-     odvgp__gamma_tile},
-    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL, 1, 1, 0, 0,
+    {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA,
+     "q_mu", "a_beta", NULL, NULL, NULL,
+     ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT,
+     odvgp__beta_head, odvgp__beta_tile},
+    {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
+     "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
+     ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
+     odvgp__orth_head, odvgp__gamma_tile},
+    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
+     "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
+     ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__hybrid_head, odvgp__gamma_tile},
-    {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "Z_alpha", "a", NULL, 0, 0, 0, ODVGP__HAS_EXACT,
+    {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA,
+     "q_mu", NULL, "Z_alpha", "a", NULL,
+     ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT,
      odvgp__free_head, odvgp__free_tile},
-    {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0, 0, 0,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+    {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA,
+     "q_mu", NULL, "Z_gamma", NULL, "v_mu",
+     ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
+     odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
-    {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head, odvgp__dense_tile},
-    {"inverse", ODVGP_COV_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, 0, odvgp__inverse_head,
-     odvgp__inverse_tile},
-    {"diagonal", ODVGP_COV_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", ODVGP__HAS_EXACT, odvgp__inverse_head,
-     odvgp__inverse_tile},
-    {"blocks", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
-     odvgp__blocks_cov_head, odvgp__blocks_cov_tile}};
+    {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S,
+     "q_sqrt", NULL, NULL, NULL, 0, 1,
+     ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT,
+     odvgp__dense_head, odvgp__dense_tile, odvgp__dense_freeze},
+    {"inverse", ODVGP_COV_INVERSE, ODVGP__FACTOR_OF_INVERSE,
+     "B_sqrt", NULL, NULL, NULL, -1, ODVGP__R(1e-3),
+     0, ODVGP__OPTIMUM_INVERSE, 0,
+     odvgp__inverse_head, odvgp__inverse_tile, odvgp__inverse_freeze},
+    {"diagonal", ODVGP_COV_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE,
+     NULL, NULL, "q_diag", NULL, 0, 1,
+     ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, ODVGP__OPTIMUM_DIAGONAL, ODVGP__HAS_EXACT,
+     odvgp__inverse_head, odvgp__inverse_tile, odvgp__diagonal_freeze},
+    {"blocks", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S,
+     "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
+     ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, ODVGP__OPTIMUM_ROOTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
+     odvgp__blocks_cov_head, odvgp__blocks_cov_tile, odvgp__blocks_freeze}};
 
 static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind) { return &odvgp__mean_parts[kind]; }
 static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind) { return &odvgp__cov_parts[kind]; }
 
-/*  What a natural step moves in a member: the Gaussian block on beta, the one on gamma, O(M)'s q, or nothing. */
-static int odvgp__natural_beta(const odvgp_config *c)
+/*  The mean has points of its own in place of q_mu; nothing else reads them but a second block of the covariance. */
+static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
-    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_MEAN &&
-           odvgp__cov_part_of(c->cov_part)->factor == ODVGP__FACTOR_OF_S;
+    return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
 }
-static int odvgp__natural_gamma(const odvgp_config *c)
+
+/*  Natural steps that a pair has with the bound of its own q. */
+static int odvgp__steps_of(const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
 {
-    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->v_mu &&
-           odvgp__cov_part_of(c->cov_part)->v_root;
+    return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
-static int odvgp__natural_diagonal(const odvgp_config *c)
-{
-    return c->objective == ODVGP_OBJECTIVE_ELBO && odvgp__mean_part_of(c->mean_part)->mu == ODVGP__MU_COEFFICIENTS &&
-           c->M_gamma == 0 && odvgp__cov_part_of(c->cov_part)->factor == ODVGP__DIAGONAL_OF_INVERSE;
-}
-static int odvgp__has_natural(const odvgp_config *c) { return odvgp__natural_beta(c) || odvgp__natural_diagonal(c); }
 
 /*  Whether a second Gaussian block, or its features, stand on the residual of gamma. */
 static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_root; }
-
-/*  The mean has points of its own, which nothing else reads but a second block of the covariance. */
-static int odvgp__has_free_points(const odvgp__unit *u)
-{
-    return u->mean_part->gamma == ODVGP__FREE_GAMMA && u->M_gamma > 0;
-}
 
 /*  The nodes of a unit that a predictor is made from, besides parameters. */
 #define ODVGP__PREDICTOR_NODES 10
@@ -8915,11 +8989,11 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     odvgp_status s = odvgp__check_lbfgs(c, info);
     if (s) return s;
     if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
-    if (c->natgrad && !odvgp__has_natural(c))
+    const odvgp__mean_part *mean = odvgp__mean_part_of(c->mean_part);
+    if (c->natgrad && !odvgp__steps_of(mean, odvgp__cov_part_of(c->cov_part), c->M_gamma))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
                            "this pair of mean and covariance part has no natural step: set it to 0");
-    const odvgp__mean_part *mean = odvgp__mean_part_of(c->mean_part);
-    if (c->param == ODVGP_A_BETA && (mean->v_mu || mean->mu == ODVGP__MU_COEFFICIENTS))
+    if (c->param == ODVGP_A_BETA && !mean->a_beta)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "param", -1, 0, "A_BETA does not exist for this mean part");
     if (c->gamma_step != ODVGP_GAMMA_ADAM && (!c->natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
@@ -9011,7 +9085,7 @@ static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
     if (u->model->cfg.gamma_step == ODVGP_GAMMA_ADAM || !u->Z_gamma.id) return 0;
     return slot == ODVGP__ANY_SLOT || slot == u->slot_a ||
-           (u->mean_part->shifted && slot == u->block[ODVGP__ON_BETA].slot_mu);
+           (u->shift.id && slot == u->block[ODVGP__ON_BETA].slot_mu);
 }
 
 static int odvgp__any_natural_reads_gradient(const odvgp_model *m)
@@ -9283,11 +9357,18 @@ static void odvgp__go_back(odvgp_model *m)
     m->state.good_valid = 0; /* until they have been evaluated again */
 }
 
+static int odvgp__any_watched(const odvgp_model *m)
+{
+    int any = 0;
+    for (int i = 0; i < m->units; i++) any |= m->unit[i].steps & ODVGP__STEPS_WATCHED;
+    return any != 0;
+}
+
 /*  A bound that has fallen past all sense, by ten times its size. O(M)'s q depends on the kernel so much that Adam's steps of
     the kernel can do harm at any size: with all rows in each step, a nat a row is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
-    if (odvgp__natural_diagonal(&m->cfg) && m->cfg.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
+    if (odvgp__any_watched(m) && m->cfg.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
     return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
 }
 
@@ -9599,36 +9680,6 @@ static void odvgp__predictor_points(const odvgp__unit *u, const odvgp__ref *sets
     }
 }
 
-/*  [L 0; W^T L_v] */
-static void odvgp__joint_L(const odvgp__unit *u, odvgp_real *to)
-{
-    const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id], *Lv = &node[u->L_v.id];
-    ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
-    for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(to + i * F, L->v + i * L->ld, M);
-    for (ptrdiff_t i = 0; i < Mg; i++) {
-        odvgp_real *row = to + (M + i) * F;
-        for (ptrdiff_t j = 0; j < M; j++) row[j] = W->v[j * W->ld + i];
-        odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
-    }
-}
-
-/*  The factor and the root of q. */
-static void odvgp__predictor_factors(const odvgp__unit *u, const odvgp__view *v)
-{
-    const odvgp__node *node = u->model->tape.node;
-    ptrdiff_t P = u->P, M = u->M, Mg = u->M_gamma, square = P * M * M;
-    int joint = odvgp__is_joint(u);
-    if (u->L_H.id) odvgp__copy(v->L, node[u->L_H.id].v, square);
-    else if (joint) odvgp__joint_L(u, v->L);
-    else odvgp__copy(v->L, node[u->L.id].v, M * M);
-    if (u->cov_part->factor == ODVGP__DIAGONAL_OF_INVERSE)
-        for (ptrdiff_t i = 0; i < P * M; i++) v->root[i] = ODVGP__SQRT(node[u->q_diag.id].v[i]);
-    else
-        odvgp__copy(v->root, node[u->L_H.id ? u->q_diag.id : u->block[ODVGP__ON_BETA].white_root.id].v,
-                    square);
-    if (joint) odvgp__copy(v->root_v, node[u->block[ODVGP__ON_GAMMA].white_root.id].v, P * Mg * Mg);
-}
-
 /*  n numbers, or n times `otherwise`. */
 static void odvgp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n,
                            odvgp_real otherwise)
@@ -9669,7 +9720,7 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
     if (own) odvgp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
     if (!p->no_alpha) odvgp__copy(v.alpha, alpha, P * F);
     if (own) odvgp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
-    odvgp__predictor_factors(u, &v);
+    u->cov_part->freeze(u, &v);
     odvgp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
     if (m->lik.id) odvgp__copy(v.lik, node[m->lik.id].v, m->lik.cols);
     if (m->lik_free.id) odvgp__copy(v.lik + m->lik.cols, node[m->lik_free.id].v, m->lik_free.cols);
@@ -9726,7 +9777,7 @@ static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odv
 static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
-    return u->mean_part->shifted && b == ODVGP__ON_BETA && u->cc.id ? m->tape.node[u->cc.id].v : NULL;
+    return u->shift.id && b == ODVGP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
 }
 
 /*  The mean of one output's q in whitened coordinates, the shift included, into mean [M]. */
@@ -9903,7 +9954,7 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     odvgp_real eps = c->gamma_eps > 0 ? c->gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
     for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
-        if (u->mean_part->shifted) odvgp__nat_hybrid_back(u, p, g);
+        if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
         if (c->gamma_step == ODVGP_GAMMA_EXACT) {
             const odvgp__node *L = &t->node[u->L_v.id];
             odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
@@ -9919,7 +9970,7 @@ static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     odvgp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id];
-    int hybrid = u->mean_part->shifted;
+    int hybrid = u->shift.id != 0;
     for (ptrdiff_t i = 0; i < u->P * u->M_gamma; i++) a->v[i] -= a->d[i];
     for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
         odvgp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
@@ -10126,7 +10177,7 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u)
     return w;
 }
 
-/*  All outputs, or none: the new ones wait in the memory of the gradients. */
+/*  The new q of all outputs, or of none, where the gradients were. */
 static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -10143,6 +10194,14 @@ static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
         odvgp__copy(mu->d + p * M, w.mu, M);
         odvgp__copy(g->d + p * M, w.g, M);
     }
+    return ODVGP_OK;
+}
+
+static void odvgp__nat_diagonal_take(odvgp__unit *u)
+{
+    odvgp_model *m = u->model;
+    odvgp__node *mu = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id], *g = &m->tape.node[u->q_diag.id];
+    ptrdiff_t M = u->M;
     odvgp__copy(mu->v, mu->d, u->P * M);
     for (ptrdiff_t i = 0; i < u->P * M; i++) {
         g->d[i] = odvgp__inside(&m->par, g->slot, g->d[i]);
@@ -10151,8 +10210,6 @@ static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
     odvgp__copy(g->v, g->d, u->P * M);
     odvgp__touch(m, mu->slot);
     odvgp__touch(m, g->slot);
-    m->state.nat_steps++;
-    return ODVGP_OK;
 }
 
 /*  Whether this step moves block b: both blocks of a unit, or each in turn. */
@@ -10183,19 +10240,47 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
     if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
+/*  A row for each kind of natural step: what makes the new values where the gradients were, and what then takes them; how much
+    work of [M,M] and of [M] it needs. */
+typedef struct odvgp__step_kind {
+    int steps; /* bits of ODVGP__STEPS_... */
+    int matrices, vectors;
+    odvgp_status (*make)(odvgp__unit *u, odvgp_real tau);
+    void (*take)(odvgp__unit *u);
+} odvgp__step_kind;
+static const odvgp__step_kind odvgp__step_kinds[] = {
+    {ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 1, 2, odvgp__nat_unit, odvgp__nat_unit_take},
+    {ODVGP__STEPS_DIAGONAL, 4, 6, odvgp__nat_diagonal, odvgp__nat_diagonal_take}};
+
+/*  NULL: the unit has no natural step. */
+static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
+{
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__step_kinds); i++)
+        if (u->steps & odvgp__step_kinds[i].steps) return &odvgp__step_kinds[i];
+    return NULL;
+}
+
+/*  Whether all units have one. */
+static int odvgp__has_natural(const odvgp_model *m)
+{
+    int all = 1;
+    for (int i = 0; i < m->units; i++) all &= odvgp__step_kind_of(&m->unit[i]) != NULL;
+    return all;
+}
+
 /*  One step of size tau from the statistics of the last evaluation. Outputs are independent and each shortens its own step,
     but they move together or not at all: what is new waits until the last output has a step. Gamma's gradient is of the old
     point, too, and its memory is not that of q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     odvgp_status s = ODVGP_OK;
-    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__nat_diagonal(&m->unit[0], tau);
-    for (int i = 0; i < m->units && !s; i++) s = odvgp__nat_unit(&m->unit[i], tau);
+    ODVGP_ASSERT(odvgp__has_natural(m));
+    for (int i = 0; i < m->units && !s; i++) s = odvgp__step_kind_of(&m->unit[i])->make(&m->unit[i], tau);
     if (s) {
         m->state.nat_valid = 0; /* the next step recomputes (P, j) from q */
         return s;
     }
-    for (int i = 0; i < m->units; i++) odvgp__nat_unit_take(&m->unit[i]);
+    for (int i = 0; i < m->units; i++) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
     m->state.nat_steps++;
     return ODVGP_OK;
 }
@@ -10207,7 +10292,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
     if (!(tau > 0 && tau <= 1)) return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
-    if (!odvgp__has_natural(&m->cfg)) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
+    if (!odvgp__has_natural(m)) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
     odvgp__all_columns(m);
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
@@ -10496,7 +10581,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
         const odvgp_real *a = f->w + p * f->F + f->M;
         odvgp_real *to = odvgp__fit_slot(m, u->slot_a) + p * f->Mg;
         for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
-        if (u->mean_part->shifted)
+        if (u->shift.id)
             odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, f->w + p * f->F, 1);
     }
 }
@@ -10523,6 +10608,13 @@ static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_rea
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
     }
     return ODVGP_OK;
+}
+
+static odvgp_status odvgp__fit_put_roots(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+{
+    odvgp_status status = ODVGP_OK;
+    for (int b = 0; b < ODVGP__BLOCKS && !status; b++) status = odvgp__fit_put_root(u, f, s, b, info);
+    return status;
 }
 
 /*  B = L^-T (S / s) L^-1 and its root; of fewer rows than points B is singular, so its diagonal gets as little as will do. */
@@ -10577,6 +10669,29 @@ static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp
     }
     m->tape.events = events;
     for (ptrdiff_t i = 0; i < u->P * M; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+    return ODVGP_OK;
+}
+
+/*  A row for each kind of optimum of a covariance: natural steps that it is found by, and what stages it. */
+static const struct {
+    int steps;
+    odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
+} odvgp__optima[] = {{0, NULL},
+                     {0, odvgp__fit_put_roots},
+                     {0, odvgp__fit_put_inverse},
+                     {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
+
+/*  Whether the closed forms here are those of a unit's parts. */
+static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
+{
+    int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
+    if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
+    if (kind == ODVGP__NO_OPTIMUM) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
+    if ((u->steps & steps) != steps)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
+    if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) && !odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
     return ODVGP_OK;
 }
 
@@ -10657,10 +10772,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
     odvgp__unit *u = &m->unit[0];
     if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(u, X, Y, info);
-    if (u->cov_part->factor == ODVGP__DIAGONAL_OF_INVERSE && !odvgp__natural_diagonal(&m->cfg))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
-    if (u->mean_part->shifted && odvgp__fit_held(m, odvgp__fit_beta_slot(u)) && !odvgp__fit_held(m, odvgp__fit_gamma_slot(u)))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
+    if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
     if ((s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
     odvgp_real noise = odvgp__noise(m);
     if ((s = odvgp__fit_mean(u, &f, noise, info)) != ODVGP_OK) return s;
@@ -10673,9 +10785,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
         odvgp__fit_prior(u, &f);
         s = odvgp__fit_sums(u, &f, X, Y, info);
     }
-    for (int b = 0; b < ODVGP__BLOCKS && !s; b++) s = odvgp__fit_put_root(u, &f, noise, b, info);
-    if (!s && u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE) s = odvgp__fit_put_inverse(u, &f, noise, info);
-    if (!s && u->cov_part->factor == ODVGP__DIAGONAL_OF_INVERSE) s = odvgp__fit_put_diagonal(u, &f, noise, info);
+    if (!s) s = odvgp__optima[u->cov_part->optimum].put(u, &f, noise, info);
     if (!s) odvgp__fit_take(u);
     odvgp__give_back(&m->par, ODVGP__LENT_OPTIMUM);
     return s;
@@ -10853,7 +10963,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
     return u->gamma_coords == ODVGP_GAMMA_SCALED &&
            ((u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
-            (u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE && slot == beta->slot_root));
+            (u->cov_part->root_power < 0 && slot == beta->slot_root));
 }
 
 /*  D of a slot: from the units of the data, but for what SCALED names. */
@@ -11311,20 +11421,23 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
     return 1;
 }
 
-/*  A slot at its last good values. */
-static void odvgp__slot_back(odvgp_model *m, int s)
+/*  What natural steps move, at its last good values. */
+static void odvgp__natural_back(odvgp_model *m)
 {
-    const odvgp_slot *slot = &m->par.slot[s];
-    for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
-    odvgp__touch(m, s);
+    for (int s = 1; s <= m->par.slots; s++) {
+        const odvgp_slot *slot = &m->par.slot[s];
+        if (!slot->natgrad) continue;
+        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
+        odvgp__touch(m, s);
+    }
 }
 
-#define ODVGP__DIAGONAL_LOOKS 4
+#define ODVGP__WATCHED_LOOKS 4
 
-/*  O(M)'s natural step with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
+/*  A natural step that is watched, O(M)'s, with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
     parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a step uses up its
     statistics. Returns the number of evaluations. */
-static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+static int odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
 {
     double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
     odvgp_real expected, kl;
@@ -11334,10 +11447,9 @@ static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__
         evaluations++;
         if (odvgp__nat_gamma_look(m, rows) >= least) break;
         m->tape.events.step_shortened++;
-        odvgp__slot_back(m, m->unit[0].block[ODVGP__ON_BETA].slot_mu);
-        odvgp__slot_back(m, m->unit[0].slot_q_diag);
+        odvgp__natural_back(m);
         evaluations++;
-        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__DIAGONAL_LOOKS) break;
+        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__WATCHED_LOOKS) break;
         if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
     }
     return evaluations;
@@ -11349,7 +11461,7 @@ static int odvgp__step_diagonal(odvgp_model *m, const odvgp__rows *rows, odvgp__
 static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
 {
     int looks = 0, sampled = odvgp__columns_sampled(m);
-    if (odvgp__natural_diagonal(&m->cfg)) return odvgp__step_diagonal(m, rows, want, tau, bound);
+    if (odvgp__any_watched(m)) return odvgp__step_watched(m, rows, want, tau, bound);
     if (!odvgp__any_natural_reads_gradient(m)) {
         odvgp__nat_step(m, tau);
         return 0;
@@ -12170,13 +12282,13 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
     for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Means and coefficients 0, roots I; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the gradients would
-    vanish. */
+/*  Means and coefficients 0, roots as their part says; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the
+    gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     odvgp_real k = (odvgp_real)odvgp__usable((double)odvgp__prior_variance(u)),
-               root = u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? ODVGP__R(1e-3) / ODVGP__SQRT(k) : 1;
+               root = u->cov_part->root_start / (u->cov_part->root_power < 0 ? ODVGP__SQRT(k) : 1);
     const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
     odvgp__zero_slot(m, u->slot_a);
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
@@ -12351,16 +12463,16 @@ static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, 
     int kind = natural ? ODVGP__NATURAL : 0;
     b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
     b->slot_root = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_A_BETA;
+    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_A_BETA,
+        power = u->cov_part->root_power;
     odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PRIMAL, 0);
-    odvgp__slot_units(par, b->slot_root,
-                      u->cov_part->factor == ODVGP__FACTOR_OF_INVERSE ? -1 : u->param != ODVGP_WHITENED, 0);
+    odvgp__slot_units(par, b->slot_root, power ? power : u->param != ODVGP_WHITENED, 0);
 }
 
 static void odvgp__positive_slots(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    int natural = m->cfg.natgrad && odvgp__natural_diagonal(&m->cfg) ? ODVGP__NATURAL : 0;
+    int natural = m->cfg.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0;
     if (u->cov_part->diag)
         u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, ODVGP__POSITIVE | natural, 2, u->P, u->M, 1);
 }
@@ -12370,17 +12482,17 @@ static void odvgp__free_slots(odvgp__unit *u)
     odvgp_model *m = u->model;
     odvgp__params *par = &m->par;
     const odvgp_config *c = &m->cfg;
-    int own = odvgp__has_free_points(u);
+    int own = odvgp__has_free_points(u->mean_part, u->M_gamma);
+    const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
     if (u->mean_function == ODVGP_MEANFN_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
     if (u->mean_function == ODVGP_MEANFN_LINEAR) {
         u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
         u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
     }
-    if (own) u->slot_Z_gamma = odvgp__slot_add(par, u->mean_part->Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+    if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
     u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
-    if (!own && (u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA || odvgp__uses_v(u)))
-        u->slot_Z_gamma = odvgp__slot_add(par, "Z_gamma", 0, 2, u->M_gamma, u->D, 1);
-    if (own || u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA)
+    if (!own && u->M_gamma) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+    if (u->mean_part->a && u->M_gamma)
         u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
                                     u->M_gamma, 1);
     odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
@@ -12389,10 +12501,10 @@ static void odvgp__free_slots(odvgp__unit *u)
     odvgp__slot_units(par, u->slot_Z_gamma, 0, ODVGP__IN_INPUTS);
     int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED;
     odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-    const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? "a_beta" : "q_mu";
-    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root, c->natgrad && odvgp__has_natural(c));
+    const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
+    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root, c->natgrad && u->steps);
     odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
-                       c->natgrad && odvgp__natural_gamma(c));
+                       c->natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
 /*  Positive slots come first. Without tables the slots are only counted. */
@@ -12534,18 +12646,17 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 /*  Mean and variance of a unit's latent functions at the tile's rows, and statistics for its natural steps. */
 ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
-    const odvgp_config *c = &u->model->cfg;
     u->var = u->cov_part->tile(u);
     u->mean = odvgp__build_mean(u);
-    if (odvgp__has_natural(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
-    if (odvgp__natural_gamma(c)) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
+    if (u->steps) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
+    if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
 /*  A unit without nodes; what else it holds stays. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
     odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a,   &u->K,   &u->Kb,  &u->L,      &u->W,
-                          &u->C,   &u->L_v,    &u->cc,      &u->L_H,    &u->q_diag, &u->weights, &u->gamma_residual,
+                          &u->C,   &u->L_v,    &u->shift,   &u->L_H,    &u->q_diag, &u->weights, &u->gamma_residual,
                           &u->X,   &u->K_x,    &u->A,       &u->A_v,    &u->k_x, &u->mean, &u->var};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
@@ -12589,21 +12700,17 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     unit takes, raised here. */
 static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
-    const odvgp_config *c = &u->model->cfg;
-    int natural[ODVGP__BLOCKS], diagonal = odvgp__natural_diagonal(c);
-    ptrdiff_t M = 0;
-    natural[ODVGP__ON_BETA] = odvgp__natural_beta(c);
-    natural[ODVGP__ON_GAMMA] = odvgp__natural_gamma(c);
+    const odvgp__step_kind *kind = odvgp__step_kind_of(u);
+    ptrdiff_t M = u->steps & ODVGP__STEPS_DIAGONAL ? u->M : 0;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         odvgp__block *block = &u->block[b];
-        ptrdiff_t size = block->natural = natural[b] ? block->M : 0;
+        ptrdiff_t size = block->natural = u->steps & (b == ODVGP__ON_GAMMA ? ODVGP__STEPS_GAMMA : ODVGP__STEPS_BETA) ? block->M : 0;
         block->P = odvgp__take(a, u->P * size, size);
         block->j = odvgp__take(a, u->P, size);
         M = ODVGP__MAX(M, size);
     }
-    if (diagonal) M = u->M;
-    *matrices = ODVGP__MAX(*matrices, (diagonal ? 4 : 1) * M * M);
-    *vectors = ODVGP__MAX(*vectors, (diagonal ? 6 : 2) * ODVGP__MAX(M, u->M_gamma));
+    *matrices = ODVGP__MAX(*matrices, (kind ? kind->matrices : 0) * M * M);
+    *vectors = ODVGP__MAX(*vectors, (kind ? kind->vectors : 2) * ODVGP__MAX(M, u->M_gamma));
 }
 
 static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, ptrdiff_t memory)
@@ -12630,6 +12737,7 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
     u->M_gamma = c->M_gamma;
     u->mean_part = odvgp__mean_part_of(c->mean_part);
     u->cov_part = odvgp__cov_part_of(c->cov_part);
+    u->steps = c->objective == ODVGP_OBJECTIVE_ELBO ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma) : 0;
     u->param = c->param;
     u->gamma_coords = c->gamma_coords;
     u->mean_function = c->mean_function;
