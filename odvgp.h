@@ -6158,7 +6158,7 @@ struct odvgp_model {
     ptrdiff_t F, T;                             /* functions that the likelihood sees; columns of targets */
     int slot_lik, lik_slots;                    /* the likelihood's positive parameters ... */
     int slot_lik_free, lik_free_slots;          /* ... and its free ones; 0: none */
-    odvgp__ref lik, lik_free, Y, expect, moments, objective; /* moments, objective: of bounds without q */
+    odvgp__ref X, Y, lik, lik_free, expect, moments, objective; /* moments, objective: of bounds without q */
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
@@ -6169,6 +6169,13 @@ struct odvgp_model {
     odvgp_allocator allocator; /* of odvgp_model_create */
     void *allocation;
 };
+
+/*  The unit of a model of one: for what a kernel's text, a predictor, and the optimum of q are of. */
+static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
+{
+    ODVGP_ASSERT(m->units == 1);
+    return m->unit;
+}
 
 /* --- facts of members --- */
 
@@ -6191,6 +6198,7 @@ enum {
     ODVGP__STEPS_BETA = 1,     /* q(u) is Gaussian: its mean is q_mu plus the unit's shift, its root is q_sqrt */
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
     ODVGP__STEPS_DIAGONAL = 4, /* O(M)'s q, in q_mu and q_diag */
+    ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
     ODVGP__STEPS_WATCHED = 8   /* steps of q, and of the kernel below it, can do harm at any size: where a step sees all rows, the
                                   bound is looked at again after it */
 };
@@ -6643,14 +6651,16 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
     t.size = size;
     t.used = 0;
     odvgp__put(&t, "");
-    odvgp__put_kernel(&t, &m->unit[0].kernel, odvgp__hyp(&m->unit[0]), m->unit[0].kernel.nnode - 1, 0);
+    const odvgp__unit *u = odvgp__only_unit(m);
+    odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
     return t.used;
 }
 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
-    if (!odvgp__model_ok(m) || term < 0 || term >= (int)m->unit[0].kernel.nleaf) return -1;
-    const odvgp__leaf *leaf = &m->unit[0].kernel.leaf[term];
+    const odvgp__kernel *kernel = odvgp__model_ok(m) ? &odvgp__only_unit(m)->kernel : NULL;
+    if (!kernel || term < 0 || term >= (int)kernel->nleaf) return -1;
+    const odvgp__leaf *leaf = &kernel->leaf[term];
     return leaf->ard && k >= 0 && k < (ptrdiff_t)leaf->ndims ? odvgp__column(leaf, k) : -1;
 }
 
@@ -9053,7 +9063,7 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 /*  Rows [at, at + n) into the tile; Y is turned. X counts as new only where it is. */
 static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
-    odvgp__node *X = &m->tape.node[m->unit[0].X.id], *Y = &m->tape.node[m->Y.id];
+    odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
     ptrdiff_t D = m->cfg.D, T = m->T;
     int changed = m->tape.rows != n;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -9496,7 +9506,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
-    ptrdiff_t *columns = m->unit[0].columns;
+    odvgp__unit *u = odvgp__only_unit(m);
+    ptrdiff_t *columns = u->columns;
     if (!elbo || !idx || count < 1 || count > m->cfg.M_gamma)
         return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
     for (ptrdiff_t i = 0; i < count; i++)
@@ -9510,7 +9521,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
         }
         columns[idx[i]] = -1;
     }
-    m->unit[0].ncolumns = count;
+    u->ncolumns = count;
     for (ptrdiff_t i = 0; i < count; i++) columns[i] = idx[i];
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
@@ -9560,7 +9571,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
     odvgp__predictor p;
-    return odvgp__model_ok(m) && odvgp__predictor_sizes(&m->unit[0], &p) >= 0 ? odvgp__predictor_bytes(&p)
+    return odvgp__model_ok(m) && odvgp__predictor_sizes(odvgp__only_unit(m), &p) >= 0 ? odvgp__predictor_bytes(&p)
                                                                     : 0;
 }
 
@@ -9688,9 +9699,9 @@ static void odvgp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n,
 }
 
 /*  Run the head, and compute the coefficients of the mean in the memory of the gradient, which odvgp__predictor_write gives back. */
-static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
+static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
 {
-    odvgp__unit *u = &m->unit[0];
+    odvgp_model *m = u->model;
     ptrdiff_t F = u->M + (odvgp__is_joint(u) ? u->M_gamma : 0),
               beside = odvgp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
     odvgp_status s = odvgp__run_head(m, info);
@@ -9747,8 +9758,8 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
     odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
-    if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
-    odvgp__predictor_write(&m->unit[0], scales ? scales : &none, (odvgp__predictor *)block);
+    if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
+    odvgp__predictor_write(odvgp__only_unit(m), scales ? scales : &none, (odvgp__predictor *)block);
     return ODVGP_OK;
 }
 
@@ -10349,7 +10360,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
     odvgp__fit f;
     if (!odvgp__model_ok(m)) return 0;
     odvgp__arena_init(&a, NULL, 0);
-    odvgp__fit_layout(&m->unit[0], &a, &f);
+    odvgp__fit_layout(odvgp__only_unit(m), &a, &f);
     return a.bad ? 0 : a.used + 64;
 }
 
@@ -10770,7 +10781,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     if (!odvgp__has_noise(&m->cfg))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
-    odvgp__unit *u = &m->unit[0];
+    odvgp__unit *u = odvgp__only_unit(m);
     if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(u, X, Y, info);
     if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
     if ((s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
@@ -10829,14 +10840,15 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
     if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
-    if ((status = odvgp__fit_begin(&m->unit[0], X, Y, work, bytes, &f, info)) != ODVGP_OK) return status;
+    odvgp__unit *u = odvgp__only_unit(m);
+    if ((status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info)) != ODVGP_OK) return status;
     odvgp_real s = odvgp__noise(m);
     double P = (double)m->cfg.P, N = (double)m->cfg.N;
     left = f.kk / P;
     for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
     left = ODVGP__MAX(left, 0);
-    if ((status = odvgp__fit_bound(&m->unit[0], &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-        (status = odvgp__fit_bound(&m->unit[0], &f, s, (double)s, &logs, &below)) != ODVGP_OK)
+    if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
+        (status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
         return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
                            status == ODVGP_E_NAN ? "the noise is too small beside the targets: all digits cancel" : NULL);
     above = ODVGP__MIN(above, below + P * left / (double)s); /* where both are equal but for rounding */
@@ -12129,9 +12141,8 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X, const 
     return count ? sqrt((double)odvgp__median(work, count)) : 1;
 }
 
-static double odvgp__target_variance(const odvgp__unit *u, const odvgp_real *Y)
+static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-    odvgp_model *m = u->model;
     ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
     for (ptrdiff_t t = 0; t < T; t++) { /* as differences from the first row, so that equal targets give exactly 0 */
@@ -12239,10 +12250,20 @@ static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, co
 static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
-    w->target_variance = odvgp__usable(odvgp__target_variance(u, Y));
     if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(u, X, Y, w);
     for (uint32_t i = 0; i < u->kernel.nleaf; i++) odvgp__init_leaf(u, X, i, w);
-    if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * w->target_variance);
+}
+
+/*  Kernel and inducing inputs of a unit that sees the data; the kernel first, for points may be chosen by it. */
+static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+{
+    odvgp__init_work w;
+    odvgp__arena a = u->model->tape.scratch;
+    odvgp__init_scratch(&a, u, &w);
+    ODVGP_ASSERT(!a.bad);
+    w.target_variance = target_variance;
+    odvgp__init_hyper(u, X, Y, &w);
+    odvgp__init_points(u, X, &w);
 }
 
 /*  In two passes over values brought to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
@@ -12365,29 +12386,26 @@ static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target
 
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-    odvgp__init_work w;
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     ptrdiff_t D = m->cfg.D, T = m->T, bad;
     if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
         return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
     if ((s = odvgp__targets_check(m->tape.likelihood, Y, m->cfg.N * T, T, 0, info)) != ODVGP_OK) return s;
-    odvgp__arena a = m->tape.scratch;
-    odvgp__init_scratch(&a, &m->unit[0], &w);
-    ODVGP_ASSERT(!a.bad);
     uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid, fitted = m->state.fitted;
     odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
     odvgp__copy(theta_before, m->par.theta, m->par.count);
     odvgp__copy(m->kept, m->par.value, m->par.positive);
     odvgp_real floor_before = m->par.state[m->slot_lik].floor;
     m->par.state[m->slot_lik].floor = 0; /* that of other data */
-    odvgp__init_hyper(&m->unit[0], X, Y, &w); /* first, for points may be chosen by the kernel */
-    odvgp__init_points(&m->unit[0], X, &w);
+    double variance = odvgp__usable(odvgp__target_variance(m, Y));
+    if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
+    for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
     odvgp__touch_all(m);
     s = odvgp_init_q(m, info);
     odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
     if (!s) {
-        odvgp__init_units(m, X, w.target_variance);
+        odvgp__init_units(m, X, variance);
         return ODVGP_OK;
     }
     m->par.state[m->slot_lik].floor = floor_before;
@@ -12502,7 +12520,8 @@ static void odvgp__free_slots(odvgp__unit *u)
     int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED;
     odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
     const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
-    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root, c->natgrad && u->steps);
+    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root,
+                       c->natgrad && (u->steps & ODVGP__STEPS_OF_MU));
     odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
                        c->natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
@@ -12648,7 +12667,7 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
     u->var = u->cov_part->tile(u);
     u->mean = odvgp__build_mean(u);
-    if (u->steps) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
+    if (u->steps & ODVGP__STEPS_OF_MU) odvgp__build_stats(u, &u->block[ODVGP__ON_BETA], u->A);
     if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
@@ -12670,7 +12689,7 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
-    odvgp__unit *u = &m->unit[0];
+    odvgp__unit *u = odvgp__only_unit(m); /* what joins units is not there yet */
     t->arena = a;
     t->nodes = 0;
     t->deferred = t->scratch_bytes = 0;
@@ -12678,10 +12697,10 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->keep = (size_t)c->keep;
     t->likelihood = &odvgp__likelihoods[c->likelihood];
     t->all_rows = c->N;
-    m->lik = m->lik_free = m->Y = m->expect = m->moments = m->objective = odvgp__none;
+    m->X = m->Y = m->lik = m->lik_free = m->expect = m->moments = m->objective = odvgp__none;
     odvgp__unit_clear(u);
     odvgp__build_head(u);
-    u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
     m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
     if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
     if (c->objective == ODVGP_OBJECTIVE_ELBO) {
@@ -12710,7 +12729,7 @@ static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *ma
         M = ODVGP__MAX(M, size);
     }
     *matrices = ODVGP__MAX(*matrices, (kind ? kind->matrices : 0) * M * M);
-    *vectors = ODVGP__MAX(*vectors, (kind ? kind->vectors : 2) * ODVGP__MAX(M, u->M_gamma));
+    *vectors = ODVGP__MAX(*vectors, (kind ? kind->vectors : 0) * ODVGP__MAX(M, u->M_gamma));
 }
 
 static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, ptrdiff_t memory)
@@ -12843,17 +12862,24 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     size_t used = a->used;
     odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
     size_t most = a->used;
-    a->used = used;
-    odvgp__init_scratch(a, &m->unit[0], &init);
-    a->used = ODVGP__MAX(most, a->used);
+    for (int i = 0; i < m->units; i++) {
+        a->used = used;
+        odvgp__init_scratch(a, &m->unit[i], &init);
+        most = ODVGP__MAX(most, a->used);
+    }
+    a->used = most;
 }
 
 /*  256 rows, or so many fewer, down to 64, that K(X, Z_gamma) of a tile can be kept: small tiles cost less than making it twice. */
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
-    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && !odvgp__mean_part_of(m->cfg.mean_part)->v_mu; tile /= 2)
-        if (odvgp__kept_bytes(&m->unit[0].kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep) return tile;
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && !odvgp__mean_part_of(m->cfg.mean_part)->v_mu; tile /= 2) {
+        int fits = 1;
+        for (int i = 0; i < m->units; i++)
+            fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep;
+        if (fits) return tile;
+    }
     return most;
 }
 
@@ -13022,7 +13048,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
     if (s || (s = odvgp__model_claim(&m, &a, block, bytes, info)) != ODVGP_OK) return s;
     if ((s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
     if ((s = odvgp__model_place(m, &a, info)) != ODVGP_OK) return s;
-    odvgp__start_kernel(&m->unit[0], hyp);
+    odvgp__start_kernel(odvgp__only_unit(m), hyp);
     odvgp__start_likelihood(m);
     odvgp__q_identity(m);
     odvgp__touch_all(m);
@@ -13305,7 +13331,7 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
     odvgp__file_config(&f, (odvgp_config *)(uintptr_t)&m->cfg); /* measuring changes nothing */
     odvgp__file_units(&f, (odvgp_model *)(uintptr_t)m);
     odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
-    if (odvgp__predictor_sizes(&m->unit[0], &p) < 0 || f.bad) return h;
+    if (odvgp__predictor_sizes(odvgp__only_unit(m), &p) < 0 || f.bad) return h;
     h.state_bytes = f.used;
     h.predictor_bytes = odvgp__predictor_bytes(&p);
     h.user_bytes = user_bytes;
@@ -13328,7 +13354,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
     unsigned char *at = f->at + f->used;
     at += (sizeof(odvgp_real) - (uintptr_t)at % sizeof(odvgp_real)) % sizeof(odvgp_real);
     odvgp__predictor *p = (odvgp__predictor *)(void *)at;
-    odvgp__predictor_write(&m->unit[0], scales, p);
+    odvgp__predictor_write(odvgp__only_unit(m), scales, p);
     size_t head = odvgp__predictor_head(p->leaves), reals = (size_t)odvgp__predictor_reals(p);
     p->checksum[0] = p->checksum[1] = 0; /* that of the file is enough */
     for (size_t i = 0; i < head; i += sizeof(uint32_t)) {
@@ -13350,7 +13376,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
-    if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
+    if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
     odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
     odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
     odvgp__file_head_walk(&f, &h);
