@@ -4991,6 +4991,8 @@ typedef struct odvgp__turn {
     odvgp_real *by_columns; /* the rows' points, for K(X,X) */
     odvgp_real *A, *T;      /* [rows,M] */
     odvgp_real *mean, *var; /* [P,rows] */
+    odvgp_real *sums;       /* [P,rows] work of the mean: the memory of var, until that is computed */
+    int has_var;            /* it is */
     odvgp_real *prior, *square;
     odvgp_real *y, *of_y; /* [T,rows] targets on the scale of training; moments or densities of y */
     ptrdiff_t ld;
@@ -5015,6 +5017,8 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t
     t->T = odvgp__take(a, rows, M);
     t->mean = odvgp__take(a, P, rows);
     t->var = odvgp__take(a, P, rows);
+    t->sums = t->var;
+    t->has_var = 0;
     t->prior = odvgp__take(a, 1, rows);
     t->square = odvgp__take(a, 1, rows);
     t->y = odvgp__take(a, (ptrdiff_t)p->T, rows);
@@ -5078,19 +5082,20 @@ static odvgp__turn *odvgp__turn_begin(const odvgp_server *s, ptrdiff_t rows, voi
 static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
 {
     ptrdiff_t D = (ptrdiff_t)t->p->D;
+    t->has_var = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t d = 0; d < D; d++) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
 /*  Row i of k(x,Z) for the m prepared points Z: into `to` [m], or NULL; and its sums with
-    coefficients [P,m], or NULL, are added to the mean, by way of var, which is free at this
-    time. */
+    coefficients [P,m], or NULL, are added to the mean. */
 static void odvgp__turn_row(odvgp__turn *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
                             const odvgp_real *centre, const odvgp_real *coefficients,
                             odvgp_real *to)
 {
     const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
+    ODVGP_ASSERT(!t->has_var);
     odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
     for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK) {
         ptrdiff_t cols = ODVGP__MIN(m - j, ODVGP__CHUNK);
@@ -5098,11 +5103,11 @@ static void odvgp__turn_row(odvgp__turn *t, ptrdiff_t i, ptrdiff_t m, const odvg
         if (to) odvgp__copy(to + j, k, cols);
         for (ptrdiff_t q = 0; q < P; q++) {
             odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
-                       *sum = t->var + q * t->ld + i;
+                       *sum = t->sums + q * t->ld + i;
             *sum = j ? *sum + part : part;
         }
     }
-    for (ptrdiff_t q = 0; q < P; q++) t->mean[q * t->ld + i] += t->var[q * t->ld + i];
+    for (ptrdiff_t q = 0; q < P; q++) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
 static void odvgp__turn_mean_function(odvgp__turn *t, ptrdiff_t n)
@@ -5220,6 +5225,7 @@ static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
     const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
     int dense = t->p->factor == ODVGP__FACTOR_OF_S;
+    t->has_var = 1;
     odvgp__turn_features(t, n);
     for (ptrdiff_t q = 0; q < P; q++) {
         odvgp__turn_root(t, n, q);
@@ -5293,7 +5299,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
             t, count,
             variances); /* also where only variances are asked for: some likelihoods' need it */
         if (variances) odvgp__turn_var(t, count);
-        for (ptrdiff_t q = 0; q < s->P; q++)
+        for (ptrdiff_t q = 0; q < s->F; q++)
             for (ptrdiff_t i = 0; i < count; i++) {
                 odvgp_real scale = odvgp__turn_scale(t, q);
                 ptrdiff_t at = q * n + first + i;
@@ -5378,19 +5384,19 @@ static void odvgp__turn_prior_cov(odvgp__turn *t, ptrdiff_t n, odvgp_real *C)
     }
 }
 
-/*  Mean [P,n], or NULL, and cov [P,n,n] of one turn, on the scale of y. The prior stays. */
+/*  Mean [F,n], or NULL, and cov [F,n,n] of one turn, on the scale of y. The prior stays. */
 static void odvgp__turn_cov(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
                             odvgp_real *cov)
 {
-    ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
+    ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
     int dense = t->p->factor == ODVGP__FACTOR_OF_S;
     odvgp__turn_inputs(t, X, n);
     odvgp__turn_mean(t, n, 1);
-    for (ptrdiff_t q = 0; q < P && mean; q++)
+    for (ptrdiff_t q = 0; q < F && mean; q++)
         for (ptrdiff_t i = 0; i < n; i++)
             mean[q * n + i] = odvgp__turn_unscaled_mean(t, q, i);
     odvgp__turn_features(t, n);
-    for (ptrdiff_t q = 0; q < P; q++) { /* K - A A^T + T T^T, or K - T T^T */
+    for (ptrdiff_t q = 0; q < F; q++) { /* K - A A^T + T T^T, or K - T T^T */
         odvgp_real *C = cov + q * n * n, scale = odvgp__turn_scale(t, q) * odvgp__turn_scale(t, q);
         odvgp__turn_prior_cov(t, n, C);
         odvgp__turn_root(t, n, q);
@@ -5472,11 +5478,11 @@ static void odvgp__sample_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff
                                  odvgp_real **cov, odvgp_real **mean, odvgp_real **z,
                                  ptrdiff_t **perm)
 {
-    ptrdiff_t P = s->P;
-    *cov = odvgp__take(a, P * n, n);
-    *mean = odvgp__take(a, P, n);
+    ptrdiff_t F = s->F;
+    *cov = odvgp__take(a, F * n, n);
+    *mean = odvgp__take(a, F, n);
     *z = odvgp__take(a, 1, n);
-    *perm = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)(P * n), sizeof(ptrdiff_t));
+    *perm = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)(F * n), sizeof(ptrdiff_t));
 }
 
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
@@ -5508,15 +5514,15 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     odvgp__turn *t = odvgp__turn_begin(s, n, a.base + a.used, a.size - a.used);
     if (!t) return ODVGP_E_MEMORY;
     odvgp__turn_cov(t, X, n, mean, cov);
-    ptrdiff_t P = s->P;
-    for (ptrdiff_t q = 0; q < P; q++)
+    ptrdiff_t F = s->F;
+    for (ptrdiff_t q = 0; q < F; q++)
         odvgp__scaled_root(n, cov + q * n * n, t->prior, perm + q * n);
     for (ptrdiff_t k = 0; k < samples; k++)
-        for (ptrdiff_t q = 0; q < P; q++) {
+        for (ptrdiff_t q = 0; q < F; q++) {
             const odvgp_real *L = cov + q * n * n;
-            odvgp_real *out = f + (k * P + q) * n;
+            odvgp_real *out = f + (k * F + q) * n;
             for (ptrdiff_t i = 0; i < n; i++)
-                z[i] = (odvgp_real)odvgp__normal(seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * P + q) * n + i));
+                z[i] = (odvgp_real)odvgp__normal(seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
             for (ptrdiff_t i = 0; i < n; i++) {
                 odvgp_real sum = mean[q * n + perm[q * n + i]];
                 for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
@@ -5934,6 +5940,7 @@ typedef struct odvgp__slot_state {
     int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
     odvgp_real prior_a, prior_b; /* numbers of the prior */
     int prior;                   /* odvgp_prior */
+    int of_q;                    /* positive numbers of q, which have no prior */
     uint64_t stamp;              /* of the last change, from the tape's clock */
 } odvgp__slot_state;
 
@@ -5949,6 +5956,12 @@ typedef struct odvgp__params {
     odvgp_slot *slot;         /* [slots + 1] */
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
+
+/*  Memory that several use, one after the other: whoever takes it gives it back before another may. */
+typedef struct odvgp__loan {
+    odvgp_real *at;
+    int to; /* 0: nobody */
+} odvgp__loan;
 
 #define ODVGP__MAX_IN 6
 
@@ -6163,9 +6176,10 @@ struct odvgp_model {
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
-    odvgp_real *nat_R, *nat_t; /* work of natural steps: matrices and vectors, for the largest unit */
+    odvgp__loan nat_R;         /* work of natural steps, ODVGP__NAT_...: matrices for the largest unit ... */
+    odvgp_real *nat_t;         /* ... and vectors, lent with them */
     odvgp_real *data_sd;       /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
-    odvgp_real *kept;          /* values of positive slots, while a start may still fail [positive] */
+    odvgp__loan kept;          /* [positive] values of positive slots, ODVGP__KEPT_..., while what moves them may fail */
     odvgp_allocator allocator; /* of odvgp_model_create */
     void *allocation;
 };
@@ -6305,7 +6319,7 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
 /*  What a slot holds, besides free numbers. */
-enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4 };
+enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
 /*  Units of the numbers of a slot. */
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
@@ -6344,6 +6358,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
     slot->natgrad = (kind & ODVGP__NATURAL) != 0;
     slot->trainable = 1;
     p->state[s].high = (odvgp_real)HUGE_VAL;
+    p->state[s].of_q = (kind & ODVGP__OF_Q) != 0;
     return s;
 }
 
@@ -6359,6 +6374,30 @@ static void odvgp__give_back(odvgp__params *p, int from)
     ODVGP_ASSERT(p->lent == from);
     (void)from; /* where nothing is asserted */
     p->lent = ODVGP__GRADIENT;
+}
+
+/*  Who has other memory: values of positive slots, work of natural steps. */
+enum { ODVGP__NOBODY, ODVGP__KEPT_BY_START, ODVGP__KEPT_BY_LBFGS };
+enum { ODVGP__NAT_FROM_Q = 1, ODVGP__NAT_OUTPUT, ODVGP__NAT_GAMMA, ODVGP__NAT_DIAGONAL, ODVGP__NAT_OPTIMUM };
+
+static odvgp_real *odvgp__lend(odvgp__loan *loan, int to)
+{
+    ODVGP_ASSERT(loan->to == ODVGP__NOBODY);
+    loan->to = to;
+    return loan->at;
+}
+/*  What `to` has. */
+static odvgp_real *odvgp__lent(const odvgp__loan *loan, int to)
+{
+    ODVGP_ASSERT(loan->to == to);
+    (void)to; /* where nothing is asserted */
+    return loan->at;
+}
+static void odvgp__end_loan(odvgp__loan *loan, int from)
+{
+    ODVGP_ASSERT(loan->to == from);
+    (void)from;
+    loan->to = ODVGP__NOBODY;
 }
 
 static odvgp_real *odvgp__slot_value(const odvgp__params *p, const odvgp_slot *slot)
@@ -6633,7 +6672,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
     for (int i = 1; i <= m->par.slots; i++) {
         if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
         others++;
-        if (!m->par.slot[i].positive || !strcmp(m->par.slot[i].name, "q_diag")) continue;
+        if (!m->par.slot[i].positive || m->par.state[i].of_q) continue;
         m->par.state[i].prior = (int)kind;
         m->par.state[i].prior_a = kind == ODVGP_PRIOR_NONE ? 0 : a;
         m->par.state[i].prior_b = kind == ODVGP_PRIOR_NONE ? 0 : b;
@@ -9809,15 +9848,17 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     const odvgp_real *root = m->tape.node[block->white_root.id].v;
     int known = (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_WHITENED;
     if (known && !odvgp__nat_shift(u, b)) return;
+    odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
     for (ptrdiff_t p = 0; p < u->P; p++) {
         if (!known) {
-            odvgp__copy(m->nat_R, root + p * M * M, M * M);
-            odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
-            odvgp_lauum(&m->tape.blas, M, m->nat_R, M, block->P + p * M * M, M);
+            odvgp__copy(R, root + p * M * M, M * M);
+            odvgp_trtri(&m->tape.blas, M, R, M);
+            odvgp_lauum(&m->tape.blas, M, R, M, block->P + p * M * M, M);
         }
         odvgp__nat_mean(u, b, p, m->nat_t);
         odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
     }
+    odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
 /*  R = the new q_sqrt of output p for a step tau; E_NOT_PD if the step is too long. */
@@ -9826,16 +9867,17 @@ static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, pt
     odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
     const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats.id].aux + p * M * M;
+    odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
     for (ptrdiff_t i = 0; i < M; i++) {
-        odvgp_real *row = m->nat_R + i * M;
+        odvgp_real *row = R + i * M;
         for (ptrdiff_t j = 0; j <= i; j++) row[j] = (1 - tau) * P[i * M + j] - 2 * tau * G[i * M + j];
         row[i] += tau;
         odvgp__zero(row + i + 1, M - i - 1);
     }
-    odvgp_status s = odvgp_potrf_reverse(&m->tape.blas, M, m->nat_R, M, NULL);
+    odvgp_status s = odvgp_potrf_reverse(&m->tape.blas, M, R, M, NULL);
     if (s) return s;
-    odvgp_trtri(&m->tape.blas, M, m->nat_R, M);
-    return odvgp__finite(m->nat_R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
+    odvgp_trtri(&m->tape.blas, M, R, M);
+    return odvgp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*  The new value of a slot waits in the memory of its gradient: Adam does not move what a natural step moves. */
@@ -9851,10 +9893,10 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
     odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
     odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M, *slot_root = odvgp__nat_staged(m, block->root) + p * M * M;
-    const odvgp_real *L = m->tape.node[block->L.id].v;
-    if (u->param == ODVGP_WHITENED) odvgp__copy(slot_root, m->nat_R, M * M);
+    const odvgp_real *L = m->tape.node[block->L.id].v, *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
+    if (u->param == ODVGP_WHITENED) odvgp__copy(slot_root, R, M * M);
     else {
-        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, m->nat_R, M, 0, slot_root, M);
+        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_root, M);
         g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&m->tape.blas, &g);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
@@ -9874,6 +9916,7 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
     ptrdiff_t M = block->M;
     odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M, *h = stats->v + p * M;
     const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M, *shift = odvgp__nat_shift(u, b);
+    const odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT); /* filled by odvgp__nat_try */
     odvgp_status s = odvgp__nat_try(u, block, p, step);
     for (int halved = 0; s && halved < 20; halved++) {
         m->tape.events.step_shortened++;
@@ -9887,8 +9930,8 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
         for (ptrdiff_t k = 0; k <= i; k++) G[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
         G[i * M + i] += step;
     }
-    odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, m->nat_R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; nat_R holds R^-1 */
-    odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, m->nat_R, M, Gmu, 1, 0, mu, 1);
+    odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; R holds R^-1 */
+    odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, R, M, Gmu, 1, 0, mu, 1);
     for (ptrdiff_t i = 0; i < M && shift; i++) mu[i] -= shift[p * M + i];
     odvgp__nat_stage(u, block, p, mu);
     return ODVGP_OK;
@@ -9931,12 +9974,13 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     odvgp__tape *t = &m->tape;
     const odvgp__node *L = &t->node[u->L.id], *q = &t->node[u->block[ODVGP__ON_BETA].mu.id];
     ptrdiff_t M = u->M, Mg = u->M_gamma;
-    odvgp_real *h = m->nat_R, *out = m->nat_t;
+    odvgp_real *h = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA), *out = m->nat_t;
     odvgp__copy(h, q->d + p * M, M); /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
     if (u->param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
     if (u->param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
     odvgp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
     for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
+    odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
 /*  What the slot of q_mu changes by when a falls by da: q_mu + c stays. */
@@ -9946,11 +9990,12 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     odvgp__tape *t = &m->tape;
     const odvgp__node *L = &t->node[u->L.id];
     ptrdiff_t M = u->M;
-    odvgp_real *c = m->nat_R;
+    odvgp_real *c = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA);
     odvgp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c); /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
     if (u->param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
     if (u->param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
     for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
+    odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
 /*  Gamma's own natural step, from the gradient g of the loss in a at the old point; HYBRID's with its mean q_mu + c held: g
@@ -10169,13 +10214,14 @@ static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvg
     return ODVGP_OK;
 }
 
-static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u)
+/*  The work of natural steps, lent to `to`. */
+static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
 {
     odvgp_model *m = u->model;
     odvgp__diag_work w;
     ptrdiff_t M = u->M;
     w.L = m->tape.node[u->L.id].v;
-    w.Q = m->nat_R;
+    w.Q = odvgp__lend(&m->nat_R, to);
     w.X = w.Q + M * M;
     w.T = w.X + M * M;
     w.F = w.T + M * M;
@@ -10195,17 +10241,19 @@ static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
     const odvgp__block *block = &u->block[ODVGP__ON_BETA];
     odvgp__node *stats = &m->tape.node[block->stats.id], *mu = &m->tape.node[block->mu.id], *g = &m->tape.node[u->q_diag.id];
     ptrdiff_t M = u->M, square = M * M;
-    odvgp__diag_work w = odvgp__diag_work_of(u);
-    for (ptrdiff_t p = 0; p < u->P; p++) {
+    odvgp__diag_work w = odvgp__diag_work_of(u, ODVGP__NAT_DIAGONAL);
+    odvgp_status s = ODVGP_OK;
+    for (ptrdiff_t p = 0; p < u->P && !s; p++) {
         odvgp__copy(w.mu, mu->v + p * M, M);
         odvgp__copy(w.g, g->v + p * M, M);
-        odvgp_status s = odvgp__diag_output(u, &w, stats->aux + p * square, stats->v + p * M, tau);
+        s = odvgp__diag_output(u, &w, stats->aux + p * square, stats->v + p * M, tau);
         if (!s && !(odvgp__finite(w.mu, M) && odvgp__finite(w.g, M))) s = ODVGP_E_NAN;
-        if (s) return s;
+        if (s) break;
         odvgp__copy(mu->d + p * M, w.mu, M);
         odvgp__copy(g->d + p * M, w.g, M);
     }
-    return ODVGP_OK;
+    odvgp__end_loan(&m->nat_R, ODVGP__NAT_DIAGONAL);
+    return s;
 }
 
 static void odvgp__nat_diagonal_take(odvgp__unit *u)
@@ -10234,12 +10282,15 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
 /*  The new q of one unit's blocks, and the change of its gamma, where the statistics and the gradients were. */
 static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
 {
+    odvgp_model *m = u->model;
     odvgp_status s = ODVGP_OK;
     if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_change(u, tau);
     for (int b = 0; b < ODVGP__BLOCKS && !s; b++) {
         if (!odvgp__nat_moves(u, b)) continue;
         odvgp__nat_from_q(u, b);
+        odvgp__lend(&m->nat_R, ODVGP__NAT_OUTPUT);
         for (ptrdiff_t p = 0; p < u->P && !s; p++) s = odvgp__nat_output(u, b, p, tau);
+        odvgp__end_loan(&m->nat_R, ODVGP__NAT_OUTPUT);
     }
     return s;
 }
@@ -10657,30 +10708,39 @@ static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_
 }
 
 /*  O(M)'s g: its natural step of one half with G = -S / (2 s), which does not depend on q, until it stays. */
-static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
 {
-    odvgp_model *m = u->model;
     ptrdiff_t M = f->M;
-    odvgp__diag_work w = odvgp__diag_work_of(u);
-    odvgp_real *E = f->G, *g = odvgp__fit_slot(m, u->slot_q_diag);
-    odvgp_events events = m->tape.events;
-    odvgp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
+    odvgp_real *E = f->G;
     for (int step = 0; step < 2000; step++) {
         double moved = 0;
         for (ptrdiff_t i = 0; i < M; i++)
             for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
-        odvgp_status status = odvgp__diag_factor(u, &w, E);
-        if (!status) status = odvgp__diag_change(u, &w, E);
-        if (status) return odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached");
-        odvgp__copy(w.mu, w.g, M);
-        odvgp__diag_move(u, &w, ODVGP__R(0.5));
+        odvgp_status status = odvgp__diag_factor(u, w, E);
+        if (!status) status = odvgp__diag_change(u, w, E);
+        if (status) return status;
+        odvgp__copy(w->mu, w->g, M);
+        odvgp__diag_move(u, w, ODVGP__R(0.5));
         for (ptrdiff_t i = 0; i < M; i++)
-            moved = ODVGP__MAX(moved, fabs((double)(w.g[i] - w.mu[i])) / (double)(w.g[i] + w.mu[i]));
+            moved = ODVGP__MAX(moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
         if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
     }
-    m->tape.events = events;
-    for (ptrdiff_t i = 0; i < u->P * M; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
     return ODVGP_OK;
+}
+
+static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+{
+    odvgp_model *m = u->model;
+    ptrdiff_t M = f->M;
+    odvgp__diag_work w = odvgp__diag_work_of(u, ODVGP__NAT_OPTIMUM);
+    odvgp_real *g = odvgp__fit_slot(m, u->slot_q_diag);
+    odvgp_events events = m->tape.events;
+    odvgp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
+    odvgp_status status = odvgp__fit_diagonal(u, f, s, &w);
+    if (!status) m->tape.events = events;
+    for (ptrdiff_t i = 0; i < u->P * M && !status; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+    odvgp__end_loan(&m->nat_R, ODVGP__NAT_OPTIMUM);
+    return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached") : ODVGP_OK;
 }
 
 /*  A row for each kind of optimum of a covariance: natural steps that it is found by, and what stages it. */
@@ -11350,7 +11410,7 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     odvgp_model *m = job->m;
     odvgp__lbfgs_place(m, m->lbfgs.x);
     odvgp__copy(m->par.theta, m->good, m->par.count);
-    odvgp__copy(m->par.value, m->kept, m->par.positive);
+    odvgp__copy(m->par.value, odvgp__lent(&m->kept, ODVGP__KEPT_BY_LBFGS), m->par.positive);
     odvgp__restore_jitters(m);
     m->state.nat_valid = job->nat_valid;
     m->state.fitted = job->fitted;
@@ -11375,7 +11435,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     job.nat_valid = state->nat_valid;
     job.fitted = state->fitted;
     odvgp__copy(m->good, m->par.theta, m->par.count);
-    odvgp__copy(m->kept, m->par.value, m->par.positive);
+    odvgp__copy(odvgp__lend(&m->kept, ODVGP__KEPT_BY_LBFGS), m->par.value, m->par.positive);
     odvgp__lbfgs_note_jitters(m);
     if (odvgp__lbfgs_iterate(w, &problem)) {
         if (!odvgp__lbfgs_same_jitters(m)) odvgp__lbfgs_drop(w);
@@ -11385,6 +11445,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
         job.expected = expected;
         job.kl = kl;
     }
+    odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_LBFGS);
     state->lbfgs_expected = (double)job.expected;
     state->lbfgs_kl = (double)job.kl;
     state->lbfgs_valid = 1;
@@ -12395,7 +12456,8 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid, fitted = m->state.fitted;
     odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
     odvgp__copy(theta_before, m->par.theta, m->par.count);
-    odvgp__copy(m->kept, m->par.value, m->par.positive);
+    odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
+    odvgp__copy(value_before, m->par.value, m->par.positive);
     odvgp_real floor_before = m->par.state[m->slot_lik].floor;
     m->par.state[m->slot_lik].floor = 0; /* that of other data */
     double variance = odvgp__usable(odvgp__target_variance(m, Y));
@@ -12404,13 +12466,14 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__touch_all(m);
     s = odvgp_init_q(m, info);
     odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
+    odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
     if (!s) {
         odvgp__init_units(m, X, variance);
         return ODVGP_OK;
     }
     m->par.state[m->slot_lik].floor = floor_before;
     odvgp__copy(m->par.theta, theta_before, m->par.count);
-    odvgp__copy(m->par.value, m->kept, m->par.positive);
+    odvgp__copy(m->par.value, value_before, m->par.positive);
     odvgp__touch_all(m);
     m->state.nat_valid = nat_valid;
     m->state.lbfgs_valid = lbfgs_valid;
@@ -12490,9 +12553,9 @@ static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, 
 static void odvgp__positive_slots(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    int natural = m->cfg.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0;
-    if (u->cov_part->diag)
-        u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, ODVGP__POSITIVE | natural, 2, u->P, u->M, 1);
+    int natural = m->cfg.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0,
+        kind = ODVGP__POSITIVE | ODVGP__OF_Q | natural;
+    if (u->cov_part->diag) u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
 
 static void odvgp__free_slots(odvgp__unit *u)
@@ -12849,10 +12912,10 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
         odvgp__unit_layout(&m->unit[i], a);
         widest = ODVGP__MAX(widest, ODVGP__MAX(ODVGP__MAX(u->M, c->tile), u->M_gamma));
     }
-    m->nat_R = odvgp__take(a, matrices, 1);
+    m->nat_R.at = odvgp__take(a, matrices, 1);
     m->nat_t = odvgp__take(a, vectors, 1);
     m->data_sd = odvgp__take(a, 1, c->D + 1);
-    m->kept = odvgp__take(a, m->par.positive, 1);
+    m->kept.at = odvgp__take(a, m->par.positive, 1);
     odvgp__tape_layout(m, a);
     m->tape.jitter_absolute = c->jitter;
     m->tape.jitter_relative = c->jitter_rel;
@@ -13214,7 +13277,7 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
         odvgp__file_int(f, &state->prior);
         for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
         if (f->mode != ODVGP__FILE_READ || f->bad) continue;
-        int none = p->state[s].prior == ODVGP_PRIOR_NONE || strcmp(p->slot[s].name, "q_diag") != 0;
+        int none = p->state[s].prior == ODVGP_PRIOR_NONE || !p->state[s].of_q;
         if (!none || !odvgp__bounds_ok(state->low, state->high) || !odvgp__bounds_ok(state->floor, (odvgp_real)HUGE_VAL) ||
             !odvgp__prior_ok(state->prior, state->prior_a, state->prior_b))
             f->bad = 1;
