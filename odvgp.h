@@ -4827,6 +4827,11 @@ enum {
     ODVGP__FACTOR_OF_INVERSE = 1,
     ODVGP__DIAGONAL_OF_INVERSE = 2
 };
+/*  A row for each: whether the variance is k - |A|^2 + |T|^2, T the root times A, with one factor L for all outputs, or k - |T|^2
+    with an L for each; whether the root is a diagonal. */
+static const struct {
+    int of_S, diagonal;
+} odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
 /*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T
     L_v] and a root of two blocks. The kernel follows in words, then zeros up to a multiple of 64
@@ -4934,7 +4939,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     ptrdiff_t used = 0;
     double total = 0;
     int meanfn = (int)p->mean_function;
-    int dense = p->factor == ODVGP__FACTOR_OF_S, diagonal = p->factor == ODVGP__DIAGONAL_OF_INVERSE;
+    int dense = odvgp__factors[p->factor].of_S, diagonal = odvgp__factors[p->factor].diagonal;
     if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
 #define ODVGP__PIECE(field, rows, cols)                                                            \
     total += (double)(rows) * (double)(cols);                                                      \
@@ -5190,7 +5195,7 @@ static void odvgp__turn_product(odvgp__turn *t, ptrdiff_t n, ptrdiff_t m, const 
 static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_root, Mv = M - Mr;
-    if (t->p->factor == ODVGP__DIAGONAL_OF_INVERSE) {
+    if (odvgp__factors[t->p->factor].diagonal) {
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j < M; j++)
                 t->T[i * M + j] = t->v.root[q * M + j] * t->A[i * M + j];
@@ -5198,7 +5203,7 @@ static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
         odvgp__turn_product(t, n, Mr, t->v.root + q * Mr * Mr, t->A, t->T);
         if (Mv) odvgp__turn_product(t, n, Mv, t->v.root_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
     }
-    if (t->p->factor != ODVGP__FACTOR_OF_S) odvgp__turn_solve(t, n, t->v.L + q * M * M, t->T);
+    if (!odvgp__factors[t->p->factor].of_S) odvgp__turn_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*  k(x,x) of row i. */
@@ -5214,7 +5219,7 @@ static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
     const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M;
     for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__turn_prior(t, i);
-    if (t->p->factor != ODVGP__FACTOR_OF_S) return;
+    if (!odvgp__factors[t->p->factor].of_S) return;
     odvgp__turn_solve(t, n, t->v.L, t->A);
     for (ptrdiff_t i = 0; i < n; i++)
         t->square[i] = ODVGP__MAX(t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M), 0);
@@ -5224,7 +5229,7 @@ static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
 {
     const odvgp__isa *isa = odvgp__row(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
-    int dense = t->p->factor == ODVGP__FACTOR_OF_S;
+    int dense = odvgp__factors[t->p->factor].of_S;
     t->has_var = 1;
     odvgp__turn_features(t, n);
     for (ptrdiff_t q = 0; q < P; q++) {
@@ -5389,7 +5394,7 @@ static void odvgp__turn_cov(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n, od
                             odvgp_real *cov)
 {
     ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
-    int dense = t->p->factor == ODVGP__FACTOR_OF_S;
+    int dense = odvgp__factors[t->p->factor].of_S;
     odvgp__turn_inputs(t, X, n);
     odvgp__turn_mean(t, n, 1);
     for (ptrdiff_t q = 0; q < F && mean; q++)
@@ -5704,8 +5709,8 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     if ((ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
         (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
         return -1;
-    if (p->M_root > p->M || (p->M_root != p->M && p->factor != ODVGP__FACTOR_OF_S) ||
-        p->factor > ODVGP__DIAGONAL_OF_INVERSE)
+    if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_root > p->M ||
+        (p->M_root != p->M && !odvgp__factors[p->factor].of_S))
         return -1;
     if (p->no_alpha > 1 || p->mean_function > ODVGP_MEANFN_LINEAR) return -1;
     if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
@@ -6226,8 +6231,9 @@ typedef struct odvgp__mean_part {
     const char *name;
     odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    const char *q_mu, *a_beta;      /* slots: q_mu, and its name with ODVGP_A_BETA, NULL: not with that */
+    const char *q_mu, *a_beta;      /* slots: q_mu, and its name with ODVGP_A_BETA */
     const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
+    int has_a_beta;                /* its own q may be trained with ODVGP_A_BETA */
     int steps;                     /* bits of natural steps */
     int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
     int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
@@ -8446,7 +8452,7 @@ static void odvgp__build_lik(odvgp__unit *u)
 static void odvgp__build_beta(odvgp__unit *u)
 {
     ptrdiff_t M = u->M;
-    int inverse = u->cov_part->factor != ODVGP__FACTOR_OF_S, whole = inverse || odvgp__alpha_is_beta(u);
+    int inverse = !odvgp__factors[u->cov_part->factor].of_S, whole = inverse || odvgp__alpha_is_beta(u);
     u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
     odvgp__build_lik(u);
     u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
@@ -8483,7 +8489,10 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 /*  >>parts   mean parts and covariance parts of the family                                                            */
 /*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its   */
 /*      terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its */
-/*      terms of the KL and, with the tile, the variance. A new member is a new row of the two tables below.           */
+/*      terms of the KL and, with the tile, the variance, and says what a predictor takes. A new member is a new row of*/
+/*      the two tables below, and an enumerator in >>api. What a row leaves at 0 the part does not have: natural steps,*/
+/*      an optimum, bounds without q are refused. New kinds have a row of their own: natural steps in >>natgrad, optima*/
+/*      in >>optimum, factors in >>predictor.                                                                          */
 /*        beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2                                  */
 /*        orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2       */
 /*            [ODVGP] eq. 11, A.3                                                                                      */
@@ -8728,23 +8737,23 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 static const odvgp__mean_part odvgp__mean_parts[] = {
     {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA,
      "q_mu", "a_beta", NULL, NULL, NULL,
-     ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT,
+     1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT,
      odvgp__beta_head, odvgp__beta_tile},
     {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
      "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
-     ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
+     1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__orth_head, odvgp__gamma_tile},
     {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
      "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
-     ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
+     1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__hybrid_head, odvgp__gamma_tile},
     {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA,
-     "q_mu", NULL, "Z_alpha", "a", NULL,
-     ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT,
+     "q_mu", "a_beta", "Z_alpha", "a", NULL,
+     0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT,
      odvgp__free_head, odvgp__free_tile},
     {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA,
-     "q_mu", NULL, "Z_gamma", NULL, "v_mu",
-     ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
+     "q_mu", "a_beta", "Z_gamma", NULL, "v_mu",
+     0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
      odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
     {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S,
@@ -9042,7 +9051,7 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     if (c->natgrad && !odvgp__steps_of(mean, odvgp__cov_part_of(c->cov_part), c->M_gamma))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
                            "this pair of mean and covariance part has no natural step: set it to 0");
-    if (c->param == ODVGP_A_BETA && !mean->a_beta)
+    if (c->param == ODVGP_A_BETA && !mean->has_a_beta)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "param", -1, 0, "A_BETA does not exist for this mean part");
     if (c->gamma_step != ODVGP_GAMMA_ADAM && (!c->natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,

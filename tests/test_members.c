@@ -1526,6 +1526,65 @@ TEST(a_natural_step_that_does_not_exist_is_refused) {
     }
 }
 
+/*  A part has what its row says. A copy of a row that says nothing of natural steps or of an optimum has neither, with any other
+    part: a step with q_mu's Gaussian would be wrong without a word where q_mu is something else. */
+TEST(what_a_row_does_not_say_is_refused) {
+    int mean, cov, says_mean, says_optimum;
+    EACH_PAIR(mean, cov) for (says_mean = 0; says_mean < 2; says_mean++) for (says_optimum = 0; says_optimum < 2; says_optimum++) {
+        odvgp_config c = config(mean, cov, 10, 1, 3, 2);
+        odvgp__mean_part mean_row;
+        odvgp__cov_part cov_row;
+        made a;
+        odvgp_real *before, *after, e = 77;
+        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+        odvgp__unit *u;
+        size_t bytes;
+        void *work;
+        c.natgrad = 0;
+        test_seed = 349;
+        a = make(mean, cov, &c, "rbf");
+        u = a.m->unit;
+        mean_row = *u->mean_part, cov_row = *u->cov_part;
+        CHECK(odvgp__steps_of(&mean_row, &cov_row, u->M_gamma) == u->steps && (u->steps != 0) == is_natural(mean, cov));
+        if (says_mean) cov_row.steps = 0;
+        else mean_row.steps = 0;
+        if (says_optimum) cov_row.optimum = ODVGP__NO_OPTIMUM;
+        else mean_row.optimum = ODVGP__NO_OPTIMUM;
+        u->mean_part = &mean_row, u->cov_part = &cov_row;
+        u->steps = odvgp__steps_of(&mean_row, &cov_row, u->M_gamma);
+        CHECK(u->steps == 0);
+        before = all_values(a.m);
+        CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, &e, &info), ODVGP_E_UNSUPPORTED);
+        CHECK(e == 77 && strlen(info.text) > 10);
+        bytes = odvgp_fit_q_size(a.m);
+        work = test_alloc(bytes);
+        CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, &info), ODVGP_E_UNSUPPORTED);
+        CHECK(strlen(info.text) > 10);
+        after = all_values(a.m);
+        CHECK(!memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before));
+        free(work), free(before), free(after);
+        drop(&a);
+    }
+}
+/*  Rows agree with each other: each pair's natural steps are of one kind, v moves only beside u, and each optimum has its function. */
+TEST(rows_of_parts_agree) {
+    int mean, cov, k;
+    for (mean = 0; mean < (int)ODVGP__COUNT(odvgp__mean_parts); mean++)
+        for (cov = 0; cov < (int)ODVGP__COUNT(odvgp__cov_parts); cov++) {
+            const odvgp__mean_part *mp = &odvgp__mean_parts[mean];
+            const odvgp__cov_part *cp = &odvgp__cov_parts[cov];
+            int steps = mp->steps & cp->steps, kinds = 0;
+            for (k = 0; k < (int)ODVGP__COUNT(odvgp__step_kinds); k++) kinds += (steps & odvgp__step_kinds[k].steps) != 0;
+            CHECK_SAY(kinds == (steps != 0), "%s + %s: %d kinds of natural step", mp->name, cp->name, kinds);
+            CHECK_SAY(!(steps & ODVGP__STEPS_GAMMA) || ((steps & ODVGP__STEPS_BETA) && mp->v_mu && cp->v_root), "%s + %s: steps of v", mp->name, cp->name);
+            CHECK_SAY(!(steps & ODVGP__STEPS_BETA) || (mp->q_mu && mp->a_beta && mp->mu == ODVGP__MU_MEAN && cp->root && odvgp__factors[cp->factor].of_S), "%s + %s: steps of u", mp->name, cp->name);
+            CHECK_SAY(!(steps & ODVGP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag), "%s + %s: steps of O(M)", mp->name, cp->name);
+            CHECK(cp->optimum >= 0 && cp->optimum < (int)ODVGP__COUNT(odvgp__optima) && (cp->optimum == ODVGP__NO_OPTIMUM) == (odvgp__optima[cp->optimum].put == NULL));
+            CHECK(mp->head && mp->tile && cp->head && cp->tile && cp->freeze && cp->root_start > 0);
+            CHECK(!mp->gamma == !mp->Z_gamma && (!cp->v_root || cp->Z_gamma) && (mp->gamma || mp->without_gamma == (odvgp_mean_part)mean));
+        }
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(no_natural_step_allocates); /* before those that let the library allocate */
@@ -1557,5 +1616,7 @@ int main(int argc, char **argv) {
     RUN(frozen_slots_keep_their_bits_in_every_pair);
     RUN(the_optimum_of_q_leaves_frozen_slots);
     RUN(a_natural_step_that_does_not_exist_is_refused);
+    RUN(what_a_row_does_not_say_is_refused);
+    RUN(rows_of_parts_agree);
     return test_end();
 }
