@@ -5931,7 +5931,8 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>model   what training is made of: slots, nodes, units, state                                                     */
-/*      A model is layers of units, all on one tape and one parameter vector. Nothing is computed here.                */
+/*      A model is units, all on one tape and one parameter vector; today it is one, because nothing joins units to    */
+/*      layers yet. Loops over units serve any number. Nothing is computed here.                                       */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  The longest name that is put together, with any number of kernels. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
@@ -6100,7 +6101,7 @@ struct odvgp__unit {
     /* head */
     odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights, gamma_residual;
     odvgp__ref shift; /* the mean of q(u) is q_mu plus this; 0: q_mu itself */
-    /* tile; X comes from the data or from the layer below, mean and var [P,n] are what a unit hands on */
+    /* tile; X comes from the data, mean and var [P,n] are what a unit hands on */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
 };
 
@@ -6164,11 +6165,10 @@ typedef struct odvgp__lbfgs {
     int converged, stuck;
 } odvgp__lbfgs;
 
-/*  Layers of units: the units of a layer stand side by side, and each layer's outputs are the next one's inputs. */
 struct odvgp_model {
     uint32_t magic;
     odvgp_config cfg;
-    odvgp__unit *unit; /* [units], layer after layer */
+    odvgp__unit *unit; /* [units] */
     int units;
     odvgp__params par;
     odvgp__tape tape;
