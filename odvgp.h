@@ -4827,8 +4827,8 @@ enum {
     ODVGP__FACTOR_OF_INVERSE = 1,
     ODVGP__DIAGONAL_OF_INVERSE = 2
 };
-/*  A row for each: whether the variance is k - |A|^2 + |T|^2, T the root times A, with one factor L for all outputs, or k - |T|^2
-    with an L for each; whether the root is a diagonal. */
+/*  A row for each: whether the variance is k - |A|^2 + |T|^2, T the root times A, with one factor L for all outputs, or
+    k - |T|^2 with an L for each; whether the root is a diagonal. */
 static const struct {
     int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
@@ -6218,8 +6218,8 @@ enum {
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
     ODVGP__STEPS_DIAGONAL = 4, /* O(M)'s q, in q_mu and q_diag */
     ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
-    ODVGP__STEPS_WATCHED = 8   /* steps of q, and of the kernel below it, can do harm at any size: where a step sees all rows, the
-                                  bound is looked at again after it */
+    ODVGP__STEPS_WATCHED = 8   /* these, and Adam's of the kernel, can do harm at any size: where a step sees all rows, the bound
+                                  is looked at again after it */
 };
 
 /*  What odvgp_fit_q knows of the optimum: of a mean's weights on its features, of a covariance. */
@@ -8142,7 +8142,8 @@ static void odvgp__tape_mark(odvgp__tape *t)
     }
     for (int i = 1; i <= t->nodes; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
         odvgp__node *nd = &t->node[i];
-        if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && odvgp__ops[nd->op].stores != ODVGP__STORES_NOTHING) nd->needs_grad &= nd->seeded;
+        int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
+        if (passes_on) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
     for (int i = t->nodes; i > 0; i--) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
@@ -8733,7 +8734,9 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
     odvgp__freeze_root(u, ODVGP__ON_GAMMA, v->root_v);
 }
 
-/*  In the order of odvgp_mean_part and odvgp_cov_part. */
+/*  In the order of odvgp_mean_part and odvgp_cov_part. Lines of a row: name, part without gamma, kinds | slots, and of a covariance
+    power and start of the root | of a mean A_BETA's coordinates, then natural steps, of a mean gamma's steps and its scale, then
+    optimum and bounds without q | functions. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
     {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA,
      "q_mu", "a_beta", NULL, NULL, NULL,
@@ -10770,7 +10773,8 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
     if (kind == ODVGP__NO_OPTIMUM) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
     if ((u->steps & steps) != steps)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
-    if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) && !odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
+    if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) &&
+        !odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
     return ODVGP_OK;
 }
@@ -11516,9 +11520,9 @@ static void odvgp__natural_back(odvgp_model *m)
 
 #define ODVGP__WATCHED_LOOKS 4
 
-/*  A natural step that is watched, O(M)'s, with all rows: where the bound is lower after it, q goes back, and half the step is tried. The last good
-    parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a step uses up its
-    statistics. Returns the number of evaluations. */
+/*  A natural step that is watched, O(M)'s, with all rows: where the bound is lower after it, q goes back, and half the step is
+    tried. The last good parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a
+    step uses up its statistics. Returns the number of evaluations. */
 static int odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
 {
     double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
@@ -12792,10 +12796,11 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
     const odvgp__step_kind *kind = odvgp__step_kind_of(u);
-    ptrdiff_t M = u->steps & ODVGP__STEPS_DIAGONAL ? u->M : 0;
+    ptrdiff_t M = kind ? u->M : 0;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         odvgp__block *block = &u->block[b];
-        ptrdiff_t size = block->natural = u->steps & (b == ODVGP__ON_GAMMA ? ODVGP__STEPS_GAMMA : ODVGP__STEPS_BETA) ? block->M : 0;
+        int own = b == ODVGP__ON_GAMMA ? ODVGP__STEPS_GAMMA : ODVGP__STEPS_BETA;
+        ptrdiff_t size = block->natural = u->steps & own ? block->M : 0;
         block->P = odvgp__take(a, u->P * size, size);
         block->j = odvgp__take(a, u->P, size);
         M = ODVGP__MAX(M, size);
