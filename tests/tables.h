@@ -32,8 +32,8 @@ static void tables_hold(const char *kernel) {
     int made = 0, i, mean, cov, param, coords, function, objective, diagonal = 0, solve = 0;
     for (i = 0; i < N * D; i++) X[i] = (odvgp_real)test_between(-1, 1);
     for (i = 0; i < N * 2; i++) Y[i] = (odvgp_real)test_between(-1, 1);
-    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
-        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+    for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
+        for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
             for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
                 for (coords = ODVGP_GAMMA_PLAIN; coords <= ODVGP_GAMMA_DIFFERENTIATED; coords++)
                     for (function = ODVGP_MEANFN_ZERO; function <= ODVGP_MEANFN_LINEAR; function++)

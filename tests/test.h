@@ -5,6 +5,8 @@
         int main(int argc, char **argv) { test_begin(argc, argv); RUN(two_and_two); return test_end(); }
 
     Arguments, if any, name the tests to run (parts of names do). Include odvgp.h with its implementation first.
+    ODVGP_TEST_SHORT=1 in the environment takes the smaller of two sizes where a test names both (`make test` without ALL=1).
+    ODVGP_TEST_TIMES=1 puts the processor time of each test before its line.
     ODVGP_ISA=c (or sse2, neon, avx2, avx512) in the environment runs all of it on this instruction set alone, where a config or an
     odvgp_blas says which; without it tests that compare instruction sets take all there are, the others what the library chooses. */
 #ifndef TEST_H
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(__GNUC__)
 #define TEST_UNUSED __attribute__((unused))
@@ -158,6 +161,7 @@ TEST_UNUSED TEST_PRINTF(1, 2) static void test_note(const char *format, ...) {
 
 TEST_UNUSED static void test_run(const char *name, void (*body)(void)) {
     int i, wanted = test_state.argc <= 1;
+    clock_t begin = clock();
     for (i = 1; i < test_state.argc; i++)
         if (strstr(name, test_state.argv[i])) wanted = 1;
     if (!wanted) return;
@@ -167,6 +171,7 @@ TEST_UNUSED static void test_run(const char *name, void (*body)(void)) {
     test_state.note[0] = 0;
     body();
     test_state.total_checks += test_state.checks;
+    if (getenv("ODVGP_TEST_TIMES")) printf("%7.3f s  %9d checks  ", (double)(clock() - begin) / CLOCKS_PER_SEC, test_state.checks);
     if (test_state.bad) {
         test_state.failed++;
         printf("FAIL  %s: %d of %d checks do not hold\n", name, test_state.bad, test_state.checks);
@@ -180,6 +185,12 @@ TEST_UNUSED static void test_run(const char *name, void (*body)(void)) {
         test_state.passed++;
         printf("ok    %s%s%s\n", name, test_state.note[0] ? ": " : "", test_state.note);
     }
+}
+
+/*  A number of steps, rounds or cases: the first, or the second where ODVGP_TEST_SHORT asks for it. The checks are the same. */
+TEST_UNUSED static int test_size(int usual, int least) {
+    const char *wanted = getenv("ODVGP_TEST_SHORT");
+    return wanted && *wanted && strcmp(wanted, "0") ? least : usual;
 }
 
 TEST_UNUSED static int test_end(void) {

@@ -446,7 +446,7 @@ TEST(kernel_matrix) {
     int s;
     test_seed = 101;
     for (e = 0; e < EXPRESSIONS; e++)
-        for (s = 0; s < BY_PRECISION(5, 3); s++) {
+        for (s = 0; s < BY_PRECISION(test_size(5, 4), 3); s++) {
             if (!kernel_start(expressions[e], sizes[s].n + sizes[s].m)) continue;
             {
                 input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE), IN(sizes[s].n, 3, APART), IN(sizes[s].m, 3, APART)};
@@ -460,7 +460,7 @@ TEST(kernel_matrix_of_a_set_with_itself) {
     int s;
     test_seed = 102;
     for (e = 0; e < EXPRESSIONS; e++)
-        for (s = 0; s < BY_PRECISION(4, 3); s++) {
+        for (s = 0; s < BY_PRECISION(test_size(4, 3), 3); s++) {
             if (!kernel_start(expressions[e], sizes[s])) continue;
             b.lower_out = 1;
             {
@@ -489,7 +489,7 @@ TEST(kernel_times_vector) {
     int s;
     test_seed = 104;
     for (e = 0; e < EXPRESSIONS; e++)
-        for (s = 0; s < BY_PRECISION(5, 3); s++) {
+        for (s = 0; s < BY_PRECISION(test_size(5, 4), 3); s++) {
             if (!kernel_start(expressions[e], sizes[s].n + sizes[s].m)) continue;
             {
                 input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE), IN(sizes[s].n, 3, APART), IN(sizes[s].m, 3, APART), PADDED(sizes[s].P, sizes[s].m, ANY)};
@@ -609,7 +609,7 @@ TEST(large_kernel_matrices) {
                 free(block);
             }
             for (isa = 0; isa < test_isas.count; isa++)
-                for (t = 0; t < 4; t++) {
+                for (t = 0; t < 4; t += test_size(1, 3)) {
                     odvgp_threads hook = {run_mixed, NULL, 0};
                     size_t bytes;
                     void *block;

@@ -10,7 +10,9 @@
 #include "reference.h"
 
 static enum { SMALL, SAMPLE, ALL } scale = SAMPLE;
-static int rounds(int small, int sample, int all) { return scale == SMALL ? small : scale == SAMPLE ? sample : all; }
+static int by_scale(int small, int sample, int all) { return scale == SMALL ? small : scale == SAMPLE ? sample : all; }
+/*  A number of random cases: half of the sample in the short form. */
+static int rounds(int small, int sample, int all) { return by_scale(small, test_size(sample, (sample + 1) / 2), all); }
 
 /* ---- every instruction set, every way of cutting ---- */
 
@@ -497,7 +499,7 @@ static void one_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int 
 }
 
 TEST(products_of_small_sizes) { /* every remainder of every micro-tile; all triples of 0 ... 70 in full */
-    int r, routine, step = rounds(7, 5, 1);
+    int r, routine, step = by_scale(7, 5, 1);
     ptrdiff_t m, n, k, top = scale == SMALL ? 20 : 70;
     test_seed = 11;
     if (scale == ALL) {
@@ -570,7 +572,7 @@ TEST(products_around_thresholds) {
     n = around(1023, 1026, sizes, n);
     n = around(1535, 1540, sizes, n);
     for (i = 0; i < n; i++)
-        for (j = scale == ALL ? 0 : i % 3; j < 10; j += scale == ALL ? 1 : 3) {
+        for (j = scale == ALL ? 0 : i % 3; j < 10; j += scale == ALL ? 1 : test_size(3, 6)) {
             ptrdiff_t long_one = sizes[i], a = thin[j], b = thin[(j + i + 3) % 10];
             int forms = scale == ALL ? 15 : 1 << r++ % 4;
             one_product(GEMM, long_one, a, b, forms, 0, 0, 1);
@@ -922,7 +924,7 @@ TEST(factors_of_all_sizes) {
                 if (r || n % 5 == 2) try_factor(reverse, n, 1e-3 * HUGE_REAL);
             }
     if (scale == SMALL) return;
-    for (n = 71; n <= 300; n += rounds(0, 13, 1)) try_factor(n & 1, n, 1);
+    for (n = 71; n <= 300; n += by_scale(0, 13, 1)) try_factor(n & 1, n, 1);
     k = around(255, 259, sizes, k); /* POTRF_BASE; twice that; BASE */
     k = around(511, 515, sizes, k);
     for (r = 0; r < k; r++)
@@ -1091,7 +1093,7 @@ TEST(triangular_inverse) {
     for (n = 0; n <= (scale == SMALL ? 20 : 70); n++)
         for (r = 0; r < rounds(1, 1, 8); r++) try_inverse(n);
     if (scale == SMALL) return;
-    for (n = 71; n <= 300; n += rounds(0, 23, 1)) try_inverse(n);
+    for (n = 71; n <= 300; n += by_scale(0, 23, 1)) try_inverse(n);
     for (n = 511; n <= 515; n++)
         if (scale == ALL || n % 2 == 0) try_inverse(n);
     for (r = 0; r < rounds(0, 1, 40); r++) try_inverse(300 + test_below(401));
@@ -1174,7 +1176,7 @@ TEST(cholesky_adjoint) {
     size_t s;
     int r;
     test_seed = 65;
-    for (n = 0; n <= (scale == SMALL ? 30 : 70); n += rounds(7, n > 26 ? 3 : 1, 1)) try_adjoint(n);
+    for (n = 0; n <= (scale == SMALL ? 30 : 70); n += by_scale(7, n > 26 ? 3 : 1, 1)) try_adjoint(n);
     for (s = 0; s < sizeof sizes / sizeof *sizes && scale != SMALL; s++) try_adjoint(sizes[s]);
     for (r = 0; r < rounds(0, 0, 40); r++) try_adjoint(test_below(701));
 }

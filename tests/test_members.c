@@ -813,7 +813,7 @@ TEST(an_upper_bound_is_above_or_refused) {
     test_note("%d given, %d refused", given, refused);
 }
 /*  50 points on a smooth curve: the best g is 0 for some of them, on some draws. They end where 1 / k(x,x) is a rounding error, by fitting and
-    by 3,000 affine steps that are too long, and everything goes on from there. */
+    by 3,000 affine steps that are too long (300 in the short form), and everything goes on from there. */
 TEST(components_of_o_m_that_vanish_stop_nothing) {
     enum { N = 500, M = 50, DRAWS = 8 };
     static const odvgp_real lengthscale = (odvgp_real)0.1, variance = (odvgp_real)0.5, noise = (odvgp_real)0.01;
@@ -839,7 +839,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing) {
         CHECK_STATUS(odvgp_set(a.m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
         odvgp_set_trainable(a.m, "Z_*", 0);
-        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL), ODVGP_OK);
+        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, test_size(3000, 300), NULL, NULL), ODVGP_OK);
         else {
             size_t bytes = odvgp_fit_q_size(a.m);
             void *work = test_alloc(bytes);
@@ -1178,7 +1178,7 @@ TEST(seven_threads_give_the_bits_of_one) {
             if (turn) c.threads.run = run_mixed, c.threads.count = 7;
             test_seed = 340;
             a = make(list[k].mean, list[k].cov, &c, "rbf");
-            for (i = 0; i < 20; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+            for (i = 0; i < test_size(20, 7); i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
             bits[turn] = all_values(a.m);
             count = odvgp_param_count(a.m);
             drop(&a);
@@ -1257,7 +1257,7 @@ TEST(natural_steps_of_gamma_are_shortened) {
                 a = make(mean, ODVGP_COV_DENSE, &c, "matern52 + rbf");
                 CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                 first = elbo_of(&a, NULL, NULL);
-                for (i = 0; i < 300; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &report, NULL), ODVGP_OK);
+                for (i = 0; i < test_size(300, 100); i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &report, NULL), ODVGP_OK);
                 last = elbo_of(&a, NULL, NULL);
                 CHECK_SAY(last > first, "%s, %s, %s columns: the bound goes from %.9g to %.9g", mean_name[mean], exact ? "eq. 15a" : "eq. 16", columns ? "sampled" : "all", first, last);
                 CHECK(report.events.step_shortened > 0 && report.events.step_undone == 0 && report.evaluations > 1);

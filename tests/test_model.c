@@ -732,8 +732,8 @@ static names all_slot_names(void) {
     int kernel, mean, cov, param, function, gamma, i;
     n.count = 0;
     for (kernel = 0; kernel < ODVGP__LEAF_TYPES; kernel++)
-        for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
-            for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+        for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
+            for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
                 for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
                     for (function = ODVGP_MEANFN_ZERO; function <= ODVGP_MEANFN_LINEAR; function++)
                         for (gamma = 0; gamma < 4; gamma += 3) {

@@ -1114,7 +1114,7 @@ TEST(forged_files_do_no_harm) {
     file = save(&a, &bytes);
     other = NEW(unsigned char, bytes);
     state = 40 + (size_t)odvgp__file_sizes(a.m, 0).state_bytes;
-    for (round = 0; round < 3000; round++) {
+    for (round = 0; round < test_size(3000, 1500); round++) {
         uint64_t sum;
         int hits = 1 + (int)test_below(2);
         odvgp_report r;

@@ -1197,8 +1197,8 @@ static void check_file(const odvgp_config *c, const char *where) {
 }
 TEST(every_model_is_read_again_from_its_file) {
     int mean, cov, objective, param, gamma, files = 0, without_q = 0;
-    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
-        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+    for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
+        for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
             for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
                 for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
                     for (gamma = 0; gamma < 2; gamma++) {
@@ -1445,7 +1445,7 @@ TEST(forged_files_do_no_harm) {
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "", &bytes);
     other = NEW(unsigned char, bytes);
-    for (round = 0; round < 6000; round++) {
+    for (round = 0; round < test_size(6000, 2000); round++) {
         int hits = 1 + (int)test_below(2);
         memcpy(other, file, bytes);
         while (hits--) { /* mostly in config and kernel, where numbers decide about memory */
@@ -1475,7 +1475,7 @@ TEST(each_changed_byte_does_no_harm) {
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "", &bytes);
     for (i = 0; i < bytes - 8; i++)
-        for (k = 0; k < 2; k++) {
+        for (k = 0; k < test_size(2, 1); k++) {
             unsigned char keep = file[i];
             file[i] = (unsigned char)(k ? keep - 1 : keep ^ 1 << test_below(8));
             mend(file, bytes);

@@ -132,8 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 static void write_seeds(const char *folder) {
     int mean, cov, objective, lbfgs, number = 0;
     make_data();
-    for (mean = ODVGP_MEAN_BETA; mean <= ODVGP_MEAN_BLOCKS; mean++)
-        for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov++)
+    for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
+        for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
             for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
                 for (lbfgs = 0; lbfgs < 2; lbfgs++) {
                     static const char *const kernels[] = {"rbf", "matern32(ard) + linear(ard)", "periodic(dims=0) * rq", "polynomial + white + constant"};
