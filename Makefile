@@ -21,8 +21,8 @@ B        := build
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
-# `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end within about a minute.
-SLOW_FLOAT  := test_members test_optim test_robust test_model
+# `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
+SLOW_FLOAT  := test_leaves test_members test_model test_optim test_robust test_terms
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
@@ -102,7 +102,7 @@ commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool.sh
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linked)))
 
-test: $(call short,$(B)) ## all tests, about a minute on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
+test: $(call short,$(B)) ## all tests, a minute and a quarter on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
 test-isa: $(call programs,$(B)) ## the tests with every instruction set forced

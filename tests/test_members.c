@@ -813,7 +813,7 @@ TEST(an_upper_bound_is_above_or_refused) {
     test_note("%d given, %d refused", given, refused);
 }
 /*  50 points on a smooth curve: the best g is 0 for some of them, on some draws. They end where 1 / k(x,x) is a rounding error, by fitting and
-    by 3,000 affine steps that are too long (300 in the short form), and everything goes on from there. */
+    by 3,000 affine steps that are too long (150 in the short form), and everything goes on from there. */
 TEST(components_of_o_m_that_vanish_stop_nothing) {
     enum { N = 500, M = 50, DRAWS = 8 };
     static const odvgp_real lengthscale = (odvgp_real)0.1, variance = (odvgp_real)0.5, noise = (odvgp_real)0.01;
@@ -839,7 +839,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing) {
         CHECK_STATUS(odvgp_set(a.m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
         odvgp_set_trainable(a.m, "Z_*", 0);
-        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, test_size(3000, 300), NULL, NULL), ODVGP_OK);
+        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, test_size(3000, 150), NULL, NULL), ODVGP_OK);
         else {
             size_t bytes = odvgp_fit_q_size(a.m);
             void *work = test_alloc(bytes);
