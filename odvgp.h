@@ -1988,13 +1988,13 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     /*  2^k (p + 1) - 1, where 2^k is not too large for the 1 to matter */                                                     \
     TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
     {                                                                                                                          \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), far = ODVGP__K(S, 60);                   \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), past = ODVGP__K(S, 60);                  \
         ODVGP__V_##S n[4], p[4], t[4];                                                                                         \
         ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, -60), x[q])))               \
         odvgp__expm1_core_##S(y, NULL, n, p);                                                                                  \
         ODVGP__WAYS(t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q])))                            \
         ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one))                                                             \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(far, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q]))                               \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q]))                              \
         ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
         ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q]))                                                            \
     }
@@ -2164,7 +2164,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                                          odvgp_real *r2)                                                                       \
     {                                                                                                                          \
         enum { L = ODVGP__LANES_##S };                                                                                         \
-        const ODVGP__V_##S far = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR));                                                        \
+        const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR));                                                      \
         for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) {                                                                        \
             ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                   \
             const odvgp_real *z = zt + j;                                                                                      \
@@ -2177,10 +2177,10 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 s2 = ODVGP__FMA_##S(t2, t2, s2);                                                                               \
                 s3 = ODVGP__FMA_##S(t3, t3, s3);                                                                               \
             }                                                                                                                  \
-            ODVGP__STORE_##S(r2 + j, ODVGP__MIN_##S(far, s0)); /* NaN stays NaN */                                             \
-            ODVGP__STORE_##S(r2 + j + L, ODVGP__MIN_##S(far, s1));                                                             \
-            ODVGP__STORE_##S(r2 + j + 2 * L, ODVGP__MIN_##S(far, s2));                                                         \
-            ODVGP__STORE_##S(r2 + j + 3 * L, ODVGP__MIN_##S(far, s3));                                                         \
+            ODVGP__STORE_##S(r2 + j, ODVGP__MIN_##S(limit, s0)); /* NaN stays NaN */                                           \
+            ODVGP__STORE_##S(r2 + j + L, ODVGP__MIN_##S(limit, s1));                                                           \
+            ODVGP__STORE_##S(r2 + j + 2 * L, ODVGP__MIN_##S(limit, s2));                                                       \
+            ODVGP__STORE_##S(r2 + j + 3 * L, ODVGP__MIN_##S(limit, s3));                                                       \
         }                                                                                                                      \
     }
 
@@ -6284,8 +6284,8 @@ static odvgp_real odvgp__low(const odvgp__params *p, int s)
 /*  The value of theta = t in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
-    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, far = odvgp__tail(fabs(t));
-    if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * far : high - (high - low) * far);
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
     if (p->kind == ODVGP_EXP) return (odvgp_real)(low + exp(t));
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
@@ -6307,10 +6307,10 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     distance to a bound has fewer digits than theta. */
 static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
-    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, far = odvgp__tail(fabs(t));
-    if (high < HUGE_VAL) return (odvgp_real)((high - low) * far * (1 - far));
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
     if (p->kind == ODVGP_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
-    return (odvgp_real)(low > 0 ? t < 0 ? far : 1 - far : -expm1(-(double)value));
+    return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
 /*  A value, moved inside the bounds where it is not. */
@@ -13712,9 +13712,9 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
         return ODVGP_E_IO;
     }
     *bytes = (size_t)length;
-    int small = block && capacity < *bytes, bad = block && !small && fread(block, 1, *bytes, file) != *bytes;
+    int too_small = block && capacity < *bytes, bad = block && !too_small && fread(block, 1, *bytes, file) != *bytes;
     (void)fclose(file);
-    return bad ? ODVGP_E_IO : small ? ODVGP_E_MEMORY : ODVGP_OK;
+    return bad ? ODVGP_E_IO : too_small ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 #endif
 

@@ -28,6 +28,33 @@ refused() { # name, what the error says, command...
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
 printf '#include "odvgp.h"\n#include "odvgp.h"\nint main(void) { return odvgp_status_text(ODVGP_OK) == 0; }\n' >"$dir/use.c"
 printf '#define ODVGP_FLOAT\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/again.c"
+# The words that windows.h takes.
+cat >"$dir/windows.c" <<'END'
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define near
+#define far
+#define small char
+#define hyper long
+#define interface struct
+#define IN
+#define OUT
+#define OPTIONAL
+#define CONST const
+#define VOID void
+#define ERROR 0
+#define TRUE 1
+#define FALSE 0
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+END
 cat >"$dir/both.c" <<'END'
 #include "odvgp.h"
 #define ODVGP_FLOAT
@@ -83,6 +110,10 @@ languages() { # compiler, C++ compiler
     refused "$1 _M_FP_FAST, as MSVC says" "/fp:precise" "$1" -std=c99 -I. -D_M_FP_FAST=1 -fsyntax-only "$dir/impl.c"
     for flag in -O3 "-O3 -fno-math-errno -fno-trapping-math" "-O2 -ffp-contract=fast"; do
         check "$1 $flag" "$1" -std=c99 $WARN -I. $flag -fsyntax-only "$dir/impl.c"
+    done
+    for real in "" -DODVGP_FLOAT -DODVGP_NO_SIMD; do
+        check "$1 after windows.h $real" "$1" -std=c99 $WARN -I. $real -fsyntax-only "$dir/windows.c"
+        check "$2 after windows.h $real" "$2" -std=c++11 $WARN -I. $real -fsyntax-only -x c++ "$dir/windows.c"
     done
     check "$1: implementation repeated, both precisions in one unit" "$1" -std=c99 $WARN -I. -fsyntax-only "$dir/again.c"
     set -- "$1" "$2" -I. -O1
