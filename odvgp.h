@@ -580,7 +580,8 @@ typedef struct odvgp_config {
     const char *kernel;
     odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
     /* What keeps noise_variance from 0, where targets have no noise: a lower bound from odvgp_init_data on, in units of the
-       targets' variance (of 1 where that is 0). odvgp_set_bounds takes its place. 0: max(1e-10, 16 M eps); -1: none */
+       targets' variance (of 1 where that is 0). odvgp_set_bounds takes its place. 0: max(1e-10, 16 M eps); -1: none; other
+       negative values are refused, and by odvgp_init_data (E_ARG) a product with the variance that is not finite */
     odvgp_real noise_floor;
     /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the data (default). SOFTPLUS,
        log(1 + e^t), as papers have it: for numbers of about 1, since steps of larger ones are absolute and do next to nothing */
@@ -9069,6 +9070,8 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
     odvgp_status s = odvgp__check_fields(c, info);
     if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+    if (c->noise_floor < 0 && c->noise_floor > -1)
+        return odvgp__fail(info, ODVGP_E_ARG, "noise_floor", -1, (double)c->noise_floor, "must be -1, for none, or at least 0");
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
     return odvgp__check_member(c, info);
@@ -12446,6 +12449,20 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
     return ODVGP_OK;
 }
 
+static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_variance)
+{
+    return m->cfg.noise_floor > 0 ? (odvgp_real)((double)m->cfg.noise_floor * target_variance) : 0;
+}
+
+/*  A noise starts just above its floor: that must be finite, too. */
+static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target_variance, odvgp_info *info)
+{
+    odvgp_real above = 2 * odvgp__noise_floor(m, target_variance);
+    if (!odvgp__has_noise(&m->cfg) || odvgp__finite(&above, 1)) return ODVGP_OK;
+    return odvgp__fail(info, ODVGP_E_ARG, "noise_floor", -1, (double)m->cfg.noise_floor,
+                       "times the targets' variance is too large to be a bound of the noise");
+}
+
 /*  The units of the data, and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
@@ -12454,7 +12471,7 @@ static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target
     for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
     m->data_sd[D] = (odvgp_real)sqrt(target_variance);
     if (!odvgp__has_noise(&m->cfg)) return;
-    m->par.state[m->slot_lik].floor = m->cfg.noise_floor > 0 ? (odvgp_real)((double)m->cfg.noise_floor * target_variance) : 0;
+    m->par.state[m->slot_lik].floor = odvgp__noise_floor(m, target_variance);
     odvgp__set_positive(m, noise, (double)m->par.value[noise]);
 }
 
@@ -12477,7 +12494,8 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
     for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
     odvgp__touch_all(m);
-    s = odvgp_init_q(m, info);
+    s = odvgp__noise_floor_check(m, w.target_variance, info);
+    if (!s) s = odvgp_init_q(m, info);
     odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
     odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
     if (!s) {

@@ -166,6 +166,8 @@ TEST(bad_configs_are_refused) {
         {"noise_variance NaN", AT(noise_variance), REAL, NAN, ODVGP_OK},
         {"noise_floor NaN", AT(noise_floor), REAL, NAN, ODVGP_OK},
         {"noise_floor infinite", AT(noise_floor), REAL, HUGE_VAL, ODVGP_OK},
+        {"noise_floor between -1 and 0", AT(noise_floor), REAL, -0.5, ODVGP_E_ARG},
+        {"noise_floor just below 0", AT(noise_floor), REAL, -1e-9, ODVGP_E_ARG},
         {"noise_variance infinite", AT(noise_variance), REAL, HUGE_VAL, ODVGP_OK},
         {"jitter < 0", AT(jitter), REAL, -1e-9, ODVGP_OK},
         {"jitter NaN", AT(jitter), REAL, NAN, ODVGP_OK},
