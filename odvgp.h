@@ -10849,18 +10849,22 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
     return odvgp__fit_sums(u, f, X, Y, info);
 }
 
-ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                   odvgp_info *info)
+/*  Jitters that an attempt raised before it failed are taken back, and their events are not counted. */
+static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
+    if (!s) return s;
+    odvgp__restore_jitters(m);
+    m->tape.events = *before;
+    return s;
+}
+
+static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                    odvgp_info *info)
+{
+    odvgp_model *m = u->model;
     odvgp__fit f;
-    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-    if (!odvgp__has_noise(&m->cfg))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
-    odvgp__unit *u = odvgp__only_unit(m);
-    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_exact(u, X, Y, info);
-    if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
-    if ((s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info)) != ODVGP_OK) return s;
+    odvgp_status s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
+    if (s) return s;
     odvgp_real noise = odvgp__noise(m);
     if ((s = odvgp__fit_mean(u, &f, noise, info)) != ODVGP_OK) return s;
     odvgp__fit_stage(m);
@@ -10876,6 +10880,21 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     if (!s) odvgp__fit_take(u);
     odvgp__give_back(&m->par, ODVGP__LENT_OPTIMUM);
     return s;
+}
+
+ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                   odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+    if (!odvgp__has_noise(&m->cfg))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
+    odvgp__unit *u = odvgp__only_unit(m);
+    odvgp_events events = m->tape.events;
+    odvgp__keep_jitters(m);
+    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_end(m, odvgp__fit_exact(u, X, Y, info), &events);
+    if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
+    return odvgp__fit_end(m, odvgp__fit_best(u, X, Y, work, bytes, info), &events);
 }
 
 /*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the
@@ -10906,18 +10925,13 @@ static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s
     return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                         odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                      odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
     odvgp__fit f;
-    odvgp_status status = odvgp__rows_check(m, X, Y, 1, info);
     double logs, above, below, left;
-    if (status || (status = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return status;
-    if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-    if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
-    odvgp__unit *u = odvgp__only_unit(m);
-    if ((status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info)) != ODVGP_OK) return status;
+    odvgp_status status = odvgp__fit_begin(odvgp__only_unit(m), X, Y, work, bytes, &f, info);
+    if (status) return status;
     odvgp_real s = odvgp__noise(m);
     double P = (double)m->cfg.P, N = (double)m->cfg.N;
     left = f.kk / P;
@@ -10938,6 +10952,19 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     *upper = bound[0];
     if (lower) *lower = bound[1];
     return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+                                         odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+    if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
+    if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
+    odvgp_events events = m->tape.events;
+    odvgp__keep_jitters(m);
+    return odvgp__fit_end(m, odvgp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */

@@ -2674,6 +2674,70 @@ TEST(a_start_that_fails_takes_the_jitter_back) {
     drop(&a);
     drop(&b);
 }
+/*  Kb raises its jitter and C fails; or Kb raises its jitter and a row of the data is NaN. The best q and the upper bound leave the model as it was. */
+TEST(an_optimum_that_fails_takes_the_jitter_back) {
+    int rows, upper;
+    for (rows = 0; rows < 2; rows++)
+        for (upper = 0; upper < 2; upper++) {
+            odvgp_config c = config(20, 2, 1, 8, 12);
+            made a;
+            odvgp_real z[16], g[24], bound = 7, *before, *after;
+            odvgp_status want = rows ? ODVGP_E_NAN : ODVGP_E_NOT_PD;
+            odvgp_events e;
+            size_t bytes;
+            void *work;
+            int i;
+            c.kernel = "rbf";
+            c.mean_part = ODVGP_MEAN_BLOCKS;
+            c.cov_part = ODVGP_COV_BLOCKS;
+            test_seed = 363;
+            a = make(&c);
+            for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
+            for (i = 0; i < 24; i++) g[i] = (odvgp_real)test_between(-4, 4);
+            z[2] = z[0], z[3] = z[1];
+            for (i = 0; i < 20 && !rows; i++) g[i] = g[20 + i % 2]; /* eleven are one */
+            a.m->tape.jitter_absolute = a.m->tape.jitter_relative = 0;
+            a.m->tape.jitter_limit = 160 * (odvgp_real)EPS; /* 16 eps a row: enough for 8, not for 12 */
+            CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
+            if (rows) a.Y[19] = (odvgp_real)NAN, a.m->tape.jitter_limit = (odvgp_real)1e-2;
+            bytes = odvgp_fit_q_size(a.m);
+            work = test_alloc(bytes);
+            before = all_values(a.m);
+            if (upper) REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, bytes, &bound, NULL, &info), want);
+            else REFUSED(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, &info), want);
+            after = all_values(a.m);
+            e = odvgp_model_events(a.m);
+            CHECK_BITS(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before);
+            CHECK_SAY(a.m->unit[0].jitter[0].raised == 0 && e.jitter_raised == 0 && !e.matrix, "upper %d, rows %d: raised by %.3g, %d events", upper, rows,
+                      (double)a.m->unit[0].jitter[0].raised, (int)e.jitter_raised);
+            CHECK(bound == 7);
+            free(before), free(after), free(work);
+            drop(&a);
+        }
+}
+/*  A floor that its units make infinite is refused, and the model stays as it was; half of the largest number is the limit. */
+TEST(a_noise_floor_is_finite) {
+    odvgp_config c = config(20, 2, 1, 4, 5);
+    made a;
+    size_t bytes, again;
+    void *file, *now;
+    odvgp_real *large = NEW(odvgp_real, 20), noise = 0;
+    int i;
+    test_seed = 364;
+    c.noise_floor = (odvgp_real)(1e-3 * HUGE_REAL);
+    a = make(&c);
+    CHECK_STATUS(odvgp_get(a.m, "noise_variance", &noise, 1), ODVGP_OK);
+    CHECK(noise > (odvgp_real)(1e-4 * HUGE_REAL) && all_finite(&noise, 1));
+    file = save(a.m, NULL, "", &bytes);
+    for (i = 0; i < 20; i++) large[i] = 1000 * a.Y[i];
+    REFUSED(odvgp_init_data(a.m, a.X, large, &info), ODVGP_E_ARG);
+    now = save(a.m, NULL, "", &again);
+    CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "something moved");
+    CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+    free(file), free(now), free(large);
+    drop(&a);
+}
 /*  A second start is a first one: nothing of what Adam had gathered before stays, and a q without numbers is no hindrance. */
 TEST(a_second_start_is_like_the_first) {
     int natgrad, coords;
@@ -3036,6 +3100,8 @@ int main(int argc, char **argv) {
     RUN(a_start_that_fails_moves_nothing);
     RUN(a_start_that_fails_keeps_the_best_q);
     RUN(a_start_that_fails_takes_the_jitter_back);
+    RUN(an_optimum_that_fails_takes_the_jitter_back);
+    RUN(a_noise_floor_is_finite);
     RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
