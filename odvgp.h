@@ -6110,7 +6110,8 @@ struct odvgp__unit {
 typedef struct odvgp__sums {
     double expected;     /* of the EXPECT node */
     uint64_t clamped;    /* variances */
-    odvgp_status status; /* of the first row that failed */
+    odvgp_status status; /* of the first row that failed ... */
+    ptrdiff_t row;       /* ... and its number, or what odvgp_info has for a matrix that failed */
 } odvgp__sums;
 
 typedef struct odvgp__tape {
@@ -9242,7 +9243,7 @@ static void odvgp__sums_put(const odvgp__tape *t, int back, odvgp_real *piece)
     odvgp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  sums = piece + sums, where the rows of the piece come first. */
+/*  sums = piece + sums, where the rows of the piece come first: so does its error. */
 static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 {
     odvgp__sums before;
@@ -9250,7 +9251,10 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
     memcpy(&before, piece, sizeof before);
     t->sums->expected = before.expected + t->sums->expected;
     t->sums->clamped += before.clamped;
-    if (before.status) t->sums->status = before.status;
+    if (before.status) {
+        t->sums->status = before.status;
+        t->sums->row = before.row;
+    }
     for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++) t->sum[i] = x[i] + t->sum[i];
 }
 
@@ -9273,24 +9277,29 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
                                        odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
+    odvgp_info own, *told = info ? info : &own;
     ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards, from = shard * (tiles / S) + shard * (tiles % S) / S,
               to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
     if (shard > 0) odvgp__sums_clear(t, back);
     for (ptrdiff_t k = from; k < to && !t->sums->status; k++)
-        t->sums->status = odvgp__visit_tile(m, rows, k * tile, back, data_error, info);
+        t->sums->status = odvgp__visit_tile(m, rows, k * tile, back, data_error, told);
+    if (t->sums->status) t->sums->row = told->row;
     return t->sums->status;
 }
 
 /*  One visit of all tiles. After shard s, whose number has as many 1s at its end as there are full subtrees to its left, these
-    are added, the nearest first; then the sum waits for its right neighbour. */
+    are added, the nearest first; then the sum waits for its right neighbour. After an error all that wait are added, so that what
+    they counted is not lost. */
 static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     for (ptrdiff_t shard = 0; shard < m->cfg.shards; shard++) {
         int level = 0;
         odvgp_status s = odvgp__visit_shard(m, rows, shard, back, data_error, info);
-        if (s) return s;
         for (; shard >> level & 1; level++) odvgp__sums_add(t, back, odvgp__tree_at(t, level));
+        for (; s && shard >> level; level++)
+            if (shard >> level & 1) odvgp__sums_add(t, back, odvgp__tree_at(t, level));
+        if (s) return s;
         if (shard + 1 < m->cfg.shards) odvgp__sums_put(t, back, odvgp__tree_at(t, level));
     }
     return ODVGP_OK;

@@ -130,6 +130,62 @@ TEST(the_first_bad_row_is_told) {
     odvgp_model_free(m);
 }
 
+/*  Variances that rounding made negative are counted up to the first bad row, in however many shards the rows before it are: inducing points
+    that stand on rows of the first tile, and no jitter. */
+TEST(what_was_counted_before_an_error_stays) {
+    static const ptrdiff_t counts[] = {1, 2, 8, 16};
+    uint64_t clamped[4];
+    int i;
+    for (i = 0; i < 4; i++) {
+        odvgp_config c = settings(ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, counts[i]);
+        odvgp_model *m;
+        odvgp_info info;
+        odvgp_real elbo;
+        c.kernel = "matern12(1.3, variance=0.9)";
+        c.jitter = c.jitter_rel = 0;
+        m = make(&c);
+        if (!m) return;
+        CHECK(odvgp_set(m, "Z_beta", X, BETA * INPUTS, NULL) == ODVGP_OK);
+        X[INPUTS * 85] = (odvgp_real)NAN;
+        clamped[i] = odvgp_model_events(m).variance_clamped;
+        CHECK(odvgp_elbo(m, X, Y, ROWS, &elbo, NULL, NULL, &info) == ODVGP_E_NAN && info.row == 85);
+        clamped[i] = odvgp_model_events(m).variance_clamped - clamped[i];
+        CHECK_SAY(clamped[i] > 0 && clamped[i] == clamped[0], "%ld shards: %ld variances, in one %ld", (long)counts[i], (long)clamped[i], (long)clamped[0]);
+        CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 85);
+        odvgp_model_free(m);
+    }
+}
+
+/*  Shards that others ran, with errors in two of them: going up the tree, the first error by row stays, and counts add. */
+TEST(the_first_error_goes_up_the_tree) {
+    enum { SHARDS = 4 };
+    odvgp_config c = settings(ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, SHARDS);
+    odvgp_model *m = make(&c);
+    odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
+    odvgp__wants_list want = {1, 1, 1, ODVGP__FOR_BOUND};
+    odvgp_real *piece[SHARDS];
+    int data_error, s;
+    ptrdiff_t n;
+    if (!m) return;
+    n = 64 / (ptrdiff_t)sizeof(odvgp_real) + m->tape.all_sums;
+    X[INPUTS * 70] = Y[OUTPUTS * 40] = (odvgp_real)NAN; /* of 12 tiles: shards 2 and 1 */
+    for (s = 0; s < SHARDS; s++) {
+        before_the_tiles(m, want);
+        CHECK((odvgp__visit_shard(m, &rows, s, 1, &data_error, NULL) != ODVGP_OK) == (s == 1 || s == 2));
+        m->tape.sums->clamped = (uint64_t)1 << s;
+        piece[s] = NEW(odvgp_real, n);
+        odvgp__sums_put(&m->tape, 1, piece[s]);
+    }
+    CHECK(m->tape.sums->status == ODVGP_OK); /* of the last; then from right to left, as a tree of two levels does */
+    odvgp__sums_add(&m->tape, 1, piece[2]);
+    CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 70);
+    odvgp__sums_add(&m->tape, 1, piece[1]);
+    odvgp__sums_add(&m->tape, 1, piece[0]);
+    CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 40 && m->tape.sums->clamped == 15);
+    for (s = 0; s < SHARDS; s++) free(piece[s]);
+    odvgp_model_free(m);
+}
+
 TEST(a_number_of_shards_is_a_power_of_two) {
     static const ptrdiff_t bad[] = {0, -1, 3, 6, 12, (ptrdiff_t)1 << 20};
     size_t i, bytes;
@@ -145,6 +201,8 @@ int main(int argc, char **argv) {
     RUN(shards_run_one_by_one_add_up_to_the_same_bits);
     RUN(shards_change_rounding_only);
     RUN(the_first_bad_row_is_told);
+    RUN(what_was_counted_before_an_error_stays);
+    RUN(the_first_error_goes_up_the_tree);
     RUN(a_number_of_shards_is_a_power_of_two);
     return test_end();
 }
