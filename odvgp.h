@@ -10939,7 +10939,8 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 {
     odvgp__fit f;
     double logs, above, below, left;
-    odvgp_status status = odvgp__fit_begin(odvgp__only_unit(m), X, Y, work, bytes, &f, info);
+    odvgp__unit *u = odvgp__only_unit(m);
+    odvgp_status status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
     if (status) return status;
     odvgp_real s = odvgp__noise(m);
     double P = (double)m->cfg.P, N = (double)m->cfg.N;
@@ -11561,44 +11562,56 @@ static void odvgp__natural_back(odvgp_model *m)
 
 /*  A natural step that is watched, O(M)'s, with all rows: where the bound is lower after it, q goes back, and half the step is
     tried. The last good parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a
-    step uses up its statistics. Returns the number of evaluations. */
-static int odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+    step uses up its statistics. Where it fails, as it can if the rows change meanwhile, there is no gradient to go on with: the
+    step has not been. Adds up the evaluations. */
+static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau,
+                                        double bound, int *evaluations, odvgp_info *info)
 {
     double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
     odvgp_real expected, kl;
-    int data_error, evaluations = 0;
-    if (odvgp__nat_step(m, tau)) return 0;
+    odvgp_events events = m->tape.events;
+    uint64_t nat_steps = m->state.nat_steps;
+    int data_error;
+    odvgp__keep_jitters(m);
+    if (odvgp__nat_step(m, tau)) return ODVGP_OK;
     for (int looks = 1; rows->n >= m->cfg.N; looks++) {
-        evaluations++;
+        ++*evaluations;
         if (odvgp__nat_gamma_look(m, rows) >= least) break;
         m->tape.events.step_shortened++;
         odvgp__natural_back(m);
-        evaluations++;
-        if (odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL) || looks == ODVGP__WATCHED_LOOKS) break;
-        if (odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
+        ++*evaluations;
+        odvgp_status s = odvgp__evaluate(m, rows, want, &expected, &kl, &data_error, info);
+        if (s) {
+            odvgp__restore_jitters(m);
+            m->tape.events = events;
+            m->state.nat_steps = nat_steps;
+            return s;
+        }
+        if (looks == ODVGP__WATCHED_LOOKS || odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
     }
-    return evaluations;
+    return ODVGP_OK;
 }
 
-/*  The natural part of a step, from the evaluation on these rows that gave `bound`; returns the number of further ones. If
-    no length will do, q stays and the other slots move. Gamma's step is measured with all columns: an estimate from some
-    has no optimum. */
-static int odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau, double bound)
+/*  The natural part of a step, from the evaluation on these rows that gave `bound`; *looks adds up further ones. If no length
+    will do, q stays and the other slots move. An error leaves q as it was, and no gradient. Gamma's step is measured with all
+    columns: an estimate from some has no optimum. */
+static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau,
+                                        double bound, int *looks, odvgp_info *info)
 {
-    int looks = 0, sampled = odvgp__columns_sampled(m);
-    if (odvgp__any_watched(m)) return odvgp__step_watched(m, rows, want, tau, bound);
+    int sampled = odvgp__columns_sampled(m);
+    if (odvgp__any_watched(m)) return odvgp__step_watched(m, rows, want, tau, bound, looks, info);
     if (!odvgp__any_natural_reads_gradient(m)) {
         odvgp__nat_step(m, tau);
-        return 0;
+        return ODVGP_OK;
     }
     if (sampled) {
         odvgp__all_columns(m);
         bound = odvgp__nat_gamma_look(m, rows);
-        looks++;
+        ++*looks;
     }
-    if (!odvgp__nat_step(m, tau)) looks += odvgp__nat_gamma_check(m, rows, bound);
+    if (!odvgp__nat_step(m, tau)) *looks += odvgp__nat_gamma_check(m, rows, bound);
     if (sampled) odvgp__sample_columns(m);
-    return looks;
+    return ODVGP_OK;
 }
 
 static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
@@ -11613,13 +11626,14 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
     tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
-    if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl);
+    if (want.stats) s = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
+    if (s) return s;
     if (want.grad) odvgp__adam_step(m, lr);
     if (split) {
         want.grad = !want.grad;
         want.stats = !want.stats;
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            if (want.stats) looks = odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2);
+            if (want.stats) (void)odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2, &looks, NULL); /* Adam has moved */
             else odvgp__adam_step(m, lr);
         }
     }
@@ -12530,7 +12544,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
     for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
     odvgp__touch_all(m);
-    s = odvgp__noise_floor_check(m, w.target_variance, info);
+    s = odvgp__noise_floor_check(m, variance, info);
     if (!s) s = odvgp_init_q(m, info);
     odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
     odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);

@@ -13,6 +13,8 @@ static void *counted_malloc(size_t bytes) {
     return malloc(bytes);
 }
 static void counted_free(void *p) { free(p); }
+static void (*probe)(void); /* called before each operation of an evaluation */
+#define ODVGP__PROBE(node, reverse) (probe && (node) >= 0 ? probe() : (void)0)
 #define malloc counted_malloc
 #define free counted_free
 #define ODVGP_IMPLEMENTATION
@@ -2738,6 +2740,75 @@ TEST(a_noise_floor_is_finite) {
     free(file), free(now), free(large);
     drop(&a);
 }
+/*  O(M)'s natural step that was too long is tried again from a second evaluation; here the rows get a NaN just before that. The step fails
+    as if it had not been, whatever Adam could have done with half of a gradient, and the next one is that of a model that saw no NaN. */
+static odvgp_model *watched;
+static odvgp_real *to_spoil;
+static int looked, spoilt;
+static void spoil_the_second_evaluation(void) {
+    int stats = (watched->tape.purpose & ODVGP__FOR_STATS) != 0;
+    if (stats && looked) *to_spoil = (odvgp_real)NAN, spoilt++;
+    looked = !stats;
+}
+TEST(half_a_gradient_moves_nothing) {
+    int when, tried = 0;
+    for (when = 0; when < 2; when++) {
+        odvgp_config c = config(30, 1, 1, 6, 0);
+        made a, b;
+        odvgp_report report;
+        odvgp_real *before, *after, *twin, kept;
+        odvgp_info info = no_info();
+        odvgp_status s;
+        odvgp_events e, f;
+        ptrdiff_t steps, n, k;
+        uint64_t nat_steps;
+        int i;
+        c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+        c.batch = 30;
+        c.update = when ? ODVGP_NATGRAD_FIRST : ODVGP_JOINT;
+        c.diag_step = ODVGP_DIAG_PROJECTED;
+        c.natgrad_step = odvgp_constant(1);
+        test_seed = 365;
+        a = make(&c);
+        test_seed = 365;
+        b = make(&c);
+        n = odvgp_param_count(a.m);
+        for (i = 0; i < 30 && !spoilt; i++) {
+            kept = a.X[7];
+            watched = a.m, to_spoil = &a.X[7], looked = 0;
+            before = all_values(a.m);
+            e = odvgp_model_events(a.m);
+            steps = odvgp_steps_done(a.m);
+            nat_steps = a.m->state.nat_steps;
+            probe = spoil_the_second_evaluation;
+            s = odvgp_step(a.m, a.X, a.Y, NULL, &info);
+            probe = NULL;
+            a.X[7] = kept;
+            if (!spoilt) CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
+            else {
+                after = all_values(a.m);
+                f = odvgp_model_events(a.m);
+                CHECK_SAY(s == ODVGP_E_NAN && info.row == 7, "update %d: \"%s\", row %ld", when, odvgp_status_text(s), (long)info.row);
+                for (k = 0; k < n; k++) CHECK_NEAR(after[k], before[k], 8 * EPS * fabs((double)before[k])); /* q_diag by way of its logarithm */
+                CHECK(odvgp_steps_done(a.m) == steps && a.m->state.nat_steps == nat_steps && f.step_shortened == e.step_shortened);
+                free(after);
+            }
+            free(before);
+        }
+        CHECK(spoilt);
+        tried += spoilt > 0;
+        spoilt = 0;
+        for (i = 0; i < 3; i++) {
+            CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &report, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
+        }
+        after = all_values(a.m), twin = all_values(b.m);
+        CHECK_BITS(after, twin, (size_t)n * sizeof *after);
+        free(after), free(twin);
+        drop(&a), drop(&b);
+    }
+    CHECK_INT(tried, 2);
+}
 /*  A second start is a first one: nothing of what Adam had gathered before stays, and a q without numbers is no hindrance. */
 TEST(a_second_start_is_like_the_first) {
     int natgrad, coords;
@@ -3102,6 +3173,7 @@ int main(int argc, char **argv) {
     RUN(a_start_that_fails_takes_the_jitter_back);
     RUN(an_optimum_that_fails_takes_the_jitter_back);
     RUN(a_noise_floor_is_finite);
+    RUN(half_a_gradient_moves_nothing);
     RUN(a_second_start_is_like_the_first);
     RUN(steps_are_shorter_after_one_that_was_undone);
     RUN(adam_without_eps);
