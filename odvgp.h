@@ -298,7 +298,9 @@ typedef enum odvgp_objective {
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
         EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each. It makes a large where D is small, and
                   what a stands for there changes fast with the kernel: where that is trained, give config.lr no more than the
-                  paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. */
+                  paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. HYBRID's falls with
+                  0.001, too, by Adam's steps of Z_gamma, which move K(x,Zg) a and not only the part that beta lacks: freeze that
+                  slot. The natural step does not lower the bound, and a fall of ten times its size is undone, as in odvgp_step. */
 typedef enum odvgp_gamma_step { ODVGP_GAMMA_ADAM, ODVGP_GAMMA_DIAGONAL, ODVGP_GAMMA_EXACT } odvgp_gamma_step;
 
 /*  Which blocks a natural step of SOLVE-GP moves: both from the same old point, or one after the other in turn. */
