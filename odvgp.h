@@ -917,7 +917,9 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     mean     [P,n]  out or NULL, units of y          var  [P,n]  out or NULL, units of y squared
     var_y    [T,n]  out or NULL: variance of y; Gaussian: var plus the noise variance
     scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1; outputs may not alias X
-    Returns  OK | E_ARG | E_NAN (in X) | E_MEMORY    Cost  O(n M^2 + n Mg D); without variances O(n (M + Mg) D)
+    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of 1e200, say: then the outputs
+             hold all results, finite or not. After the other errors they are as they were; so with the three calls below)
+    Cost     O(n M^2 + n Mg D); without variances O(n (M + Mg) D)
     Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
                                      odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
@@ -5225,7 +5227,7 @@ static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
     if (!odvgp__factors[t->p->factor].of_S) return;
     odvgp__turn_solve(t, n, t->v.L, t->A);
     for (ptrdiff_t i = 0; i < n; i++)
-        t->square[i] = ODVGP__MAX(t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M), 0);
+        t->square[i] = ODVGP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M)); /* NaN stays NaN */
 }
 
 static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
@@ -5239,7 +5241,7 @@ static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
         odvgp__turn_root(t, n, q);
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
-            t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(t->prior[i] - sum, 0);
+            t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(0, t->prior[i] - sum); /* NaN stays NaN */
         }
     }
 }
@@ -5299,7 +5301,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     ptrdiff_t rows = odvgp__turn_rows(s, n, scratch_bytes), D = s->D;
     odvgp__turn *t = rows ? odvgp__turn_begin(s, rows, scratch, scratch_bytes) : NULL;
     if (!t) return ODVGP_E_MEMORY;
-    int variances = var || var_y;
+    int variances = var || var_y, finite = 1;
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__turn_inputs(t, X + first * D, count);
@@ -5307,23 +5309,28 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
             t, count,
             variances); /* also where only variances are asked for: some likelihoods' need it */
         if (variances) odvgp__turn_var(t, count);
-        for (ptrdiff_t q = 0; q < s->F; q++)
+        for (ptrdiff_t q = 0; q < s->F; q++) {
             for (ptrdiff_t i = 0; i < count; i++) {
                 odvgp_real scale = odvgp__turn_scale(t, q);
                 ptrdiff_t at = q * n + first + i;
                 if (mean) mean[at] = odvgp__turn_unscaled_mean(t, q, i);
                 if (var) var[at] = scale * scale * t->var[q * t->ld + i];
             }
+            if (mean) finite &= odvgp__finite(mean + q * n + first, count);
+            if (var) finite &= odvgp__finite(var + q * n + first, count);
+        }
         if (!var_y) continue;
         odvgp__lik_job job = odvgp__turn_lik_job(t, count);
         odvgp__turn_likelihood(t)->y_moments(&job, NULL, t->of_y);
-        for (ptrdiff_t q = 0; q < job.T; q++)
+        for (ptrdiff_t q = 0; q < job.T; q++) {
             for (ptrdiff_t i = 0; i < count; i++) {
                 odvgp_real scale = t->v.y_scale[q];
                 var_y[q * n + first + i] = scale * scale * t->of_y[q * t->ld + i];
             }
+            finite &= odvgp__finite(var_y + q * n + first, count);
+        }
     }
-    return ODVGP_OK;
+    return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*  Whether the likelihood allows these targets. */
@@ -5372,7 +5379,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
             logp[first + i] = sum;
         }
     }
-    return ODVGP_OK;
+    return odvgp__finite(logp, n) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*  Lower triangle of C [n,n] <- K(X,X) of one turn. */
@@ -5409,7 +5416,7 @@ static void odvgp__turn_cov(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n, od
         odvgp__turn_prior_cov(t, n, C);
         odvgp__turn_root(t, n, q);
         odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
-        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(C[i * n + i], 0);
+        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]); /* NaN stays NaN */
         if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j <= i; j++)
@@ -5427,7 +5434,8 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
     odvgp__turn *t = odvgp__turn_begin(s, n, scratch, scratch_bytes);
     if (!t) return ODVGP_E_MEMORY;
     odvgp__turn_cov(t, X, n, mean, cov);
-    return ODVGP_OK;
+    int finite = odvgp__finite(cov, s->P * n * n) && (!mean || odvgp__finite(mean, s->P * n));
+    return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T up to pivots below n eps times the largest, which count
@@ -5523,6 +5531,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     if (!t) return ODVGP_E_MEMORY;
     odvgp__turn_cov(t, X, n, mean, cov);
     ptrdiff_t F = s->F;
+    int finite = odvgp__finite(cov, F * n * n); /* the root takes a pivot that is NaN for 0 */
     for (ptrdiff_t q = 0; q < F; q++)
         odvgp__scaled_root(n, cov + q * n * n, t->prior, perm + q * n);
     for (ptrdiff_t k = 0; k < samples; k++)
@@ -5536,8 +5545,9 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
                 for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
                 out[perm[q * n + i]] = sum;
             }
+            finite &= odvgp__finite(out, n);
         }
-    return ODVGP_OK;
+    return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */

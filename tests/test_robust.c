@@ -1246,6 +1246,55 @@ TEST(predictors_that_overflow_are_refused) {
     free(block), free(file);
     drop(&a);
 }
+/*  Finite predictors and finite inputs whose results are not: a status says so, and the rows that are finite are there. Scales of y that
+    overflow a mean or a variance alone; a linear kernel far away, where k(x,x) - |A|^2 is infinity less infinity; one row and several turns. */
+TEST(results_that_overflow_are_told) {
+    enum { N = 12, ROWS = 20 };
+    int way, n;
+    for (way = 0; way < 3; way++)
+        for (n = 1; n <= ROWS; n += ROWS - 1) {
+            odvgp_config c = config(N, 2, 1, 4, 0);
+            made a;
+            odvgp_real far_away = (odvgp_real)(BY_PRECISION(1e170, 1e25)), y_mean = 0, y_scale = (odvgp_real)(way == 1 ? sqrt(HUGE_REAL) * 1.5 : 0.75 * HUGE_REAL), big = 4;
+            odvgp_real X[2 * ROWS], Y[ROWS], mean[ROWS], var[ROWS], var_y[ROWS], logp[ROWS], cov[ROWS * ROWS], f[2 * ROWS], q[4];
+            odvgp_scales scales = {NULL, NULL, &y_mean, &y_scale};
+            odvgp_server server;
+            size_t bytes, need, one;
+            void *block, *scratch;
+            odvgp_status want = ODVGP_E_NAN;
+            int i;
+            test_seed = 366;
+            c.kernel = way == 2 ? "linear(1)" : "rbf";
+            a = make(&c);
+            CHECK_STATUS(odvgp_get(a.m, "q_mu", q, 4), ODVGP_OK);
+            for (i = 0; i < 4 && way == 0; i++) q[i] = big * (odvgp_real)(i % 2 ? -1 : 1);
+            CHECK_STATUS(odvgp_set(a.m, "q_mu", q, 4, NULL), ODVGP_OK);
+            for (i = 0; i < 2 * ROWS; i++) X[i] = (odvgp_real)test_between(-2, 2);
+            for (i = 0; i < ROWS; i++) Y[i] = 0;
+            if (way == 2) X[2 * n - 2] = far_away;
+            bytes = odvgp_predictor_size(a.m);
+            block = test_alloc(bytes);
+            CHECK_STATUS(serve(a.m, way == 2 ? NULL : &scales, block, bytes, &server, NULL), ODVGP_OK);
+            need = odvgp_sample_scratch(&server, ROWS), one = odvgp_predict_scratch(&server, 1);
+            scratch = test_alloc(need);
+            CHECK_STATUS(odvgp_predict(&server, X, n, NULL, var, NULL, scratch, one), want);
+            CHECK_STATUS(odvgp_predict(&server, X, n, mean, var, var_y, scratch, one), want);
+            CHECK(!all_finite(var, n) && !all_finite(var_y, n));
+            for (i = 0; i + 1 < n && way == 2; i++) CHECK(all_finite(&mean[i], 1) && var[i] >= 0 && all_finite(&var[i], 1));
+            CHECK_STATUS(odvgp_predict(&server, X, n, NULL, NULL, var_y, scratch, one), want);
+            CHECK_STATUS(odvgp_predict(&server, X, n, mean, NULL, NULL, scratch, need), all_finite(mean, n) ? ODVGP_OK : want);
+            if (way == 1) CHECK(all_finite(mean, n));
+            CHECK_STATUS(odvgp_predict_cov(&server, X, n, NULL, cov, scratch, need), want);
+            CHECK(!all_finite(cov, (ptrdiff_t)n * n));
+            CHECK_STATUS(odvgp_sample(&server, X, n, 2, 1, f, scratch, need), want);
+            if (way == 2) {
+                CHECK_STATUS(odvgp_predict_logp(&server, X, Y, n, logp, scratch, one), want);
+                CHECK(!all_finite(&logp[n - 1], 1) && all_finite(logp, n - 1));
+            }
+            free(block), free(scratch);
+            drop(&a);
+        }
+}
 /*  Blocks with one byte changed, cut off, of another place, version or precision: refused, and the server stays as it was. */
 TEST(damaged_blocks_are_refused) {
     odvgp_config c = config(6, 2, 1, 2, 2);
@@ -3142,6 +3191,7 @@ int main(int argc, char **argv) {
     RUN(training_goes_on_bit_for_bit_after_a_file);
     RUN(every_model_is_read_again_from_its_file);
     RUN(predictors_that_overflow_are_refused);
+    RUN(results_that_overflow_are_told);
     RUN(damaged_blocks_are_refused);
     RUN(damaged_files_are_refused);
     RUN(forged_files_do_no_harm);
