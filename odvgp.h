@@ -136,7 +136,8 @@ CONTENTS                                                        (search for the 
     than 8 KiB: training steps, odvgp_fit_q and odvgp_upper_bound; odvgp_model_size and
     odvgp_load_size, which measure a model that has no block yet and so stands on the stack.
   Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
-    outputs keep their old contents and the model stays usable. NaN in X, Y or Z is refused, never averaged away.
+    outputs keep their old contents and the model stays usable; only results of predictions that are not finite are there beside
+    their E_NAN. NaN in X, Y or Z is refused, never averaged away.
   Jitter. Two matrices get jitter + jitter_rel * (mean of the kernel's diagonal) on their
     diagonal: Kb, and C = K(Zg,Zg) - W^T W, which SOLVE-GP's second block and gamma's EXACT
     natural steps factor; for those steps C gets none at first. No other matrix gets any. When a

@@ -402,8 +402,8 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out) {
         MUST(t == ODVGP_E_NAN && !memcmp(out, keep, (size_t)(3 * n) * sizeof *out), "odvgp_predict at NaN says \"%s\", or wrote its outputs", odvgp_status_text(t));
         t = odvgp_predict(p, d->new_X, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
         if (t) {
-            MUST(numeric(t), "odvgp_predict says \"%s\"", odvgp_status_text(t));
-            MUST(!memcmp(out, keep, (size_t)(3 * n) * sizeof *out), "odvgp_predict fails and wrote its outputs");
+            MUST(t == ODVGP_E_NAN && !odvgp__finite(out, 3 * n), "odvgp_predict says \"%s\", and mean %g, var %g, var_y %g for the first row", odvgp_status_text(t),
+                 (double)out[0], (double)out[n], (double)out[2 * n]);
         } else {
             MUST(odvgp__finite(out, 3 * n), "odvgp_predict returns OK and mean %g, var %g, var_y %g for the first row", (double)out[0], (double)out[n], (double)out[2 * n]);
             for (i = 0; i < n; i++) MUST(!(out[n + i] < 0) && !(out[2 * n + i] < out[n + i]), "variances %g of f and %g of y", (double)out[n + i], (double)out[2 * n + i]);

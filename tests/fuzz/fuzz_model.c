@@ -29,8 +29,10 @@ static void use_predictor(const odvgp_server *p) {
     need = odvgp_predict_scratch(p, 3);
     if (!need || need > LARGEST) return;
     scratch = malloc(need);
-    (void)odvgp_predict(p, X, 3, mean, var, NULL, scratch, need); /* finite numbers of any size: products of them may overflow */
-    (void)odvgp_predict_cov(p, X, 3, mean, cov, scratch, need);
+    if (odvgp_predict(p, X, 3, mean, var, NULL, scratch, need) == ODVGP_OK)
+        MUST(all_finite(mean, 3 * P) && all_finite(var, 3 * P), "odvgp_predict succeeds with NaN or infinity");
+    if (odvgp_predict_cov(p, X, 3, mean, cov, scratch, need) == ODVGP_OK)
+        MUST(all_finite(mean, 3 * P) && all_finite(cov, 9 * P), "odvgp_predict_cov succeeds with NaN or infinity");
     free(scratch);
 }
 static void use_file(const unsigned char *file, size_t bytes, int again);
