@@ -5435,7 +5435,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
     odvgp__turn *t = odvgp__turn_begin(s, n, scratch, scratch_bytes);
     if (!t) return ODVGP_E_MEMORY;
     odvgp__turn_cov(t, X, n, mean, cov);
-    int finite = odvgp__finite(cov, s->P * n * n) && (!mean || odvgp__finite(mean, s->P * n));
+    int finite = odvgp__finite(cov, s->F * n * n) && (!mean || odvgp__finite(mean, s->F * n));
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 

@@ -521,7 +521,10 @@ train --data named.csv --test-mask mask.csv:1 --basis coupled --beta 12 --json -
 check "compare: what train finds" test \
     "$(value compare.json elbo) $(value compare.json rmse)" = \
     "$(value t.json elbo) $(value t.json rmse)"
+echo mine >compare.svg.tmp
 compare --data named.csv --iters 0 --bases coupled,orth --plot compare.svg >table.txt
+check "compare: a picture leaves other files alone" test "$(cat compare.svg.tmp)" = mine
+rm -f compare.svg.tmp
 check "compare: both start from the same points and hyperparameters" \
     test "$(awk 'NR > 1 { print $7 }' table.txt | uniq | wc -l)" -eq 1
 check "compare: no test part, no step" test \

@@ -6,8 +6,7 @@
         plot_grid     the same in rows
         plot_same_y   one range of y for several scenes
 
-    All but the last return 0, or 1 if the file cannot be written. The file is written to path.tmp
-    and renamed when it is complete.
+    All but the last return 0, or 1 if the file cannot be written: what is in it then is incomplete.
 
     Names, titles and labels are UTF-8 and may be NULL. The legend stands above the panels, each
     name once, so that it never covers data. Values that are not finite leave a gap. The colours are
@@ -587,25 +586,11 @@ static inline int plot_grid(const char *path, const char *title, const plot_scen
                             int count, int columns)
 {
     if (!path || !scenes || count < 1 || columns < 1) return 1;
-    size_t length = strlen(path);
-    char *draft = (char *)malloc(length + 5);
-    if (!draft) return 1;
-    memcpy(draft, path, length);
-    memcpy(draft + length, ".tmp", 5);
-    FILE *f = fopen(draft, "w");
-    int failed = !f;
-    if (f) {
-        plot__write(f, title, scenes, count, columns);
-        failed = ferror(f) != 0;
-        if (fclose(f)) failed = 1;
-        if (!failed && rename(draft, path)) {
-            /* For systems whose rename does not replace. */
-            remove(path);
-            failed = rename(draft, path) != 0;
-        }
-        if (failed) remove(draft);
-    }
-    free(draft);
+    FILE *f = fopen(path, "w"); /* a picture can be drawn again: no other file is touched for its sake */
+    if (!f) return 1;
+    plot__write(f, title, scenes, count, columns);
+    int failed = ferror(f) != 0;
+    if (fclose(f)) failed = 1;
     return failed;
 }
 
