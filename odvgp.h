@@ -2225,9 +2225,63 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         }                                                                                                                      \
     }
 
-/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. spread: the sum of
-    w_j (x - z_j)^2 likewise, over whole chunks; w_j = 0 gives 0 at any finite distance. combine: out <- x + y or x * y for a chunk; out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint
-    (NULL: 1), stored in h or added to it, and that times the squared distance in dk; for a chunk. */
+/*  How many rows dots and spreads take at once, as registers allow; a statement for each. */
+#define ODVGP__ABREAST_c      1
+#define ODVGP__ABREAST_sse2   2
+#define ODVGP__ABREAST_avx2   2
+#define ODVGP__ABREAST_avx512 4 /* has 32 registers */
+#ifdef __aarch64__
+#define ODVGP__ABREAST_neon 4
+#else
+#define ODVGP__ABREAST_neon 2
+#endif
+#define ODVGP__ABREAST(statement)                                                                                              \
+    ODVGP__UNROLL                                                                                                              \
+    for (int w = 0; w < ways; w++) statement;
+#define ODVGP__VECTORS(statement)                                                                                              \
+    ODVGP__UNROLL                                                                                                              \
+    for (int q = 0; q < vectors; q++) statement;
+
+/*  v <- its transpose: each pass interleaves rows r and r + L/2, a perfect shuffle. */
+#define ODVGP__TRANSPOSED(S, v)                                                                                                \
+    ODVGP__UNROLL                                                                                                              \
+    for (int half = L / 2; half > 0; half /= 2) {                                                                              \
+        ODVGP__V_##S t[L];                                                                                                     \
+        ODVGP__UNROLL                                                                                                          \
+        for (int r = 0; r < L / 2; r++) {                                                                                      \
+            t[2 * r] = ODVGP__ZIPLO_##S((v)[r], (v)[r + L / 2]);                                                               \
+            t[2 * r + 1] = ODVGP__ZIPHI_##S((v)[r], (v)[r + L / 2]);                                                           \
+        }                                                                                                                      \
+        ODVGP__UNROLL                                                                                                          \
+        for (int r = 0; r < L; r++) (v)[r] = t[r];                                                                             \
+    }
+
+/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and so many vectors of their columns. */
+#define ODVGP__UPDATE_OF(TARGET, name, V)                                                                                      \
+    TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, const odvgp_real *x,                    \
+                                                         ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk,       \
+                                                         odvgp_real *y, ptrdiff_t ldy)                                         \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##V };                                                                                         \
+        ODVGP__V_##V s[4][4];                                                                                                  \
+        ODVGP__ABREAST(ODVGP__VECTORS(s[w][q] = ODVGP__LOAD_##V(y + w * ldy + q * L)))                                         \
+        for (ptrdiff_t i = 0; i < k; i++, x += ldx, f += fk) {                                                                 \
+            ODVGP__V_##V v[4];                                                                                                 \
+            ODVGP__VECTORS(v[q] = ODVGP__LOAD_##V(x + q * L))                                                                  \
+            ODVGP__ABREAST({                                                                                                   \
+                const ODVGP__V_##V a = ODVGP__SET1_##V(f[w * fw]);                                                             \
+                ODVGP__VECTORS(s[w][q] = ODVGP__FMA_##V(a, v[q], s[w][q]))                                                     \
+            })                                                                                                                 \
+        }                                                                                                                      \
+        ODVGP__ABREAST(ODVGP__VECTORS(ODVGP__STORE_##V(y + w * ldy + q * L, s[w][q])))                                         \
+    }
+
+/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. dots: out[w] = x . y_w for the
+    rows y_w of y, each with the bits of dot; out is written in whole vectors. update: y_w += sum_i f[w fw + i fk] x_i for count
+    rows y_w and k rows x_i, with the bits of one axpy after the other. spreads: out[w step] = sum_j h_wj (x[w step] - z_j)^2,
+    added up as in dot, over whole chunks; h_wj = 0 gives 0 at any finite distance. combine: out <- x + y or x * y for a chunk;
+    out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
+    added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S)                                                                                               \
     TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                          \
     {                                                                                                                          \
@@ -2258,23 +2312,107 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (int j = 0; j < L; j++) sum += part[j];                                                                            \
         return sum;                                                                                                            \
     }                                                                                                                          \
-    TARGET static odvgp_real odvgp__spread_##S(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *w)            \
+    TARGET ODVGP__INLINE void odvgp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, const odvgp_real *y,             \
+                                                  ptrdiff_t ldy, odvgp_real *part)                                             \
     {                                                                                                                          \
         enum { L = ODVGP__LANES_##S };                                                                                         \
-        const ODVGP__V_##S all = ODVGP__SET1_##S(x);                                                                           \
-        ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                       \
-        odvgp_real part[L], sum = 0;                                                                                           \
-        for (; n >= 4 * L; n -= 4 * L, z += 4 * L, w += 4 * L) {                                                               \
-            ODVGP__V_##S t0 = all - ODVGP__LOAD_##S(z), t1 = all - ODVGP__LOAD_##S(z + L);                                     \
-            ODVGP__V_##S t2 = all - ODVGP__LOAD_##S(z + 2 * L), t3 = all - ODVGP__LOAD_##S(z + 3 * L);                         \
-            s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w) * t0, t0, s0);                                                              \
-            s1 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w + L) * t1, t1, s1);                                                          \
-            s2 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w + 2 * L) * t2, t2, s2);                                                      \
-            s3 = ODVGP__FMA_##S(ODVGP__LOAD_##S(w + 3 * L) * t3, t3, s3);                                                      \
+        ODVGP__V_##S s[ODVGP__ABREAST_##S][4];                                                                                 \
+        const odvgp_real *row[ODVGP__ABREAST_##S];                                                                             \
+        ptrdiff_t j = 0;                                                                                                       \
+        ODVGP__ABREAST(row[w] = y + w * ldy)                                                                                   \
+        ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0)))                                                              \
+        for (; j + 4 * L <= n; j += 4 * L)                                                                                     \
+            ODVGP__WAYS({                                                                                                      \
+                const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L);                                                         \
+                ODVGP__ABREAST(s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q]))                      \
+            })                                                                                                                 \
+        for (; j + L <= n; j += L) {                                                                                           \
+            const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j);                                                                     \
+            ODVGP__ABREAST(s[w][0] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j), s[w][0]))                                  \
         }                                                                                                                      \
-        ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3));                                                                         \
-        for (int j = 0; j < L; j++) sum += part[j];                                                                            \
-        return sum;                                                                                                            \
+        ODVGP__ABREAST(ODVGP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3])))                              \
+    }                                                                                                                          \
+    TARGET static void odvgp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy,  \
+                                       odvgp_real *out)                                                                        \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S };                                                                 \
+        while (L > 1 && count > 1) {                                                                                           \
+            odvgp_real part[L * L], rest[L];                                                                                   \
+            ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0);                                                                       \
+            ptrdiff_t some = ODVGP__MIN(count, L), w = 0, whole = n / L * L;                                                   \
+            for (; w + W <= some; w += W) odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L);                        \
+            for (; w < some; w++) odvgp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L);                                \
+            if (whole < n) {                                                                                                   \
+                ODVGP__STORE_##S(rest, all);                                                                                   \
+                for (w = 0; w < some; w++)                                                                                     \
+                    for (ptrdiff_t j = whole; j < n; j++) rest[w] += x[j] * y[w * ldy + j];                                    \
+                all = ODVGP__LOAD_##S(rest);                                                                                   \
+            }                                                                                                                  \
+            ODVGP__UNROLL                                                                                                      \
+            for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(part + ODVGP__MIN(r, some - 1) * L);                            \
+            ODVGP__TRANSPOSED(S, v)                                                                                            \
+            ODVGP__UNROLL                                                                                                      \
+            for (int r = 0; r < L; r++) all = all + v[r];                                                                      \
+            ODVGP__STORE_##S(out, all);                                                                                        \
+            count -= some, y += some * ldy, out += some;                                                                       \
+        }                                                                                                                      \
+        for (; count > 0; count--, y += ldy) *out++ = odvgp__dot_##S(n, x, y);                                                 \
+    }                                                                                                                          \
+    TARGET ODVGP__INLINE void odvgp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, ptrdiff_t step,                \
+                                                    const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out)   \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        ODVGP__V_##S s[ODVGP__ABREAST_##S][4], all[ODVGP__ABREAST_##S];                                                        \
+        odvgp_real part[ODVGP__ABREAST_##S][L];                                                                                   \
+        const odvgp_real *row[ODVGP__ABREAST_##S];                                                                             \
+        ODVGP__ABREAST(row[w] = h + w * ld)                                                                                    \
+        ODVGP__ABREAST(all[w] = ODVGP__SET1_##S(x[w * step]))                                                                  \
+        ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0)))                                                              \
+        for (ptrdiff_t j = 0; j < n; j += 4 * L)                                                                               \
+            ODVGP__WAYS({                                                                                                      \
+                const ODVGP__V_##S v = ODVGP__LOAD_##S(z + j + q * L);                                                         \
+                ODVGP__ABREAST({                                                                                               \
+                    const ODVGP__V_##S t = all[w] - v;                                                                         \
+                    s[w][q] = ODVGP__FMA_##S(ODVGP__LOAD_##S(row[w] + j + q * L) * t, t, s[w][q]);                             \
+                })                                                                                                             \
+            })                                                                                                                 \
+        ODVGP__ABREAST(ODVGP__STORE_##S(part[w], (s[w][0] + s[w][1]) + (s[w][2] + s[w][3])))                                   \
+        for (int w = 0; w < ways; w++) {                                                                                       \
+            odvgp_real sum = 0;                                                                                                \
+            for (int i = 0; i < L; i++) sum += part[w][i];                                                                     \
+            out[w * step] = sum;                                                                                               \
+        }                                                                                                                      \
+    }                                                                                                                          \
+    TARGET static void odvgp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step,                   \
+                                          const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out)             \
+    {                                                                                                                          \
+        enum { W = ODVGP__ABREAST_##S };                                                                                       \
+        for (; count >= W; count -= W, x += W * step, h += W * ld, out += W * step)                                            \
+            odvgp__spreads_of_##S(W, n, x, step, z, h, ld, out);                                                               \
+        for (; count; count--, x += step, h += ld, out += step) odvgp__spreads_of_##S(1, n, x, step, z, h, ld, out);           \
+    }                                                                                                                          \
+    ODVGP__UPDATE_OF(TARGET, vectors_##S, S)                                                                                   \
+    ODVGP__UPDATE_OF(TARGET, reals_##S, c)                                                                                     \
+    TARGET ODVGP__INLINE void odvgp__update_rows_##S(int ways, ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx,   \
+                                                     const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y,           \
+                                                     ptrdiff_t ldy)                                                            \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        ptrdiff_t j = 0;                                                                                                       \
+        for (; j + 4 * L <= n && ways < 4; j += 4 * L)                                                                         \
+            odvgp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy);                                          \
+        for (; j + 2 * L <= n; j += 2 * L) odvgp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy);           \
+        for (; j + 2 <= n; j += 2) odvgp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy);                     \
+        if (j < n) odvgp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy);                                     \
+    }                                                                                                                          \
+    TARGET static void odvgp__update_##S(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,        \
+                                         const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy)        \
+    {                                                                                                                          \
+        for (; count >= 4; count -= 4, f += 4 * fw, y += 4 * ldy)                                                              \
+            odvgp__update_rows_##S(4, n, k, x, ldx, f, fw, fk, y, ldy);                                                        \
+        for (; count >= 2; count -= 2, f += 2 * fw, y += 2 * ldy)                                                              \
+            odvgp__update_rows_##S(2, n, k, x, ldx, f, fw, fk, y, ldy);                                                        \
+        if (count) odvgp__update_rows_##S(1, n, k, x, ldx, f, fw, fk, y, ldy);                                                 \
     }                                                                                                                          \
     TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)              \
     {                                                                                                                          \
@@ -2399,7 +2537,11 @@ typedef struct odvgp__isa {
     void (*map[ODVGP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
     void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
     void (*slope)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
-    odvgp_real (*spread)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *w);
+    void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
+    void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, ptrdiff_t fw,
+                   ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
+    void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z, const odvgp_real *h,
+                    ptrdiff_t ld, odvgp_real *out);
 } odvgp__isa;
 
 /* --- lists of rows, of the vectors of a row, of the rows above one, for macros X --- */
@@ -2542,20 +2684,10 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
         ptrdiff_t whole = n / L * L, p = 0;                                                                                    \
         for (; p + L <= k; p += L)                                                                                             \
             for (ptrdiff_t i = 0; i < whole; i += L) {                                                                         \
-                ODVGP__V_##S v[L], t[L];                                                                                       \
+                ODVGP__V_##S v[L];                                                                                             \
                 ODVGP__UNROLL                                                                                                  \
                 for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(from + (i + r) * fs + p);                                   \
-                ODVGP__UNROLL                                                                                                  \
-                for (int half = L / 2; half > 0;                                                                               \
-                     half /= 2) { /* each pass interleaves rows r and r + L/2: a perfect shuffle */                            \
-                    ODVGP__UNROLL                                                                                              \
-                    for (int r = 0; r < L / 2; r++) {                                                                          \
-                        t[2 * r] = ODVGP__ZIPLO_##S(v[r], v[r + L / 2]);                                                       \
-                        t[2 * r + 1] = ODVGP__ZIPHI_##S(v[r], v[r + L / 2]);                                                   \
-                    }                                                                                                          \
-                    ODVGP__UNROLL                                                                                              \
-                    for (int r = 0; r < L; r++) v[r] = t[r];                                                                   \
-                }                                                                                                              \
+                ODVGP__TRANSPOSED(S, v)                                                                                        \
                 ODVGP__UNROLL                                                                                                  \
                 for (int r = 0; r < L; r++) ODVGP__STORE_##S(to + (p + r) * ts + i, v[r]);                                     \
             }                                                                                                                  \
@@ -2617,7 +2749,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
     }
 #define ODVGP__VROW(isa)                                                                                                       \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
-        odvgp__slope_##isa, odvgp__spread_##isa
+        odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -3488,6 +3620,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__MAX_RANGES 8
 #define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
 #define ODVGP__KROWS      256 /* rows of H held at once */
+#define ODVGP__UPDATE_ROWS 8  /* of them in one update */
+#define ODVGP__DOTS       16  /* sums with one chunk at once */
 
 enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
 enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2, ODVGP__GIVEN_EXTRA = 4, ODVGP__GIVEN_DEGREE = 8 };
@@ -4214,22 +4348,39 @@ static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
     }
 }
 
-/*  Their sums over the chunk with the weights w [cols], added to slopes[h * stride]; the factors come at the end. last: the
-    values of the last node. */
-static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols, const odvgp_real *w,
-                              const odvgp_real *last, odvgp_real *slopes, ptrdiff_t stride)
+/*  to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
+static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x, ptrdiff_t count, const odvgp_real *w,
+                              ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
+{
+    odvgp_real sum[ODVGP__DOTS];
+    if (count == 1) {
+        *to += isa->dot(cols, x, w);
+        return;
+    }
+    for (ptrdiff_t p = 0; p < count; p += ODVGP__DOTS) {
+        ptrdiff_t some = ODVGP__MIN(count - p, ODVGP__DOTS);
+        isa->dots(cols, x, some, w + p * ldw, ldw, sum);
+        for (ptrdiff_t q = 0; q < some; q++) to[(p + q) * step] += sum[q];
+    }
+}
+
+/*  Their sums over the chunk with each of `count` rows w [cols] of weights, added to slopes[(p * nhyp + h) * stride]; the factors
+    come at the end. last: the values of the last node. */
+static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols, ptrdiff_t count,
+                              const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last, odvgp_real *slopes, ptrdiff_t stride)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__row(job->blas);
+    ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
     for (uint32_t t = 0; t < k->nnode; t++) {
         if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
         uint32_t l = k->node[t][1];
         const odvgp__leaf *leaf = &k->leaf[l];
         const odvgp_real *value = !job->plain ? c->adjoint[t] : t + 1 == k->nnode ? last : c->forward.value[t];
         if (leaf->type == ODVGP__POLYNOMIAL) value = c->dk[l];
-        if (odvgp__one_variance(leaf)) slopes[leaf->var * stride] += isa->dot(cols, w, value);
-        if (odvgp__one_lengthscale(leaf)) slopes[leaf->ls * stride] += isa->dot(cols, w, c->dk[l]);
-        if (odvgp__has_extra(leaf)) slopes[leaf->extra * stride] += isa->dot(cols, w, c->extra[l]);
+        if (odvgp__one_variance(leaf)) odvgp__chunk_dots(isa, cols, value, count, w, ldw, slopes + leaf->var * stride, step);
+        if (odvgp__one_lengthscale(leaf)) odvgp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, slopes + leaf->ls * stride, step);
+        if (odvgp__has_extra(leaf)) odvgp__chunk_dots(isa, cols, c->extra[l], count, w, ldw, slopes + leaf->extra * stride, step);
     }
 }
 
@@ -4253,13 +4404,11 @@ static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptr
             odvgp_real *w = c->weights[0];
             odvgp__zero(w + cols, ODVGP__CHUNK - cols);
             odvgp__copy(w, job->dK + i * job->lddk + j, cols);
-            odvgp__chunk_sums(job, c, ODVGP__CHUNK, w, job->V0 + at, job->slopes + r, job->lds);
+            odvgp__chunk_sums(job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->slopes + r, job->lds);
             for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
             continue;
         }
-        for (ptrdiff_t p = 0; p < job->P; p++)
-            odvgp__chunk_sums(job, c, cols, job->a + p * job->lda + j, job->V0 + at, job->slopes + p * nhyp * job->lds + r,
-                              job->lds);
+        odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at, job->slopes + r, job->lds);
     }
 }
 
@@ -4275,11 +4424,10 @@ static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_
         const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j : own;
         if (!job->kept) odvgp__chunk_forward(job, c, i, j, own, NULL);
         if (job->K) odvgp__copy(job->K + i * job->ldk + j, v, cols);
-        else
-            for (ptrdiff_t p = 0; p < job->P; p++) {
-                odvgp_real part = isa->dot(cols, v, job->a + p * job->lda + j), *o = job->out + p * job->ldo + i;
-                *o = j ? *o + part : part;
-            }
+        else {
+            for (ptrdiff_t p = 0; p < job->P && !j; p++) job->out[p * job->ldo + i] = 0;
+            odvgp__chunk_dots(isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
+        }
     }
     if (job->K) odvgp__zero(job->K + i * job->ldk + end, job->m - end);
 }
@@ -4298,15 +4446,24 @@ static void odvgp__kernel_task(void *arg, int t)
     }
 }
 
+/*  Whether the sums with dK/d(variance), but for their factor, are K a. */
+static int odvgp__sums_are_out(const odvgp__kernel *k)
+{
+    return k->nnode == 1 && odvgp__one_variance(&k->leaf[0]) && k->leaf[0].type != ODVGP__POLYNOMIAL;
+}
+
 /*  With job->kept also what the adjoint needs. */
 static void odvgp__slopes_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
+    const odvgp_real *sums = odvgp__sums_are_out(job->k) ? job->slopes + job->k->leaf[0].var * job->lds : NULL;
     odvgp__kchunk_back c;
     odvgp__chunk_place_back(job, t, &c);
     for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
         odvgp__slopes_row(job, &c, job->first + r, r);
-        if (job->out) odvgp__kernel_row(job, &c.forward, r);
+        if (job->out && !sums) odvgp__kernel_row(job, &c.forward, r);
+        for (ptrdiff_t p = 0; job->out && sums && p < job->P; p++)
+            job->out[p * job->ldo + r] = sums[p * (ptrdiff_t)job->k->nhyp * job->lds + r];
     }
 }
 
@@ -4339,21 +4496,29 @@ static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 /*  da += dout K, and H times dloss/dK = dout^T a. Columns are shared out, so that sums over rows belong to one task each. */
 static void odvgp__kernel_weights_task(void *arg, int t)
 {
+    enum { ROWS = 4 };
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
     const odvgp__isa *isa = odvgp__row(job->blas);
-    odvgp_real dK[ODVGP__CHUNK];
-    ptrdiff_t from, to;
-    odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &from, &to);
-    for (ptrdiff_t r = 0; r < job->rows; r++)
-        for (ptrdiff_t j = from; j < to; j += ODVGP__CHUNK) {
-            ptrdiff_t cols = ODVGP__MIN(job->m - j, ODVGP__CHUNK), at = r * job->ld + j;
-            odvgp__zero(dK, ODVGP__CHUNK);
-            for (ptrdiff_t p = 0; p < job->P; p++) {
-                odvgp_real o = job->dout[p * job->ldo + job->first + r];
-                isa->axpy(cols, o, job->a + p * job->lda + j, dK);
-                if (job->da) isa->axpy(cols, o, job->V0 + at, job->da + p * job->lda + j);
+    odvgp_real dK[ROWS][ODVGP__CHUNK];
+    ptrdiff_t begin, end;
+    odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &begin, &end);
+    for (ptrdiff_t from = 0; from < job->rows; from += ODVGP__UPDATE_ROWS)
+        for (ptrdiff_t j = begin; j < end; j += ODVGP__CHUNK) {
+            ptrdiff_t cols = ODVGP__MIN(job->m - j, ODVGP__CHUNK), to = ODVGP__MIN(job->rows, from + ODVGP__UPDATE_ROWS);
+            const odvgp_real *dout = job->dout + job->first;
+            if (job->da)
+                isa->update(cols, to - from, job->V0 + from * job->ld + j, job->ld, job->P, dout + from, job->ldo, 1, job->da + j,
+                            job->lda);
+            for (ptrdiff_t r = from; r < to; r += ROWS) {
+                ptrdiff_t rows = ODVGP__MIN(ROWS, to - r);
+                odvgp__zero(dK[0], ROWS * ODVGP__CHUNK);
+                isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0], ODVGP__CHUNK);
+                for (ptrdiff_t q = 0; q < rows; q++)
+                    for (uint32_t g = 0; g < job->k->ngroup; g++) {
+                        odvgp_real *H = job->H[g] + (r + q) * job->ld + j;
+                        isa->combine(1, H, dK[q], H);
+                    }
             }
-            for (uint32_t g = 0; g < job->k->ngroup; g++) isa->combine(1, job->H[g] + at, dK, job->H[g] + at);
         }
 }
 
@@ -4388,6 +4553,7 @@ static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__leaf *leaf,
 
 /*  For each row in hand and each column d of a group: sum_j H_ij (u_id - w_jd)^2, in R. The differences are squared and
     summed themselves: in sum H u^2 - 2 sum H u w + sum H w^2 short lengthscales would cancel all digits. */
+#define ODVGP__SPREAD_ROWS 4 /* at once: their H stays in L1 while the columns pass */
 typedef struct odvgp__spread_job {
     const odvgp__kjob *job;
     uint32_t g;
@@ -4399,10 +4565,12 @@ static void odvgp__spread_task(void *arg, int t)
     const odvgp__kjob *job = s->job;
     const odvgp__isa *isa = odvgp__row(job->blas);
     ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
-    for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
-        ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + 1) : job->ld; /* H is 0 beyond, and in its padding */
+    for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows; r += ODVGP__SPREAD_ROWS * job->tasks) {
+        ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
+        ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld; /* H is 0 beyond, and in its padding */
         for (ptrdiff_t d = 0; d < nd; d++)
-            job->R[r * nd + d] = isa->spread(n, job->u[s->g][r * nd + d], job->zt[s->g] + d * job->ld, job->H[s->g] + r * job->ld);
+            isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld, job->H[s->g] + r * job->ld, job->ld,
+                         job->R + r * nd + d);
     }
 }
 
