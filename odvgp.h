@@ -2279,7 +2279,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 /*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. dots: out[w] = x . y_w for the
     rows y_w of y, each with the bits of dot; out is written in whole vectors. update: y_w += sum_i f[w fw + i fk] x_i for count
     rows y_w and k rows x_i, with the bits of one axpy after the other. spreads: out[w step] = sum_j h_wj (x[w step] - z_j)^2,
-    added up as in dot, over whole chunks; h_wj = 0 gives 0 at any finite distance. combine: out <- x + y or x * y for a chunk;
+    added up as in dot, over whole chunks; h_wj = 0 gives 0 at any finite distance. squares: out_j += A_ij^2, row after row.
+    weigh: A_ij <- A_ij 2 w_j. combine: out <- x + y or x * y for a chunk;
     out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
     added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S)                                                                                               \
@@ -2414,6 +2415,35 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             odvgp__update_rows_##S(2, n, k, x, ldx, f, fw, fk, y, ldy);                                                        \
         if (count) odvgp__update_rows_##S(1, n, k, x, ldx, f, fw, fk, y, ldy);                                                 \
     }                                                                                                                          \
+    TARGET static void odvgp__squares_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out)     \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        for (; rows >= 4; rows -= 4, A += 4 * ld) {                                                                            \
+            ptrdiff_t j = 0;                                                                                                   \
+            for (; j + L <= n; j += L) {                                                                                       \
+                ODVGP__V_##S sum = ODVGP__LOAD_##S(out + j);                                                                   \
+                ODVGP__WAYS({                                                                                                  \
+                    const ODVGP__V_##S v = ODVGP__LOAD_##S(A + q * ld + j);                                                    \
+                    sum = sum + v * v;                                                                                         \
+                })                                                                                                             \
+                ODVGP__STORE_##S(out + j, sum);                                                                                \
+            }                                                                                                                  \
+            for (; j < n; j++)                                                                                                 \
+                for (int q = 0; q < 4; q++) out[j] += A[q * ld + j] * A[q * ld + j];                                           \
+        }                                                                                                                      \
+        for (; rows > 0; rows--, A += ld)                                                                                      \
+            for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j];                                                           \
+    }                                                                                                                          \
+    TARGET static void odvgp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld)         \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        const ODVGP__V_##S two = ODVGP__SET1_##S(2);                                                                           \
+        for (; rows > 0; rows--, A += ld) {                                                                                    \
+            ptrdiff_t j = 0;                                                                                                   \
+            for (; j + L <= n; j += L) ODVGP__STORE_##S(A + j, ODVGP__LOAD_##S(A + j) * (two * ODVGP__LOAD_##S(w + j)));       \
+            for (; j < n; j++) A[j] *= 2 * w[j];                                                                               \
+        }                                                                                                                      \
+    }                                                                                                                          \
     TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)              \
     {                                                                                                                          \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) {                                                             \
@@ -2540,6 +2570,8 @@ typedef struct odvgp__isa {
     void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
     void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, ptrdiff_t fw,
                    ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
+    void (*squares)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
+    void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
     void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z, const odvgp_real *h,
                     ptrdiff_t ld, odvgp_real *out);
 } odvgp__isa;
@@ -2749,7 +2781,8 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
     }
 #define ODVGP__VROW(isa)                                                                                                       \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
-        odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__spreads_##isa
+        odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa,                  \
+        odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -7513,7 +7546,8 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 1);
     for (ptrdiff_t p = 0; p < nd->rows; p++) {
         odvgp__tri_product(t, nd, p);
-        odvgp__column_squares(odvgp__tri_at(t, nd, p), A->rows, A->cols, nd->ld, nd->v + p * nd->ld);
+        odvgp__zero(nd->v + p * nd->ld, A->cols);
+        odvgp__row(&t->blas)->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
     }
     return ODVGP_OK;
 }
@@ -7525,8 +7559,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
         if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
-        for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j < A->cols; j++) T[i * nd->ld + j] *= 2 * d[j];
+        odvgp__row(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
         if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
         odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
