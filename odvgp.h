@@ -2280,7 +2280,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     rows y_w of y, each with the bits of dot; out is written in whole vectors. update: y_w += sum_i f[w fw + i fk] x_i for count
     rows y_w and k rows x_i, with the bits of one axpy after the other. spreads: out[w step] = sum_j h_wj (x[w step] - z_j)^2,
     added up as in dot, over whole chunks; h_wj = 0 gives 0 at any finite distance. squares: out_j += A_ij^2, row after row.
-    weigh: A_ij <- A_ij 2 w_j. combine: out <- x + y or x * y for a chunk;
+    weigh: A_ij <- A_ij 2 w_j. blend: out <- a x - b y; out may be x or y. combine: out <- x + y or x * y for a chunk;
     out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
     added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S)                                                                                               \
@@ -2444,6 +2444,15 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             for (; j < n; j++) A[j] *= 2 * w[j];                                                                               \
         }                                                                                                                      \
     }                                                                                                                          \
+    TARGET static void odvgp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,     \
+                                        odvgp_real *out)                                                                       \
+    {                                                                                                                          \
+        enum { L = ODVGP__LANES_##S };                                                                                         \
+        const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b);                                                   \
+        ptrdiff_t j = 0;                                                                                                       \
+        for (; j + L <= n; j += L) ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j));       \
+        for (; j < n; j++) out[j] = a * x[j] - b * y[j];                                                                       \
+    }                                                                                                                          \
     TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)              \
     {                                                                                                                          \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) {                                                             \
@@ -2572,6 +2581,7 @@ typedef struct odvgp__isa {
                    ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
     void (*squares)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
     void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
+    void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y, odvgp_real *out);
     void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z, const odvgp_real *h,
                     ptrdiff_t ld, odvgp_real *out);
 } odvgp__isa;
@@ -2782,7 +2792,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #define ODVGP__VROW(isa)                                                                                                       \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
         odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa,                  \
-        odvgp__spreads_##isa
+        odvgp__blend_##isa, odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -10108,7 +10118,7 @@ static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, pt
     odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
     for (ptrdiff_t i = 0; i < M; i++) {
         odvgp_real *row = R + i * M;
-        for (ptrdiff_t j = 0; j <= i; j++) row[j] = (1 - tau) * P[i * M + j] - 2 * tau * G[i * M + j];
+        odvgp__row(&m->tape.blas)->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
         row[i] += tau;
         odvgp__zero(row + i + 1, M - i - 1);
     }
@@ -10165,7 +10175,7 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
     odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, G, mu, Gmu);
     for (ptrdiff_t i = 0; i < M; i++) {
         h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-        for (ptrdiff_t k = 0; k <= i; k++) G[i * M + k] = (1 - step) * P[i * M + k] - 2 * step * G[i * M + k];
+        odvgp__row(&m->tape.blas)->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
         G[i * M + i] += step;
     }
     odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; R holds R^-1 */
