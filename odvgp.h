@@ -13216,7 +13216,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
         const odvgp__unit *u = &m->unit[i];
         odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
         odvgp__unit_layout(&m->unit[i], a);
-        widest = ODVGP__MAX(widest, ODVGP__MAX(ODVGP__MAX(u->M, c->tile), u->M_gamma));
+        /* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
+        widest = ODVGP__MAX(widest, ODVGP__MAX(u->M + u->M_gamma, c->tile));
     }
     m->nat_R.at = odvgp__take(a, matrices, 1);
     m->nat_t = odvgp__take(a, vectors, 1);
