@@ -66,9 +66,9 @@ $(B)/test_%: tests/test_%.c
 $(B)/f32/test_%: tests/test_%.c
 	$(call compile,-DODVGP_STATIC= -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
-# The command-line tool and the pool's exploration call only the public interface: they share one object of the library, optimised as
+# These call only the public interface: they share one object of the library, optimised as
 # for users, and leave their own text of it out by its guard.
-SHARED := $(B)/tool $(B)/test_pool
+SHARED := $(B)/tool $(B)/test_pool $(B)/test_threads
 $(B)/library.o: CFLAGS := -O2
 $(B)/library.o: odvgp.h
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -x c -c $< -o $@
@@ -77,7 +77,7 @@ $(SHARED): LIBS := $(B)/library.o $(LIBS)
 $(SHARED): $(B)/library.o
 $(B)/tool: examples/odvgp.c
 	$(call compile,$(THREADS) -DODVGP__IMPLEMENTED)
-$(B)/test_pool: tests/test_pool.c
+$(B)/test_pool $(B)/test_threads: $(B)/test_%: tests/test_%.c
 	$(call compile,-DODVGP__IMPLEMENTED)
 
 # Two builds of the library in one program.

@@ -1,4 +1,7 @@
-/*  What the tape saves: nothing frozen is differentiated, nothing unchanged is made again, and minibatches are drawn as promised. */
+/*  What the tape saves: nothing frozen is differentiated, nothing unchanged is made again, and minibatches are drawn as promised.
+    And what of the pool only its own text can tell. */
+#define _POSIX_C_SOURCE 200809L
+#define ODVGP_USE_PTHREADS
 static void count_operation(int node, int reverse);
 #define ODVGP__PROBE(node, reverse) count_operation(node, reverse)
 #define ODVGP_IMPLEMENTATION
@@ -230,6 +233,20 @@ TEST(nothing_runs_back_on_zeros) {
     CHECK(models >= 30);
 }
 
+/*  Where pointers have 32 bits, a 64-bit number in a struct may be aligned to 4 bytes only, and
+    is not atomic then. */
+TEST(the_ticket_is_aligned) {
+    odvgp_pool *pool;
+    odvgp_threads hook;
+    size_t bytes = odvgp_pool_size(2);
+    void *block = test_alloc(bytes);
+    CHECK_STATUS(odvgp_pool_start(&pool, 2, block, bytes, &hook), ODVGP_OK);
+    CHECK((uintptr_t)&pool->ticket % sizeof pool->ticket == 0);
+    CHECK(offsetof(odvgp_pool, ticket) % sizeof pool->ticket == 0);
+    odvgp_pool_stop(pool);
+    free(block);
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(a_frozen_kernel_is_not_differentiated_and_not_factored_again);
@@ -239,5 +256,6 @@ int main(int argc, char **argv) {
     RUN(a_full_batch_with_fixed_points_keeps_its_features);
     RUN(other_rows_have_other_features);
     RUN(nothing_runs_back_on_zeros);
+    RUN(the_ticket_is_aligned);
     return test_end();
 }

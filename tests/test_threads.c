@@ -21,9 +21,10 @@ typedef struct run_result {
 
 static void make_data(odvgp_real *X, odvgp_real *Y) {
     ptrdiff_t i;
-    for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)odvgp__normal(1, 77, (uint64_t)i);
+    test_seed = 77; /* the same data at each call */
+    for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)test_normal();
     for (i = 0; i < ROWS; i++) {
-        Y[2 * i] = (odvgp_real)(sin((double)X[3 * i]) + 0.1 * odvgp__normal(2, 77, (uint64_t)i));
+        Y[2 * i] = (odvgp_real)(sin((double)X[3 * i]) + 0.1 * test_normal());
         Y[2 * i + 1] = (odvgp_real)cos((double)X[3 * i + 1]);
     }
 }
@@ -316,15 +317,6 @@ TEST(the_child_of_a_fork_uses_and_stops_the_pool) {
     memset(calls, 0, sizeof calls);
     c.hook.run(c.hook.user, 8, count_call, calls);
     for (i = 0; i < 8; i++) CHECK_INT(calls[i], 1);
-    crew_stop(&c);
-}
-
-/*  Where pointers have 32 bits, a 64-bit number in a struct may be aligned to 4 bytes only, and
-    is not atomic then. */
-TEST(the_ticket_is_aligned) {
-    crew c = crew_start(1);
-    CHECK((uintptr_t)&c.pool->ticket % sizeof c.pool->ticket == 0);
-    CHECK(offsetof(odvgp_pool, ticket) % sizeof c.pool->ticket == 0);
     crew_stop(&c);
 }
 
@@ -621,7 +613,6 @@ int main(int argc, char **argv) {
     RUN(workers_round_as_the_caller_does);
     RUN(a_caller_that_waits_long_sleeps);
     RUN(the_child_of_a_fork_uses_and_stops_the_pool);
-    RUN(the_ticket_is_aligned);
     RUN(a_small_stack_is_enough);
     RUN(predictions_take_little_stack);
     RUN(calls_take_little_stack);
