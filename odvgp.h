@@ -205,18 +205,18 @@ CONTENTS                                                        (search for the 
 #endif
 
 /*  Every call that can fail returns one of these. */
-#define ODVGP_STATUS_LIST(X)                                                                                                   \
-    X(OK, "ok")                                                                                                                \
-    X(E_ARG, "argument is NULL or out of range")                                                                               \
-    X(E_SIZE, "size is zero, negative or too large for memory")                                                                \
-    X(E_MEMORY, "memory block too small, or the allocator failed")                                                             \
-    X(E_NOT_PD, "matrix not positive definite, even at the largest jitter")                                                    \
-    X(E_NAN, "NaN or infinity where a finite number is needed")                                                                \
-    X(E_KERNEL, "kernel expression not understood")                                                                            \
-    X(E_NAME, "no parameter of this name")                                                                                     \
-    X(E_UNSUPPORTED, "combination of options that does not exist")                                                             \
-    X(E_FORMAT, "not a model file, or damaged")                                                                                \
-    X(E_IO, "file could not be read or written")                                                                               \
+#define ODVGP_STATUS_LIST(X) \
+    X(OK, "ok") \
+    X(E_ARG, "argument is NULL or out of range") \
+    X(E_SIZE, "size is zero, negative or too large for memory") \
+    X(E_MEMORY, "memory block too small, or the allocator failed") \
+    X(E_NOT_PD, "matrix not positive definite, even at the largest jitter") \
+    X(E_NAN, "NaN or infinity where a finite number is needed") \
+    X(E_KERNEL, "kernel expression not understood") \
+    X(E_NAME, "no parameter of this name") \
+    X(E_UNSUPPORTED, "combination of options that does not exist") \
+    X(E_FORMAT, "not a model file, or damaged") \
+    X(E_IO, "file could not be read or written") \
     X(E_STOPPED, "stopped by the caller")
 typedef enum odvgp_status {
 #define ODVGP__X(name, text) ODVGP_##name,
@@ -1291,7 +1291,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 /*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is*/
 /*      asked once per model.                                                                                          */
 /* ---------------------------------------------------------------------------------------------------------------------- */
-#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) &&          \
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) && \
     !(defined(_WIN32) && !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
 #define ODVGP__X86
 #include <cpuid.h>
@@ -1304,13 +1304,13 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-#if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && !defined(ODVGP_NO_SIMD) &&   \
+#if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && !defined(ODVGP_NO_SIMD) && \
     !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON /* a matter of the compiler's target; 32-bit ARM has it for float only */
 #include <arm_neon.h>
 #endif
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
-#define ODVGP__UNROLL                                                                                                          \
+#define ODVGP__UNROLL \
     _Pragma("GCC unroll 16") /* gcc keeps an array in registers only where it has unrolled the loops over it */
 #else
 #define ODVGP__UNROLL
@@ -1918,311 +1918,311 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define odvgp__stored_neon(v)   (v)
 #define odvgp__stored_avx2(v)   (v)
 #define odvgp__stored_avx512(v) (v)
-#define ODVGP__VBITS(TARGET, S)                                                                                                \
-    typedef odvgp__u_c odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S))));                                        \
-    TARGET ODVGP__INLINE odvgp__u_##S odvgp__bits_##S(ODVGP__V_##S v) { return (odvgp__u_##S)v; }                              \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__real_##S(odvgp__u_##S u) { return (ODVGP__V_##S)u; }                              \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S(ODVGP__V_##S a, ODVGP__V_##S b, ODVGP__V_##S x, ODVGP__V_##S y)          \
-    {                                                                                                                          \
-        odvgp__u_##S mask = (odvgp__u_##S)(a < b);                                                                             \
-        return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y));                                           \
+#define ODVGP__VBITS(TARGET, S) \
+    typedef odvgp__u_c odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S)))); \
+    TARGET ODVGP__INLINE odvgp__u_##S odvgp__bits_##S(ODVGP__V_##S v) { return (odvgp__u_##S)v; } \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__real_##S(odvgp__u_##S u) { return (ODVGP__V_##S)u; } \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S(ODVGP__V_##S a, ODVGP__V_##S b, ODVGP__V_##S x, ODVGP__V_##S y) \
+    { \
+        odvgp__u_##S mask = (odvgp__u_##S)(a < b); \
+        return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
     }
 
 /*  A statement for each of the four vectors in hand; a constant; a step of Horner's scheme for p in r. */
-#define ODVGP__WAYS(statement)                                                                                                 \
-    ODVGP__UNROLL                                                                                                              \
+#define ODVGP__WAYS(statement) \
+    ODVGP__UNROLL \
     for (int q = 0; q < 4; q++) statement;
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
 /*  v 2^k for n = k + ROUND, whose low bits are those of k: in two factors, 2^floor(k/2) and the rest, so that subnormal
     results are rounded once and the largest do not overflow. AVX-512 has an instruction for it. */
-#define ODVGP__RAISE(TARGET, S)                                                                                                \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
-    {                                                                                                                          \
-        const odvgp__u_##S one = odvgp__bits_##S(ODVGP__K(S, 1)), exponent = odvgp__bits_##S(ODVGP__K(S, -HUGE_VAL));          \
-        odvgp__u_##S half = ((odvgp__bits_##S(n) << (ODVGP__MANTISSA - 1)) & exponent) + one;                                  \
-        odvgp__u_##S rest = (odvgp__bits_##S(n) << ODVGP__MANTISSA) + (one + one) - half;                                      \
-        return v * odvgp__real_##S(half) * odvgp__real_##S(rest);                                                              \
+#define ODVGP__RAISE(TARGET, S) \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
+    { \
+        const odvgp__u_##S one = odvgp__bits_##S(ODVGP__K(S, 1)), exponent = odvgp__bits_##S(ODVGP__K(S, -HUGE_VAL)); \
+        odvgp__u_##S half = ((odvgp__bits_##S(n) << (ODVGP__MANTISSA - 1)) & exponent) + one; \
+        odvgp__u_##S rest = (odvgp__bits_##S(n) << ODVGP__MANTISSA) + (one + one) - half; \
+        return v * odvgp__real_##S(half) * odvgp__real_##S(rest); \
     }
 #ifdef ODVGP__AVX512
-#define ODVGP__RAISE512(TARGET, S)                                                                                             \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n)                                         \
-    {                                                                                                                          \
-        return ODVGP__M512(maskz_scalef)(ODVGP__ALL, v, n - ODVGP__K(S, ODVGP__ROUND));                                        \
+#define ODVGP__RAISE512(TARGET, S) \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
+    { \
+        return ODVGP__M512(maskz_scalef)(ODVGP__ALL, v, n - ODVGP__K(S, ODVGP__ROUND)); \
     }
 #endif
 
 /*  power: 2^k where that is normal. expm1_core: n = k + ROUND and p = exp(r) - 1 of x, or of x + rest (NULL: 0). decay:
     exp(x) for -1000 <= x <= 0 as kernels need it, 0 below -708 (float -87), before results become subnormal. */
-#define ODVGP__EXPS(TARGET, S)                                                                                                 \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n)                                                         \
-    {                                                                                                                          \
-        return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + odvgp__bits_##S(ODVGP__K(S, 1)));                     \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE void odvgp__expm1_core_##S(const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n,          \
-                                                    ODVGP__V_##S *p)                                                           \
-    {                                                                                                                          \
-        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), log2e = ODVGP__K(S, 1.44269504088896340736);                     \
-        const ODVGP__V_##S high = ODVGP__K(S, ODVGP__LN2_HIGH), low = ODVGP__K(S, ODVGP__LN2_LOW);                             \
-        ODVGP__V_##S r[4];                                                                                                     \
-        ODVGP__WAYS(n[q] = odvgp__stored_##S(ODVGP__FMA_##S(x[q], log2e, round)))                                              \
-        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, high, x[q]))                                                           \
-        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, low, r[q]))                                                            \
-        if (rest) ODVGP__WAYS(r[q] = r[q] + rest[q])                                                                           \
-        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_EXP_TOP))                                                                      \
-        ODVGP__P_EXP(ODVGP__HORNER, S)                                                                                         \
-        ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q] * r[q], r[q], r[q]))                                                            \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE void odvgp__decay_##S(const ODVGP__V_##S *x, ODVGP__V_##S *e)                                         \
-    {                                                                                                                          \
-        const ODVGP__V_##S low = ODVGP__K(S, ODVGP__DECAY_LOW), zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1);                   \
-        ODVGP__V_##S n[4], p[4];                                                                                               \
-        odvgp__expm1_core_##S(x, NULL, n, p);                                                                                  \
-        ODVGP__WAYS(e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q])))                            \
+#define ODVGP__EXPS(TARGET, S) \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
+    { \
+        return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + odvgp__bits_##S(ODVGP__K(S, 1))); \
+    } \
+    TARGET ODVGP__INLINE void odvgp__expm1_core_##S(const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n, \
+                                                    ODVGP__V_##S *p) \
+    { \
+        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), log2e = ODVGP__K(S, 1.44269504088896340736); \
+        const ODVGP__V_##S high = ODVGP__K(S, ODVGP__LN2_HIGH), low = ODVGP__K(S, ODVGP__LN2_LOW); \
+        ODVGP__V_##S r[4]; \
+        ODVGP__WAYS(n[q] = odvgp__stored_##S(ODVGP__FMA_##S(x[q], log2e, round))) \
+        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, high, x[q])) \
+        ODVGP__WAYS(r[q] = ODVGP__NMA_##S(n[q] - round, low, r[q])) \
+        if (rest) ODVGP__WAYS(r[q] = r[q] + rest[q]) \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_EXP_TOP)) \
+        ODVGP__P_EXP(ODVGP__HORNER, S) \
+        ODVGP__WAYS(p[q] = ODVGP__FMA_##S(p[q] * r[q], r[q], r[q])) \
+    } \
+    TARGET ODVGP__INLINE void odvgp__decay_##S(const ODVGP__V_##S *x, ODVGP__V_##S *e) \
+    { \
+        const ODVGP__V_##S low = ODVGP__K(S, ODVGP__DECAY_LOW), zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1); \
+        ODVGP__V_##S n[4], p[4]; \
+        odvgp__expm1_core_##S(x, NULL, n, p); \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
 /*  Each of these takes four vectors to four vectors. With d, slopes, where there are any. */
-#define ODVGP__MAP_EXP(TARGET, S)                                                                                              \
-    TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                           \
-    {                                                                                                                          \
-        ODVGP__V_##S n[4], p[4];                                                                                               \
-        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q])))    \
-        odvgp__expm1_core_##S(y, NULL, n, p);                                                                                  \
-        ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q]))                                                      \
-    }                                                                                                                          \
-    /*  2^k (p + 1) - 1, where 2^k is not too large for the 1 to matter */                                                     \
-    TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
-    {                                                                                                                          \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), past = ODVGP__K(S, 60);                  \
-        ODVGP__V_##S n[4], p[4], t[4];                                                                                         \
-        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, -60), x[q])))               \
-        odvgp__expm1_core_##S(y, NULL, n, p);                                                                                  \
-        ODVGP__WAYS(t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q])))                            \
-        ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one))                                                             \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q]))                              \
-        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q]))                                                            \
+#define ODVGP__MAP_EXP(TARGET, S) \
+    TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        ODVGP__V_##S n[4], p[4]; \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q]))) \
+        odvgp__expm1_core_##S(y, NULL, n, p); \
+        ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q])) \
+    } \
+    /*  2^k (p + 1) - 1, where 2^k is not too large for the 1 to matter */ \
+    TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), past = ODVGP__K(S, 60); \
+        ODVGP__V_##S n[4], p[4], t[4]; \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, -60), x[q]))) \
+        odvgp__expm1_core_##S(y, NULL, n, p); \
+        ODVGP__WAYS(t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
+        ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one)) \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q])) \
+        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
-#define ODVGP__MAP_LOG(TARGET, S)                                                                                              \
-    TARGET ODVGP__INLINE void odvgp__log_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                           \
-    {                                                                                                                          \
+#define ODVGP__MAP_LOG(TARGET, S) \
+    TARGET ODVGP__INLINE void odvgp__log_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
         const ODVGP__V_##S one = ODVGP__K(S, 1), root = ODVGP__K(S, 0.70710678118654752), whole = ODVGP__K(S, ODVGP__INTEGER); \
-        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), zero = ODVGP__K(S, 0), most = ODVGP__K(S, ODVGP__LARGEST);        \
-        const ODVGP__V_##S infinity = ODVGP__K(S, HUGE_VAL), half = ODVGP__K(S, 0.5);                                          \
-        ODVGP__V_##S k[4], f[4], s[4], r[4], p[4];                                                                             \
-        ODVGP__WAYS(f[q] = odvgp__less_##S(x[q], least, x[q] * ODVGP__K(S, ODVGP__LIFT), x[q]))                                \
-        ODVGP__WAYS(k[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) + (odvgp__bits_##S(one) - odvgp__bits_##S(root))))            \
-        ODVGP__WAYS(f[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) -                                                             \
-                                           ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) << ODVGP__MANTISSA) +                   \
-                                           odvgp__bits_##S(one)) -                                                             \
-                           one)                                                                                                \
-        ODVGP__WAYS(k[q] = odvgp__real_##S((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) + odvgp__bits_##S(whole)) - whole)       \
-        ODVGP__WAYS(k[q] = k[q] - odvgp__less_##S(x[q], least, ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER),                   \
-                                                  ODVGP__K(S, ODVGP__BIAS)))                                                   \
-        ODVGP__WAYS(s[q] = f[q] / (ODVGP__K(S, 2) + f[q]))                                                                     \
-        ODVGP__WAYS(r[q] = s[q] * s[q])                                                                                        \
-        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_LOG_TOP))                                                                      \
-        ODVGP__P_LOG(ODVGP__HORNER, S)                                                                                         \
-        ODVGP__WAYS(r[q] = p[q] * r[q])                                                                                        \
-        ODVGP__WAYS(p[q] = half * f[q] * f[q])                                                                                 \
-        ODVGP__WAYS(r[q] = s[q] * (p[q] + r[q]) + k[q] * ODVGP__K(S, ODVGP__LN2_LOW))                                          \
-        ODVGP__WAYS(r[q] = k[q] * ODVGP__K(S, ODVGP__LN2_HIGH) - ((p[q] - r[q]) - f[q]))                                       \
-        ODVGP__WAYS(r[q] = odvgp__less_##S(most, x[q], x[q], r[q]))                                                            \
-        ODVGP__WAYS(s[q] = odvgp__less_##S(x[q], zero, ODVGP__K(S, NAN), x[q] - infinity))                                     \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(zero, x[q], r[q], s[q]))                                                            \
-    }                                                                                                                          \
-    /*  log(u) for u = 1 + x rounded, and what was lost in rounding, over u */                                                 \
-    TARGET ODVGP__INLINE void odvgp__log1p_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
-    {                                                                                                                          \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), tiny = ODVGP__K(S, ODVGP__EPS / 16);      \
-        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */                \
-        ODVGP__V_##S u[4], t[4];                                                                                               \
-        ODVGP__WAYS(u[q] = odvgp__stored_##S(one + x[q]))                                                                      \
-        odvgp__log_##S(u, y);                                                                                                  \
-        ODVGP__WAYS(t[q] = odvgp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one)))                               \
-        ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q]))            \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q]))                                                            \
-        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q]))                                                            \
+        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), zero = ODVGP__K(S, 0), most = ODVGP__K(S, ODVGP__LARGEST); \
+        const ODVGP__V_##S infinity = ODVGP__K(S, HUGE_VAL), half = ODVGP__K(S, 0.5); \
+        ODVGP__V_##S k[4], f[4], s[4], r[4], p[4]; \
+        ODVGP__WAYS(f[q] = odvgp__less_##S(x[q], least, x[q] * ODVGP__K(S, ODVGP__LIFT), x[q])) \
+        ODVGP__WAYS(k[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) + (odvgp__bits_##S(one) - odvgp__bits_##S(root)))) \
+        ODVGP__WAYS(f[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) - \
+                                           ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) << ODVGP__MANTISSA) + \
+                                           odvgp__bits_##S(one)) - \
+                           one) \
+        ODVGP__WAYS(k[q] = odvgp__real_##S((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) + odvgp__bits_##S(whole)) - whole) \
+        ODVGP__WAYS(k[q] = k[q] - odvgp__less_##S(x[q], least, ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER), \
+                                                  ODVGP__K(S, ODVGP__BIAS))) \
+        ODVGP__WAYS(s[q] = f[q] / (ODVGP__K(S, 2) + f[q])) \
+        ODVGP__WAYS(r[q] = s[q] * s[q]) \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_LOG_TOP)) \
+        ODVGP__P_LOG(ODVGP__HORNER, S) \
+        ODVGP__WAYS(r[q] = p[q] * r[q]) \
+        ODVGP__WAYS(p[q] = half * f[q] * f[q]) \
+        ODVGP__WAYS(r[q] = s[q] * (p[q] + r[q]) + k[q] * ODVGP__K(S, ODVGP__LN2_LOW)) \
+        ODVGP__WAYS(r[q] = k[q] * ODVGP__K(S, ODVGP__LN2_HIGH) - ((p[q] - r[q]) - f[q])) \
+        ODVGP__WAYS(r[q] = odvgp__less_##S(most, x[q], x[q], r[q])) \
+        ODVGP__WAYS(s[q] = odvgp__less_##S(x[q], zero, ODVGP__K(S, NAN), x[q] - infinity)) \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(zero, x[q], r[q], s[q])) \
+    } \
+    /*  log(u) for u = 1 + x rounded, and what was lost in rounding, over u */ \
+    TARGET ODVGP__INLINE void odvgp__log1p_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), tiny = ODVGP__K(S, ODVGP__EPS / 16); \
+        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */ \
+        ODVGP__V_##S u[4], t[4]; \
+        ODVGP__WAYS(u[q] = odvgp__stored_##S(one + x[q])) \
+        odvgp__log_##S(u, y); \
+        ODVGP__WAYS(t[q] = odvgp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one))) \
+        ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q])) \
+        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
-#define ODVGP__MAP_ERF(TARGET, S)                                                                                              \
-    /*  erfcx of x >= 0 */                                                                                                     \
-    TARGET ODVGP__INLINE void odvgp__erfcx_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                         \
-    {                                                                                                                          \
-        ODVGP__V_##S r[4], p[4];                                                                                               \
-        ODVGP__WAYS(r[q] = ODVGP__K(S, 1) - ODVGP__K(S, 6) / (x[q] + ODVGP__K(S, 3)))                                          \
-        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_ERFCX_TOP))                                                                    \
-        ODVGP__P_ERFCX(ODVGP__HORNER, S)                                                                                       \
-        ODVGP__WAYS(y[q] = p[q] / ODVGP__FMA_##S(ODVGP__K(S, 2), x[q], ODVGP__K(S, 1)))                                        \
-    }                                                                                                                          \
-    /*  y exp(-c a^2) for a >= 0, c 1 or 1/2 */                                                                                \
-    TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, ODVGP__V_##S *y)                    \
-    {                                                                                                                          \
-        ODVGP__V_##S h[4], d[4], n[4], p[4];                                                                                   \
-        ODVGP__WAYS(h[q] = odvgp__real_##S((odvgp__bits_##S(a[q]) >> ODVGP__HALF) << ODVGP__HALF))                             \
-        ODVGP__WAYS(d[q] = ODVGP__K(S, 0) - c * (a[q] - h[q]) * (a[q] + h[q]))                                                 \
-        ODVGP__WAYS(h[q] = ODVGP__K(S, 0) - c * h[q] * h[q])                                                                   \
-        odvgp__expm1_core_##S(h, d, n, p);                                                                                     \
-        ODVGP__WAYS(p[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q]))                                             \
-        ODVGP__WAYS(y[q] =                                                                                                     \
-                        odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], a[q])) /* a NaN of few bits has become infinite in h */   \
-    }                                                                                                                          \
-    /*  erf of |x| < 1 */                                                                                                      \
-    TARGET ODVGP__INLINE void odvgp__erf_core_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                      \
-    {                                                                                                                          \
-        ODVGP__V_##S r[4], p[4];                                                                                               \
-        ODVGP__WAYS(r[q] = x[q] * x[q])                                                                                        \
-        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_ERF_TOP))                                                                      \
-        ODVGP__P_ERF(ODVGP__HORNER, S)                                                                                         \
-        ODVGP__WAYS(y[q] = ODVGP__FMA_##S(x[q], p[q], x[q]))                                                                   \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE void odvgp__erfc_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                          \
-    {                                                                                                                          \
-        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), half = ODVGP__K(S, 0.5);         \
-        ODVGP__V_##S a[4], e[4];                                                                                               \
-        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
-        ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q]))                                                 \
-        odvgp__erfcx_##S(a, y);                                                                                                \
-        odvgp__times_bell_##S(a, one, y);                                                                                      \
-        odvgp__erf_core_##S(x, e);                                                                                             \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(x[q], zero, two - y[q], y[q]))                                                      \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], half, one - e[q], y[q]))                                                      \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE void odvgp__erf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y)                                           \
-    {                                                                                                                          \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), minus = ODVGP__K(S, -0.0);                                                    \
-        ODVGP__V_##S a[4], e[4];                                                                                               \
-        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(minus)))                                   \
-        odvgp__erfc_##S(a, y);                                                                                                 \
-        ODVGP__WAYS(y[q] = odvgp__real_##S(odvgp__bits_##S(one - y[q]) | (odvgp__bits_##S(x[q]) & odvgp__bits_##S(minus))))    \
-        odvgp__erf_core_##S(x, e);                                                                                             \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], one, e[q], y[q]))                                                             \
-    }                                                                                                                          \
-    /*  One logarithm for all: of erfcx(z) / 2 up to -1/2, of (1 + erf) / 2 up to 1, of 1 - Phi(-x) beyond; to the last two,   \
-        what the sum or difference lost in rounding is added. bell: exp(-x^2/2). */                                            \
-    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *slope)                   \
-    {                                                                                                                          \
-        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5),                               \
-                           least = ODVGP__K(S, ODVGP__TINY);                                                                   \
-        const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), root = ODVGP__K(S, 0.70710678118654752440);          \
-        ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4];                                                                          \
-        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0))))                       \
-        ODVGP__WAYS(t[q] = a[q] * root)                                                                                        \
-        odvgp__erfcx_##S(t, w);                                                                                                \
-        ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q]))                                                                 \
-        ODVGP__WAYS(t[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__BELL_END), a[q]))                                                 \
-        ODVGP__WAYS(bell[q] = one)                                                                                             \
-        odvgp__times_bell_##S(t, half, bell);                                                                                  \
-        ODVGP__WAYS(e[q] = w[q] * bell[q])                                                                                     \
-        ODVGP__WAYS(slope[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q]))                  \
-        ODVGP__WAYS(slope[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], slope[q]))                                      \
-        ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q]))                                                      \
-        ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q]))        \
-        ODVGP__WAYS(t[q] = x[q] * root)                                                                                        \
-        odvgp__erf_core_##S(t, bell);                                                                                          \
-        ODVGP__WAYS(t[q] = half + half * bell[q])                                                                              \
-        ODVGP__WAYS(bell[q] = (half * bell[q] - (t[q] - half)) / ODVGP__MAX_##S(least, t[q]))                                  \
-        ODVGP__WAYS(a[q] = odvgp__less_##S(zero - half, x[q], zero, one))                                                      \
-        ODVGP__WAYS(a[q] = odvgp__less_##S(x[q], one, a[q], one)) /* 0 in between */                                           \
-        ODVGP__WAYS(w[q] = odvgp__less_##S(a[q], half, t[q], w[q]))                                                            \
-        ODVGP__WAYS(e[q] = odvgp__less_##S(a[q], half, bell[q], e[q]))                                                         \
-        odvgp__log_##S(w, y);                                                                                                  \
-        ODVGP__WAYS(y[q] = y[q] + e[q])                                                                                        \
+#define ODVGP__MAP_ERF(TARGET, S) \
+    /*  erfcx of x >= 0 */ \
+    TARGET ODVGP__INLINE void odvgp__erfcx_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        ODVGP__V_##S r[4], p[4]; \
+        ODVGP__WAYS(r[q] = ODVGP__K(S, 1) - ODVGP__K(S, 6) / (x[q] + ODVGP__K(S, 3))) \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_ERFCX_TOP)) \
+        ODVGP__P_ERFCX(ODVGP__HORNER, S) \
+        ODVGP__WAYS(y[q] = p[q] / ODVGP__FMA_##S(ODVGP__K(S, 2), x[q], ODVGP__K(S, 1))) \
+    } \
+    /*  y exp(-c a^2) for a >= 0, c 1 or 1/2 */ \
+    TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, ODVGP__V_##S *y) \
+    { \
+        ODVGP__V_##S h[4], d[4], n[4], p[4]; \
+        ODVGP__WAYS(h[q] = odvgp__real_##S((odvgp__bits_##S(a[q]) >> ODVGP__HALF) << ODVGP__HALF)) \
+        ODVGP__WAYS(d[q] = ODVGP__K(S, 0) - c * (a[q] - h[q]) * (a[q] + h[q])) \
+        ODVGP__WAYS(h[q] = ODVGP__K(S, 0) - c * h[q] * h[q]) \
+        odvgp__expm1_core_##S(h, d, n, p); \
+        ODVGP__WAYS(p[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q])) \
+        ODVGP__WAYS(y[q] = \
+                        odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], a[q])) /* a NaN of few bits has become infinite in h */ \
+    } \
+    /*  erf of |x| < 1 */ \
+    TARGET ODVGP__INLINE void odvgp__erf_core_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        ODVGP__V_##S r[4], p[4]; \
+        ODVGP__WAYS(r[q] = x[q] * x[q]) \
+        ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_ERF_TOP)) \
+        ODVGP__P_ERF(ODVGP__HORNER, S) \
+        ODVGP__WAYS(y[q] = ODVGP__FMA_##S(x[q], p[q], x[q])) \
+    } \
+    TARGET ODVGP__INLINE void odvgp__erfc_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), half = ODVGP__K(S, 0.5); \
+        ODVGP__V_##S a[4], e[4]; \
+        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q])) \
+        odvgp__erfcx_##S(a, y); \
+        odvgp__times_bell_##S(a, one, y); \
+        odvgp__erf_core_##S(x, e); \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(x[q], zero, two - y[q], y[q])) \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], half, one - e[q], y[q])) \
+    } \
+    TARGET ODVGP__INLINE void odvgp__erf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
+    { \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), minus = ODVGP__K(S, -0.0); \
+        ODVGP__V_##S a[4], e[4]; \
+        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(minus))) \
+        odvgp__erfc_##S(a, y); \
+        ODVGP__WAYS(y[q] = odvgp__real_##S(odvgp__bits_##S(one - y[q]) | (odvgp__bits_##S(x[q]) & odvgp__bits_##S(minus)))) \
+        odvgp__erf_core_##S(x, e); \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], one, e[q], y[q])) \
+    } \
+    /*  One logarithm for all: of erfcx(z) / 2 up to -1/2, of (1 + erf) / 2 up to 1, of 1 - Phi(-x) beyond; to the last two, \
+        what the sum or difference lost in rounding is added. bell: exp(-x^2/2). */ \
+    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *slope) \
+    { \
+        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5), \
+                           least = ODVGP__K(S, ODVGP__TINY); \
+        const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), root = ODVGP__K(S, 0.70710678118654752440); \
+        ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
+        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(t[q] = a[q] * root) \
+        odvgp__erfcx_##S(t, w); \
+        ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q])) \
+        ODVGP__WAYS(t[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__BELL_END), a[q])) \
+        ODVGP__WAYS(bell[q] = one) \
+        odvgp__times_bell_##S(t, half, bell); \
+        ODVGP__WAYS(e[q] = w[q] * bell[q]) \
+        ODVGP__WAYS(slope[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q])) \
+        ODVGP__WAYS(slope[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], slope[q])) \
+        ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q])) \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q])) \
+        ODVGP__WAYS(t[q] = x[q] * root) \
+        odvgp__erf_core_##S(t, bell); \
+        ODVGP__WAYS(t[q] = half + half * bell[q]) \
+        ODVGP__WAYS(bell[q] = (half * bell[q] - (t[q] - half)) / ODVGP__MAX_##S(least, t[q])) \
+        ODVGP__WAYS(a[q] = odvgp__less_##S(zero - half, x[q], zero, one)) \
+        ODVGP__WAYS(a[q] = odvgp__less_##S(x[q], one, a[q], one)) /* 0 in between */ \
+        ODVGP__WAYS(w[q] = odvgp__less_##S(a[q], half, t[q], w[q])) \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(a[q], half, bell[q], e[q])) \
+        odvgp__log_##S(w, y); \
+        ODVGP__WAYS(y[q] = y[q] + e[q]) \
     }
 
 /*  The same for a chunk, as the rows of instruction sets hold them. dy: slopes of LOGCDF; or NULL. */
-#define ODVGP__MAPPED(TARGET, S, name, call)                                                                                   \
-    TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy)                                \
-    {                                                                                                                          \
-        for (int j = 0; j < ODVGP__CHUNK; j += 4 * ODVGP__LANES_##S) {                                                         \
-            ODVGP__V_##S a[4], b[4], d[4];                                                                                     \
-            ODVGP__WAYS(a[q] = ODVGP__LOAD_##S(x + j + q * ODVGP__LANES_##S))                                                  \
-            ODVGP__WAYS(d[q] = a[q])                                                                                           \
-            call;                                                                                                              \
-            ODVGP__WAYS(ODVGP__STORE_##S(y + j + q * ODVGP__LANES_##S, b[q]))                                                  \
-            if (dy) ODVGP__WAYS(ODVGP__STORE_##S(dy + j + q * ODVGP__LANES_##S, d[q]))                                         \
-        }                                                                                                                      \
+#define ODVGP__MAPPED(TARGET, S, name, call) \
+    TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
+    { \
+        for (int j = 0; j < ODVGP__CHUNK; j += 4 * ODVGP__LANES_##S) { \
+            ODVGP__V_##S a[4], b[4], d[4]; \
+            ODVGP__WAYS(a[q] = ODVGP__LOAD_##S(x + j + q * ODVGP__LANES_##S)) \
+            ODVGP__WAYS(d[q] = a[q]) \
+            call; \
+            ODVGP__WAYS(ODVGP__STORE_##S(y + j + q * ODVGP__LANES_##S, b[q])) \
+            if (dy) ODVGP__WAYS(ODVGP__STORE_##S(dy + j + q * ODVGP__LANES_##S, d[q])) \
+        } \
     }
-#define ODVGP__MAPS_OF(TARGET, S)                                                                                              \
-    ODVGP__EXPS(TARGET, S)                                                                                                     \
-    ODVGP__MAP_EXP(TARGET, S)                                                                                                  \
-    ODVGP__MAP_LOG(TARGET, S)                                                                                                  \
-    ODVGP__MAP_ERF(TARGET, S)                                                                                                  \
-    ODVGP__MAPPED(TARGET, S, exp, odvgp__exp_##S(a, b))                                                                        \
-    ODVGP__MAPPED(TARGET, S, expm1, odvgp__expm1_##S(a, b))                                                                    \
-    ODVGP__MAPPED(TARGET, S, log, odvgp__log_##S(a, b))                                                                        \
-    ODVGP__MAPPED(TARGET, S, log1p, odvgp__log1p_##S(a, b))                                                                    \
-    ODVGP__MAPPED(TARGET, S, erf, odvgp__erf_##S(a, b))                                                                        \
-    ODVGP__MAPPED(TARGET, S, erfc, odvgp__erfc_##S(a, b))                                                                      \
-    ODVGP__MAPPED(TARGET, S, logcdf, odvgp__logcdf_##S(a, b, d))                                                               \
+#define ODVGP__MAPS_OF(TARGET, S) \
+    ODVGP__EXPS(TARGET, S) \
+    ODVGP__MAP_EXP(TARGET, S) \
+    ODVGP__MAP_LOG(TARGET, S) \
+    ODVGP__MAP_ERF(TARGET, S) \
+    ODVGP__MAPPED(TARGET, S, exp, odvgp__exp_##S(a, b)) \
+    ODVGP__MAPPED(TARGET, S, expm1, odvgp__expm1_##S(a, b)) \
+    ODVGP__MAPPED(TARGET, S, log, odvgp__log_##S(a, b)) \
+    ODVGP__MAPPED(TARGET, S, log1p, odvgp__log1p_##S(a, b)) \
+    ODVGP__MAPPED(TARGET, S, erf, odvgp__erf_##S(a, b)) \
+    ODVGP__MAPPED(TARGET, S, erfc, odvgp__erfc_##S(a, b)) \
+    ODVGP__MAPPED(TARGET, S, logcdf, odvgp__logcdf_##S(a, b, d)) \
     ODVGP__MAPPED(TARGET, S, sqrt, ODVGP__WAYS(b[q] = ODVGP__SQRT_##S(a[q])))
-#define ODVGP__MAP_LIST(S)                                                                                                     \
-    {                                                                                                                          \
-        odvgp__vexp_##S, odvgp__vexpm1_##S, odvgp__vlog_##S, odvgp__vlog1p_##S, odvgp__verf_##S, odvgp__verfc_##S,             \
-            odvgp__vlogcdf_##S, odvgp__vsqrt_##S                                                                               \
+#define ODVGP__MAP_LIST(S) \
+    { \
+        odvgp__vexp_##S, odvgp__vexpm1_##S, odvgp__vlog_##S, odvgp__vlog1p_##S, odvgp__verf_##S, odvgp__verfc_##S, \
+            odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
 /*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
     where points coincide, and on processors that add beside multiplying no slower. */
-#define ODVGP__SQDIST(TARGET, S)                                                                                               \
-    TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,                \
-                                         odvgp_real *r2)                                                                       \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR));                                                      \
-        for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) {                                                                        \
-            ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                   \
-            const odvgp_real *z = zt + j;                                                                                      \
-            for (ptrdiff_t d = 0; d < nd; d++, z += ld) {                                                                      \
-                ODVGP__V_##S xd = ODVGP__SET1_##S(x[d]);                                                                       \
-                ODVGP__V_##S t0 = xd - ODVGP__LOAD_##S(z), t1 = xd - ODVGP__LOAD_##S(z + L);                                   \
-                ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), t3 = xd - ODVGP__LOAD_##S(z + 3 * L);                       \
-                s0 = ODVGP__FMA_##S(t0, t0, s0);                                                                               \
-                s1 = ODVGP__FMA_##S(t1, t1, s1);                                                                               \
-                s2 = ODVGP__FMA_##S(t2, t2, s2);                                                                               \
-                s3 = ODVGP__FMA_##S(t3, t3, s3);                                                                               \
-            }                                                                                                                  \
-            ODVGP__STORE_##S(r2 + j, ODVGP__MIN_##S(limit, s0)); /* NaN stays NaN */                                           \
-            ODVGP__STORE_##S(r2 + j + L, ODVGP__MIN_##S(limit, s1));                                                           \
-            ODVGP__STORE_##S(r2 + j + 2 * L, ODVGP__MIN_##S(limit, s2));                                                       \
-            ODVGP__STORE_##S(r2 + j + 3 * L, ODVGP__MIN_##S(limit, s3));                                                       \
-        }                                                                                                                      \
+#define ODVGP__SQDIST(TARGET, S) \
+    TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, \
+                                         odvgp_real *r2) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR)); \
+        for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
+            ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0; \
+            const odvgp_real *z = zt + j; \
+            for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
+                ODVGP__V_##S xd = ODVGP__SET1_##S(x[d]); \
+                ODVGP__V_##S t0 = xd - ODVGP__LOAD_##S(z), t1 = xd - ODVGP__LOAD_##S(z + L); \
+                ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), t3 = xd - ODVGP__LOAD_##S(z + 3 * L); \
+                s0 = ODVGP__FMA_##S(t0, t0, s0); \
+                s1 = ODVGP__FMA_##S(t1, t1, s1); \
+                s2 = ODVGP__FMA_##S(t2, t2, s2); \
+                s3 = ODVGP__FMA_##S(t3, t3, s3); \
+            } \
+            ODVGP__STORE_##S(r2 + j, ODVGP__MIN_##S(limit, s0)); /* NaN stays NaN */ \
+            ODVGP__STORE_##S(r2 + j + L, ODVGP__MIN_##S(limit, s1)); \
+            ODVGP__STORE_##S(r2 + j + 2 * L, ODVGP__MIN_##S(limit, s2)); \
+            ODVGP__STORE_##S(r2 + j + 3 * L, ODVGP__MIN_##S(limit, s3)); \
+        } \
     }
 
 /*  A stationary kernel of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no derivative:
     0. The argument of exp ends at 1000, where it is 0; infinity times 0 would not be. */
-#define ODVGP__RADIAL(TARGET, S)                                                                                               \
-    TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,        \
-                                         odvgp_real *dk)                                                                       \
-    {                                                                                                                          \
-        const odvgp_real factor = scale * (type == ODVGP__MATERN52   ? 5                                                       \
-                                           : type == ODVGP__MATERN32 ? 3                                                       \
-                                           : type == ODVGP__RBF      ? ODVGP__R(0.5)                                           \
-                                                                     : 1);                                                          \
-        const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), zero = ODVGP__SET1_##S(0),      \
-                           one = ODVGP__SET1_##S(1);                                                                           \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) {                                                                        \
-            ODVGP__V_##S s[4], e[4], t[4];                                                                                     \
-            ODVGP__WAYS(s[q] = ODVGP__SET1_##S(factor) * ODVGP__LOAD_##S(d2 + j + q * L))                                      \
-            if (type != ODVGP__RBF) ODVGP__WAYS(s[q] = ODVGP__SQRT_##S(s[q]))                                                  \
-            ODVGP__WAYS(s[q] = ODVGP__MIN_##S(most, s[q]))                                                                     \
-            ODVGP__WAYS(t[q] = zero - s[q])                                                                                    \
-            odvgp__decay_##S(t, e);                                                                                            \
-            ODVGP__WAYS(e[q] = ODVGP__SET1_##S(v) * e[q])                                                                      \
-            ODVGP__WAYS(t[q] = e[q])                                                                                           \
-            if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q])                                               \
-            if (type == ODVGP__MATERN52)                                                                                       \
-                ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), one + s[q]) * e[q])          \
-            ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q]))                                                                 \
-            if (!dk) continue;                                                                                                 \
-            ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) : ODVGP__R(-0.5)) * e[q])              \
-            if (type == ODVGP__MATERN12)                                                                                       \
-                ODVGP__WAYS(t[q] = odvgp__less_##S(s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q])))                     \
-            if (type == ODVGP__MATERN52) ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q])          \
-            ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q]))                                                                \
-        }                                                                                                                      \
+#define ODVGP__RADIAL(TARGET, S) \
+    TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, \
+                                         odvgp_real *dk) \
+    { \
+        const odvgp_real factor = scale * (type == ODVGP__MATERN52   ? 5 \
+                                           : type == ODVGP__MATERN32 ? 3 \
+                                           : type == ODVGP__RBF      ? ODVGP__R(0.5) \
+                                                                     : 1); \
+        const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), zero = ODVGP__SET1_##S(0), \
+                           one = ODVGP__SET1_##S(1); \
+        enum { L = ODVGP__LANES_##S }; \
+        for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
+            ODVGP__V_##S s[4], e[4], t[4]; \
+            ODVGP__WAYS(s[q] = ODVGP__SET1_##S(factor) * ODVGP__LOAD_##S(d2 + j + q * L)) \
+            if (type != ODVGP__RBF) ODVGP__WAYS(s[q] = ODVGP__SQRT_##S(s[q])) \
+            ODVGP__WAYS(s[q] = ODVGP__MIN_##S(most, s[q])) \
+            ODVGP__WAYS(t[q] = zero - s[q]) \
+            odvgp__decay_##S(t, e); \
+            ODVGP__WAYS(e[q] = ODVGP__SET1_##S(v) * e[q]) \
+            ODVGP__WAYS(t[q] = e[q]) \
+            if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q]) \
+            if (type == ODVGP__MATERN52) \
+                ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), one + s[q]) * e[q]) \
+            ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q])) \
+            if (!dk) continue; \
+            ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) : ODVGP__R(-0.5)) * e[q]) \
+            if (type == ODVGP__MATERN12) \
+                ODVGP__WAYS(t[q] = odvgp__less_##S(s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
+            if (type == ODVGP__MATERN52) ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q]) \
+            ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q])) \
+        } \
     }
 
 /*  How many rows dots and spreads take at once, as registers allow; a statement for each. */
@@ -2235,45 +2235,45 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #else
 #define ODVGP__ABREAST_neon 2
 #endif
-#define ODVGP__ABREAST(statement)                                                                                              \
-    ODVGP__UNROLL                                                                                                              \
+#define ODVGP__ABREAST(statement) \
+    ODVGP__UNROLL \
     for (int w = 0; w < ways; w++) statement;
-#define ODVGP__VECTORS(statement)                                                                                              \
-    ODVGP__UNROLL                                                                                                              \
+#define ODVGP__VECTORS(statement) \
+    ODVGP__UNROLL \
     for (int q = 0; q < vectors; q++) statement;
 
 /*  v <- its transpose: each pass interleaves rows r and r + L/2, a perfect shuffle. */
-#define ODVGP__TRANSPOSED(S, v)                                                                                                \
-    ODVGP__UNROLL                                                                                                              \
-    for (int half = L / 2; half > 0; half /= 2) {                                                                              \
-        ODVGP__V_##S t[L];                                                                                                     \
-        ODVGP__UNROLL                                                                                                          \
-        for (int r = 0; r < L / 2; r++) {                                                                                      \
-            t[2 * r] = ODVGP__ZIPLO_##S((v)[r], (v)[r + L / 2]);                                                               \
-            t[2 * r + 1] = ODVGP__ZIPHI_##S((v)[r], (v)[r + L / 2]);                                                           \
-        }                                                                                                                      \
-        ODVGP__UNROLL                                                                                                          \
-        for (int r = 0; r < L; r++) (v)[r] = t[r];                                                                             \
+#define ODVGP__TRANSPOSED(S, v) \
+    ODVGP__UNROLL \
+    for (int half = L / 2; half > 0; half /= 2) { \
+        ODVGP__V_##S t[L]; \
+        ODVGP__UNROLL \
+        for (int r = 0; r < L / 2; r++) { \
+            t[2 * r] = ODVGP__ZIPLO_##S((v)[r], (v)[r + L / 2]); \
+            t[2 * r + 1] = ODVGP__ZIPHI_##S((v)[r], (v)[r + L / 2]); \
+        } \
+        ODVGP__UNROLL \
+        for (int r = 0; r < L; r++) (v)[r] = t[r]; \
     }
 
 /*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and so many vectors of their columns. */
-#define ODVGP__UPDATE_OF(TARGET, name, V)                                                                                      \
-    TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, const odvgp_real *x,                    \
-                                                         ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk,       \
-                                                         odvgp_real *y, ptrdiff_t ldy)                                         \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##V };                                                                                         \
-        ODVGP__V_##V s[4][4];                                                                                                  \
-        ODVGP__ABREAST(ODVGP__VECTORS(s[w][q] = ODVGP__LOAD_##V(y + w * ldy + q * L)))                                         \
-        for (ptrdiff_t i = 0; i < k; i++, x += ldx, f += fk) {                                                                 \
-            ODVGP__V_##V v[4];                                                                                                 \
-            ODVGP__VECTORS(v[q] = ODVGP__LOAD_##V(x + q * L))                                                                  \
-            ODVGP__ABREAST({                                                                                                   \
-                const ODVGP__V_##V a = ODVGP__SET1_##V(f[w * fw]);                                                             \
-                ODVGP__VECTORS(s[w][q] = ODVGP__FMA_##V(a, v[q], s[w][q]))                                                     \
-            })                                                                                                                 \
-        }                                                                                                                      \
-        ODVGP__ABREAST(ODVGP__VECTORS(ODVGP__STORE_##V(y + w * ldy + q * L, s[w][q])))                                         \
+#define ODVGP__UPDATE_OF(TARGET, name, V) \
+    TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, const odvgp_real *x, \
+                                                         ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
+                                                         odvgp_real *y, ptrdiff_t ldy) \
+    { \
+        enum { L = ODVGP__LANES_##V }; \
+        ODVGP__V_##V s[4][4]; \
+        ODVGP__ABREAST(ODVGP__VECTORS(s[w][q] = ODVGP__LOAD_##V(y + w * ldy + q * L))) \
+        for (ptrdiff_t i = 0; i < k; i++, x += ldx, f += fk) { \
+            ODVGP__V_##V v[4]; \
+            ODVGP__VECTORS(v[q] = ODVGP__LOAD_##V(x + q * L)) \
+            ODVGP__ABREAST({ \
+                const ODVGP__V_##V a = ODVGP__SET1_##V(f[w * fw]); \
+                ODVGP__VECTORS(s[w][q] = ODVGP__FMA_##V(a, v[q], s[w][q])) \
+            }) \
+        } \
+        ODVGP__ABREAST(ODVGP__VECTORS(ODVGP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
     }
 
 /*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. dots: out[w] = x . y_w for the
@@ -2283,199 +2283,199 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     weigh: A_ij <- A_ij 2 w_j. blend: out <- a x - b y; out may be x or y. combine: out <- x + y or x * y for a chunk;
     out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
     added to it, and that times the squared distance in dk; for a chunk. */
-#define ODVGP__ARRAYS(TARGET, S)                                                                                               \
-    TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y)                          \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        const ODVGP__V_##S f = ODVGP__SET1_##S(a);                                                                             \
-        for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) {                                                               \
-            ODVGP__V_##S y0 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y));                                       \
-            ODVGP__V_##S y1 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L));                               \
-            ODVGP__STORE_##S(y, y0);                                                                                           \
-            ODVGP__STORE_##S(y + L, y1);                                                                                       \
-        }                                                                                                                      \
-        for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j];                                                                    \
-    }                                                                                                                          \
-    TARGET static odvgp_real odvgp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)                             \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0;                                                       \
-        odvgp_real part[L], sum = 0;                                                                                           \
-        for (; n >= 4 * L; n -= 4 * L, x += 4 * L, y += 4 * L) {                                                               \
-            s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0);                                                   \
-            s1 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L), s1);                                           \
-            s2 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 2 * L), ODVGP__LOAD_##S(y + 2 * L), s2);                                   \
-            s3 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 3 * L), ODVGP__LOAD_##S(y + 3 * L), s3);                                   \
-        }                                                                                                                      \
-        for (; n >= L; n -= L, x += L, y += L) s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0);                \
-        ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3));                                                                         \
-        for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j];                                                                  \
-        for (int j = 0; j < L; j++) sum += part[j];                                                                            \
-        return sum;                                                                                                            \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE void odvgp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, const odvgp_real *y,             \
-                                                  ptrdiff_t ldy, odvgp_real *part)                                             \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        ODVGP__V_##S s[ODVGP__ABREAST_##S][4];                                                                                 \
-        const odvgp_real *row[ODVGP__ABREAST_##S];                                                                             \
-        ptrdiff_t j = 0;                                                                                                       \
-        ODVGP__ABREAST(row[w] = y + w * ldy)                                                                                   \
-        ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0)))                                                              \
-        for (; j + 4 * L <= n; j += 4 * L)                                                                                     \
-            ODVGP__WAYS({                                                                                                      \
-                const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L);                                                         \
-                ODVGP__ABREAST(s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q]))                      \
-            })                                                                                                                 \
-        for (; j + L <= n; j += L) {                                                                                           \
-            const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j);                                                                     \
-            ODVGP__ABREAST(s[w][0] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j), s[w][0]))                                  \
-        }                                                                                                                      \
-        ODVGP__ABREAST(ODVGP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3])))                              \
-    }                                                                                                                          \
-    TARGET static void odvgp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy,  \
-                                       odvgp_real *out)                                                                        \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S };                                                                 \
-        while (L > 1 && count > 1) {                                                                                           \
-            odvgp_real part[L * L], rest[L];                                                                                   \
-            ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0);                                                                       \
-            ptrdiff_t some = ODVGP__MIN(count, L), w = 0, whole = n / L * L;                                                   \
-            for (; w + W <= some; w += W) odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L);                        \
-            for (; w < some; w++) odvgp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L);                                \
-            if (whole < n) {                                                                                                   \
-                ODVGP__STORE_##S(rest, all);                                                                                   \
-                for (w = 0; w < some; w++)                                                                                     \
-                    for (ptrdiff_t j = whole; j < n; j++) rest[w] += x[j] * y[w * ldy + j];                                    \
-                all = ODVGP__LOAD_##S(rest);                                                                                   \
-            }                                                                                                                  \
-            ODVGP__UNROLL                                                                                                      \
-            for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(part + ODVGP__MIN(r, some - 1) * L);                            \
-            ODVGP__TRANSPOSED(S, v)                                                                                            \
-            ODVGP__UNROLL                                                                                                      \
-            for (int r = 0; r < L; r++) all = all + v[r];                                                                      \
-            ODVGP__STORE_##S(out, all);                                                                                        \
-            count -= some, y += some * ldy, out += some;                                                                       \
-        }                                                                                                                      \
-        for (; count > 0; count--, y += ldy) *out++ = odvgp__dot_##S(n, x, y);                                                 \
-    }                                                                                                                          \
-    TARGET ODVGP__INLINE void odvgp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, ptrdiff_t step,                \
-                                                    const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out)   \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        ODVGP__V_##S s[ODVGP__ABREAST_##S][4], all[ODVGP__ABREAST_##S];                                                        \
-        odvgp_real part[ODVGP__ABREAST_##S][L];                                                                                   \
-        const odvgp_real *row[ODVGP__ABREAST_##S];                                                                             \
-        ODVGP__ABREAST(row[w] = h + w * ld)                                                                                    \
-        ODVGP__ABREAST(all[w] = ODVGP__SET1_##S(x[w * step]))                                                                  \
-        ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0)))                                                              \
-        for (ptrdiff_t j = 0; j < n; j += 4 * L)                                                                               \
-            ODVGP__WAYS({                                                                                                      \
-                const ODVGP__V_##S v = ODVGP__LOAD_##S(z + j + q * L);                                                         \
-                ODVGP__ABREAST({                                                                                               \
-                    const ODVGP__V_##S t = all[w] - v;                                                                         \
-                    s[w][q] = ODVGP__FMA_##S(ODVGP__LOAD_##S(row[w] + j + q * L) * t, t, s[w][q]);                             \
-                })                                                                                                             \
-            })                                                                                                                 \
-        ODVGP__ABREAST(ODVGP__STORE_##S(part[w], (s[w][0] + s[w][1]) + (s[w][2] + s[w][3])))                                   \
-        for (int w = 0; w < ways; w++) {                                                                                       \
-            odvgp_real sum = 0;                                                                                                \
-            for (int i = 0; i < L; i++) sum += part[w][i];                                                                     \
-            out[w * step] = sum;                                                                                               \
-        }                                                                                                                      \
-    }                                                                                                                          \
-    TARGET static void odvgp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step,                   \
-                                          const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out)             \
-    {                                                                                                                          \
-        enum { W = ODVGP__ABREAST_##S };                                                                                       \
-        for (; count >= W; count -= W, x += W * step, h += W * ld, out += W * step)                                            \
-            odvgp__spreads_of_##S(W, n, x, step, z, h, ld, out);                                                               \
-        for (; count; count--, x += step, h += ld, out += step) odvgp__spreads_of_##S(1, n, x, step, z, h, ld, out);           \
-    }                                                                                                                          \
-    ODVGP__UPDATE_OF(TARGET, vectors_##S, S)                                                                                   \
-    ODVGP__UPDATE_OF(TARGET, reals_##S, c)                                                                                     \
-    TARGET ODVGP__INLINE void odvgp__update_rows_##S(int ways, ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx,   \
-                                                     const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y,           \
-                                                     ptrdiff_t ldy)                                                            \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        ptrdiff_t j = 0;                                                                                                       \
-        for (; j + 4 * L <= n && ways < 4; j += 4 * L)                                                                         \
-            odvgp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy);                                          \
-        for (; j + 2 * L <= n; j += 2 * L) odvgp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy);           \
-        for (; j + 2 <= n; j += 2) odvgp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy);                     \
-        if (j < n) odvgp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy);                                     \
-    }                                                                                                                          \
-    TARGET static void odvgp__update_##S(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,        \
-                                         const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy)        \
-    {                                                                                                                          \
-        for (; count >= 4; count -= 4, f += 4 * fw, y += 4 * ldy)                                                              \
-            odvgp__update_rows_##S(4, n, k, x, ldx, f, fw, fk, y, ldy);                                                        \
-        for (; count >= 2; count -= 2, f += 2 * fw, y += 2 * ldy)                                                              \
-            odvgp__update_rows_##S(2, n, k, x, ldx, f, fw, fk, y, ldy);                                                        \
-        if (count) odvgp__update_rows_##S(1, n, k, x, ldx, f, fw, fk, y, ldy);                                                 \
-    }                                                                                                                          \
-    TARGET static void odvgp__squares_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out)     \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        for (; rows >= 4; rows -= 4, A += 4 * ld) {                                                                            \
-            ptrdiff_t j = 0;                                                                                                   \
-            for (; j + L <= n; j += L) {                                                                                       \
-                ODVGP__V_##S sum = ODVGP__LOAD_##S(out + j);                                                                   \
-                ODVGP__WAYS({                                                                                                  \
-                    const ODVGP__V_##S v = ODVGP__LOAD_##S(A + q * ld + j);                                                    \
-                    sum = sum + v * v;                                                                                         \
-                })                                                                                                             \
-                ODVGP__STORE_##S(out + j, sum);                                                                                \
-            }                                                                                                                  \
-            for (; j < n; j++)                                                                                                 \
-                for (int q = 0; q < 4; q++) out[j] += A[q * ld + j] * A[q * ld + j];                                           \
-        }                                                                                                                      \
-        for (; rows > 0; rows--, A += ld)                                                                                      \
-            for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j];                                                           \
-    }                                                                                                                          \
-    TARGET static void odvgp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld)         \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        const ODVGP__V_##S two = ODVGP__SET1_##S(2);                                                                           \
-        for (; rows > 0; rows--, A += ld) {                                                                                    \
-            ptrdiff_t j = 0;                                                                                                   \
-            for (; j + L <= n; j += L) ODVGP__STORE_##S(A + j, ODVGP__LOAD_##S(A + j) * (two * ODVGP__LOAD_##S(w + j)));       \
-            for (; j < n; j++) A[j] *= 2 * w[j];                                                                               \
-        }                                                                                                                      \
-    }                                                                                                                          \
-    TARGET static void odvgp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,     \
-                                        odvgp_real *out)                                                                       \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b);                                                   \
-        ptrdiff_t j = 0;                                                                                                       \
-        for (; j + L <= n; j += L) ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j));       \
-        for (; j < n; j++) out[j] = a * x[j] - b * y[j];                                                                       \
-    }                                                                                                                          \
-    TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out)              \
-    {                                                                                                                          \
-        for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) {                                                             \
-            ODVGP__V_##S a = ODVGP__LOAD_##S(x + j), b = ODVGP__LOAD_##S(y + j);                                               \
-            if (product) a = a * b;                                                                                            \
-            else a = a + b;                                                                                                    \
-            ODVGP__STORE_##S(out + j, a);                                                                                      \
-        }                                                                                                                      \
-    }                                                                                                                          \
-    TARGET static void odvgp__slope_##S(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,          \
-                                        odvgp_real *dk, odvgp_real *h)                                                         \
-    {                                                                                                                          \
-        for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) {                                                             \
-            ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum;                                            \
-            if (adjoint) g = g * ODVGP__LOAD_##S(adjoint + j);                                                                 \
-            sum = g;                                                                                                           \
-            if (!first) sum = g + ODVGP__LOAD_##S(h + j);                                                                      \
-            ODVGP__STORE_##S(h + j, sum);                                                                                      \
-            ODVGP__STORE_##S(dk + j, g * ODVGP__LOAD_##S(d2 + j));                                                             \
-        }                                                                                                                      \
+#define ODVGP__ARRAYS(TARGET, S) \
+    TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        const ODVGP__V_##S f = ODVGP__SET1_##S(a); \
+        for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) { \
+            ODVGP__V_##S y0 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y)); \
+            ODVGP__V_##S y1 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L)); \
+            ODVGP__STORE_##S(y, y0); \
+            ODVGP__STORE_##S(y + L, y1); \
+        } \
+        for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j]; \
+    } \
+    TARGET static odvgp_real odvgp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0; \
+        odvgp_real part[L], sum = 0; \
+        for (; n >= 4 * L; n -= 4 * L, x += 4 * L, y += 4 * L) { \
+            s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
+            s1 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L), s1); \
+            s2 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 2 * L), ODVGP__LOAD_##S(y + 2 * L), s2); \
+            s3 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 3 * L), ODVGP__LOAD_##S(y + 3 * L), s3); \
+        } \
+        for (; n >= L; n -= L, x += L, y += L) s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
+        ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3)); \
+        for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j]; \
+        for (int j = 0; j < L; j++) sum += part[j]; \
+        return sum; \
+    } \
+    TARGET ODVGP__INLINE void odvgp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, const odvgp_real *y, \
+                                                  ptrdiff_t ldy, odvgp_real *part) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        ODVGP__V_##S s[ODVGP__ABREAST_##S][4]; \
+        const odvgp_real *row[ODVGP__ABREAST_##S]; \
+        ptrdiff_t j = 0; \
+        ODVGP__ABREAST(row[w] = y + w * ldy) \
+        ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0))) \
+        for (; j + 4 * L <= n; j += 4 * L) \
+            ODVGP__WAYS({ \
+                const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L); \
+                ODVGP__ABREAST(s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
+            }) \
+        for (; j + L <= n; j += L) { \
+            const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j); \
+            ODVGP__ABREAST(s[w][0] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j), s[w][0])) \
+        } \
+        ODVGP__ABREAST(ODVGP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
+    } \
+    TARGET static void odvgp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy, \
+                                       odvgp_real *out) \
+    { \
+        enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S }; \
+        while (L > 1 && count > 1) { \
+            odvgp_real part[L * L], rest[L]; \
+            ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0); \
+            ptrdiff_t some = ODVGP__MIN(count, L), w = 0, whole = n / L * L; \
+            for (; w + W <= some; w += W) odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
+            for (; w < some; w++) odvgp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L); \
+            if (whole < n) { \
+                ODVGP__STORE_##S(rest, all); \
+                for (w = 0; w < some; w++) \
+                    for (ptrdiff_t j = whole; j < n; j++) rest[w] += x[j] * y[w * ldy + j]; \
+                all = ODVGP__LOAD_##S(rest); \
+            } \
+            ODVGP__UNROLL \
+            for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(part + ODVGP__MIN(r, some - 1) * L); \
+            ODVGP__TRANSPOSED(S, v) \
+            ODVGP__UNROLL \
+            for (int r = 0; r < L; r++) all = all + v[r]; \
+            ODVGP__STORE_##S(out, all); \
+            count -= some, y += some * ldy, out += some; \
+        } \
+        for (; count > 0; count--, y += ldy) *out++ = odvgp__dot_##S(n, x, y); \
+    } \
+    TARGET ODVGP__INLINE void odvgp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, ptrdiff_t step, \
+                                                    const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        ODVGP__V_##S s[ODVGP__ABREAST_##S][4], all[ODVGP__ABREAST_##S]; \
+        odvgp_real part[ODVGP__ABREAST_##S][L]; \
+        const odvgp_real *row[ODVGP__ABREAST_##S]; \
+        ODVGP__ABREAST(row[w] = h + w * ld) \
+        ODVGP__ABREAST(all[w] = ODVGP__SET1_##S(x[w * step])) \
+        ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0))) \
+        for (ptrdiff_t j = 0; j < n; j += 4 * L) \
+            ODVGP__WAYS({ \
+                const ODVGP__V_##S v = ODVGP__LOAD_##S(z + j + q * L); \
+                ODVGP__ABREAST({ \
+                    const ODVGP__V_##S t = all[w] - v; \
+                    s[w][q] = ODVGP__FMA_##S(ODVGP__LOAD_##S(row[w] + j + q * L) * t, t, s[w][q]); \
+                }) \
+            }) \
+        ODVGP__ABREAST(ODVGP__STORE_##S(part[w], (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
+        for (int w = 0; w < ways; w++) { \
+            odvgp_real sum = 0; \
+            for (int i = 0; i < L; i++) sum += part[w][i]; \
+            out[w * step] = sum; \
+        } \
+    } \
+    TARGET static void odvgp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, \
+                                          const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
+    { \
+        enum { W = ODVGP__ABREAST_##S }; \
+        for (; count >= W; count -= W, x += W * step, h += W * ld, out += W * step) \
+            odvgp__spreads_of_##S(W, n, x, step, z, h, ld, out); \
+        for (; count; count--, x += step, h += ld, out += step) odvgp__spreads_of_##S(1, n, x, step, z, h, ld, out); \
+    } \
+    ODVGP__UPDATE_OF(TARGET, vectors_##S, S) \
+    ODVGP__UPDATE_OF(TARGET, reals_##S, c) \
+    TARGET ODVGP__INLINE void odvgp__update_rows_##S(int ways, ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
+                                                     const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, \
+                                                     ptrdiff_t ldy) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        ptrdiff_t j = 0; \
+        for (; j + 4 * L <= n && ways < 4; j += 4 * L) \
+            odvgp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy); \
+        for (; j + 2 * L <= n; j += 2 * L) odvgp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
+        for (; j + 2 <= n; j += 2) odvgp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
+        if (j < n) odvgp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy); \
+    } \
+    TARGET static void odvgp__update_##S(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count, \
+                                         const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
+    { \
+        for (; count >= 4; count -= 4, f += 4 * fw, y += 4 * ldy) \
+            odvgp__update_rows_##S(4, n, k, x, ldx, f, fw, fk, y, ldy); \
+        for (; count >= 2; count -= 2, f += 2 * fw, y += 2 * ldy) \
+            odvgp__update_rows_##S(2, n, k, x, ldx, f, fw, fk, y, ldy); \
+        if (count) odvgp__update_rows_##S(1, n, k, x, ldx, f, fw, fk, y, ldy); \
+    } \
+    TARGET static void odvgp__squares_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        for (; rows >= 4; rows -= 4, A += 4 * ld) { \
+            ptrdiff_t j = 0; \
+            for (; j + L <= n; j += L) { \
+                ODVGP__V_##S sum = ODVGP__LOAD_##S(out + j); \
+                ODVGP__WAYS({ \
+                    const ODVGP__V_##S v = ODVGP__LOAD_##S(A + q * ld + j); \
+                    sum = sum + v * v; \
+                }) \
+                ODVGP__STORE_##S(out + j, sum); \
+            } \
+            for (; j < n; j++) \
+                for (int q = 0; q < 4; q++) out[j] += A[q * ld + j] * A[q * ld + j]; \
+        } \
+        for (; rows > 0; rows--, A += ld) \
+            for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j]; \
+    } \
+    TARGET static void odvgp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        const ODVGP__V_##S two = ODVGP__SET1_##S(2); \
+        for (; rows > 0; rows--, A += ld) { \
+            ptrdiff_t j = 0; \
+            for (; j + L <= n; j += L) ODVGP__STORE_##S(A + j, ODVGP__LOAD_##S(A + j) * (two * ODVGP__LOAD_##S(w + j))); \
+            for (; j < n; j++) A[j] *= 2 * w[j]; \
+        } \
+    } \
+    TARGET static void odvgp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y, \
+                                        odvgp_real *out) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b); \
+        ptrdiff_t j = 0; \
+        for (; j + L <= n; j += L) ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j)); \
+        for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
+    } \
+    TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
+    { \
+        for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
+            ODVGP__V_##S a = ODVGP__LOAD_##S(x + j), b = ODVGP__LOAD_##S(y + j); \
+            if (product) a = a * b; \
+            else a = a + b; \
+            ODVGP__STORE_##S(out + j, a); \
+        } \
+    } \
+    TARGET static void odvgp__slope_##S(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, \
+                                        odvgp_real *dk, odvgp_real *h) \
+    { \
+        for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
+            ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum; \
+            if (adjoint) g = g * ODVGP__LOAD_##S(adjoint + j); \
+            sum = g; \
+            if (!first) sum = g + ODVGP__LOAD_##S(h + j); \
+            ODVGP__STORE_##S(h + j, sum); \
+            ODVGP__STORE_##S(dk + j, g * ODVGP__LOAD_##S(d2 + j)); \
+        } \
     }
 
-#define ODVGP__VMATH(TARGET, S)                                                                                                \
+#define ODVGP__VMATH(TARGET, S) \
     ODVGP__MAPS_OF(TARGET, S) ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
 
 ODVGP__RAISE(, c)
@@ -2630,34 +2630,34 @@ typedef struct odvgp__isa {
 #define ODVGP__DIVIDE(NV, S, i)     ODVGP__ABOVE##i(NV, S, i) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + i]); ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
 /* clang-format on */
 
-#define ODVGP__UKR(TARGET, S, ROWS, NV)                                                                                        \
-    TARGET static void odvgp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars,        \
-                                            ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs)     \
-    {                                                                                                                          \
-        ROWS(ODVGP__ZERO, NV, S)                                                                                               \
-        for (; k > 0; k--, a += acs, b += bs) {                                                                                \
-            ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__FMA, NV, S)                                                        \
-        }                                                                                                                      \
-        ODVGP__V_##S factor = ODVGP__SET1_##S(alpha);                                                                          \
-        if (add) {                                                                                                             \
-            ROWS(ODVGP__ADD, NV, S)                                                                                            \
-        } else {                                                                                                               \
-            ROWS(ODVGP__PUT, NV, S)                                                                                            \
-        }                                                                                                                      \
+#define ODVGP__UKR(TARGET, S, ROWS, NV) \
+    TARGET static void odvgp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, \
+                                            ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs) \
+    { \
+        ROWS(ODVGP__ZERO, NV, S) \
+        for (; k > 0; k--, a += acs, b += bs) { \
+            ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__FMA, NV, S) \
+        } \
+        ODVGP__V_##S factor = ODVGP__SET1_##S(alpha); \
+        if (add) { \
+            ROWS(ODVGP__ADD, NV, S) \
+        } else { \
+            ROWS(ODVGP__PUT, NV, S) \
+        } \
     }
 
 /*  tri [MR, stride MAX_MR]: a lower triangle with the inverses of its diagonal. t is solved in place. */
-#define ODVGP__SOLVE(TARGET, S, ROWS, NV)                                                                                      \
-    TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,                  \
-                                              const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, odvgp_real *t,         \
-                                              ptrdiff_t ts)                                                                    \
-    {                                                                                                                          \
-        ROWS(ODVGP__GET, NV, S)                                                                                                \
-        for (; k > 0; k--, a += acs, b += bs) {                                                                                \
-            ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__NMA, NV, S)                                                        \
-        }                                                                                                                      \
-        ODVGP__V_##S u;                                                                                                        \
-        ROWS(ODVGP__DIVIDE, NV, S)                                                                                             \
+#define ODVGP__SOLVE(TARGET, S, ROWS, NV) \
+    TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, \
+                                              const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, odvgp_real *t, \
+                                              ptrdiff_t ts) \
+    { \
+        ROWS(ODVGP__GET, NV, S) \
+        for (; k > 0; k--, a += acs, b += bs) { \
+            ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__NMA, NV, S) \
+        } \
+        ODVGP__V_##S u; \
+        ROWS(ODVGP__DIVIDE, NV, S) \
     }
 
 /*  The Cholesky factor of the MR x MR block d, given by its upper half d[i * rs + j * cs], j >= i, which receives U; tri
@@ -2703,51 +2703,51 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 
 /*  copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
     turn: to[p * ts + i] = from[i * fs + p], likewise; p < k in both. Strides may be negative. */
-#define ODVGP__COPY(TARGET, S)                                                                                                 \
+#define ODVGP__COPY(TARGET, S) \
     TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w, const odvgp_real *from, \
-                                       ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts)                                             \
-    {                                                                                                                          \
-        for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) {                                                              \
-            ptrdiff_t i = 0;                                                                                                   \
-            odvgp_real f = w ? w[p] : 1;                                                                                       \
-            ODVGP__V_##S factor = ODVGP__SET1_##S(f);                                                                          \
-            for (; i + ODVGP__LANES_##S <= n; i += ODVGP__LANES_##S)                                                           \
-                ODVGP__STORE_##S(to + i, factor * ODVGP__LOAD_##S(from + i));                                                  \
-            for (; i < n; i++) to[i] = f * from[i];                                                                            \
-            for (; i < width; i++) to[i] = 0;                                                                                  \
-        }                                                                                                                      \
+                                       ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts) \
+    { \
+        for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) { \
+            ptrdiff_t i = 0; \
+            odvgp_real f = w ? w[p] : 1; \
+            ODVGP__V_##S factor = ODVGP__SET1_##S(f); \
+            for (; i + ODVGP__LANES_##S <= n; i += ODVGP__LANES_##S) \
+                ODVGP__STORE_##S(to + i, factor * ODVGP__LOAD_##S(from + i)); \
+            for (; i < n; i++) to[i] = f * from[i]; \
+            for (; i < width; i++) to[i] = 0; \
+        } \
     }
 
-#define ODVGP__TURN(TARGET, S)                                                                                                 \
-    TARGET static void odvgp__turn_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs,        \
-                                       odvgp_real *to, ptrdiff_t ts)                                                           \
-    {                                                                                                                          \
-        enum { L = ODVGP__LANES_##S };                                                                                         \
-        ptrdiff_t whole = n / L * L, p = 0;                                                                                    \
-        for (; p + L <= k; p += L)                                                                                             \
-            for (ptrdiff_t i = 0; i < whole; i += L) {                                                                         \
-                ODVGP__V_##S v[L];                                                                                             \
-                ODVGP__UNROLL                                                                                                  \
-                for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(from + (i + r) * fs + p);                                   \
-                ODVGP__TRANSPOSED(S, v)                                                                                        \
-                ODVGP__UNROLL                                                                                                  \
-                for (int r = 0; r < L; r++) ODVGP__STORE_##S(to + (p + r) * ts + i, v[r]);                                     \
-            }                                                                                                                  \
-        for (ptrdiff_t i = whole; i < n; i++)                                                                                  \
-            for (ptrdiff_t q = 0; q < p; q++) to[q * ts + i] = from[i * fs + q];                                               \
-        for (; p < k; p++)                                                                                                     \
-            for (ptrdiff_t i = 0; i < n; i++) to[p * ts + i] = from[i * fs + p];                                               \
-        for (p = 0; p < k && n < width; p++)                                                                                   \
-            for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0;                                                          \
+#define ODVGP__TURN(TARGET, S) \
+    TARGET static void odvgp__turn_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, \
+                                       odvgp_real *to, ptrdiff_t ts) \
+    { \
+        enum { L = ODVGP__LANES_##S }; \
+        ptrdiff_t whole = n / L * L, p = 0; \
+        for (; p + L <= k; p += L) \
+            for (ptrdiff_t i = 0; i < whole; i += L) { \
+                ODVGP__V_##S v[L]; \
+                ODVGP__UNROLL \
+                for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(from + (i + r) * fs + p); \
+                ODVGP__TRANSPOSED(S, v) \
+                ODVGP__UNROLL \
+                for (int r = 0; r < L; r++) ODVGP__STORE_##S(to + (p + r) * ts + i, v[r]); \
+            } \
+        for (ptrdiff_t i = whole; i < n; i++) \
+            for (ptrdiff_t q = 0; q < p; q++) to[q * ts + i] = from[i * fs + q]; \
+        for (; p < k; p++) \
+            for (ptrdiff_t i = 0; i < n; i++) to[p * ts + i] = from[i * fs + p]; \
+        for (p = 0; p < k && n < width; p++) \
+            for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
     }
 
 /*  All of an instruction set: its macros' suffix, rows and vectors of a kernel. */
-#define ODVGP__KERNELS(TARGET, S, R, NVMAX)                                                                                    \
-    ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R)  \
-        ODVGP__COPY(TARGET, S) ODVGP__TURN(TARGET, S)                                                                          \
-            TARGET static ptrdiff_t odvgp__factor_##S(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)              \
-    {                                                                                                                          \
-        return odvgp__factor_body(R, d, rs, cs, tri);                                                                          \
+#define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
+    ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) \
+        ODVGP__COPY(TARGET, S) ODVGP__TURN(TARGET, S) \
+            TARGET static ptrdiff_t odvgp__factor_##S(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
+    { \
+        return odvgp__factor_body(R, d, rs, cs, tri); \
     }
 #define ODVGP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 1) X(TARGET, S, ROWS, 2)
 #define ODVGP__WIDTHS3(X, TARGET, S, ROWS) ODVGP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 3)
@@ -2772,26 +2772,26 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
 /*  A row of the table: name, id, shape, block sizes, kernels; v: whose array arithmetic it shares. */
-#define ODVGP__LIST2(name, S)                                                                                                  \
-    {                                                                                                                          \
-        name##1_##S, name##2_##S, NULL, NULL                                                                                   \
+#define ODVGP__LIST2(name, S) \
+    { \
+        name##1_##S, name##2_##S, NULL, NULL \
     }
-#define ODVGP__LIST3(name, S)                                                                                                  \
-    {                                                                                                                          \
-        name##1_##S, name##2_##S, name##3_##S, NULL                                                                            \
+#define ODVGP__LIST3(name, S) \
+    { \
+        name##1_##S, name##2_##S, name##3_##S, NULL \
     }
-#define ODVGP__LIST4(name, S)                                                                                                  \
-    {                                                                                                                          \
-        name##1_##S, name##2_##S, name##3_##S, name##4_##S                                                                     \
+#define ODVGP__LIST4(name, S) \
+    { \
+        name##1_##S, name##2_##S, name##3_##S, name##4_##S \
     }
-#define ODVGP__ISA(S, id, v, R, NVMAX, MC, KC, NC)                                                                             \
-    {                                                                                                                          \
-#S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S),                   \
-            ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v)           \
+#define ODVGP__ISA(S, id, v, R, NVMAX, MC, KC, NC) \
+    { \
+#S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S), \
+            ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v) \
     }
-#define ODVGP__VROW(isa)                                                                                                       \
+#define ODVGP__VROW(isa) \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
-        odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa,                  \
+        odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
         odvgp__blend_##isa, odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
@@ -2849,7 +2849,7 @@ typedef struct odvgp__mm {
     int c_part;         /* LOWER: only j <= i of C is computed and touched */
 } odvgp__mm;
 
-#define ODVGP__BASE                                                                                                            \
+#define ODVGP__BASE \
     ((ptrdiff_t)512) /* the largest triangle that is solved or inverted in one go, without cutting it into products */
 #define ODVGP__POTRF_BASE ((ptrdiff_t)256)  /* the same for factors; at most BASE */
 #define ODVGP__HALF_UNIT  ((ptrdiff_t)24)   /* where larger ones are cut, in multiples of this */
@@ -2953,10 +2953,10 @@ static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_r
     if (dy) odvgp__copy(dy + i, rest[2], n - i);
 }
 
-#define ODVGP__MAP(name, f)                                                                                                    \
-    ODVGP_API void odvgp_##name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y)                       \
-    {                                                                                                                          \
-        odvgp__map(blas, f, n, x, y, NULL);                                                                                    \
+#define ODVGP__MAP(name, f) \
+    ODVGP_API void odvgp_##name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) \
+    { \
+        odvgp__map(blas, f, n, x, y, NULL); \
     }
 ODVGP__MAP(vexp, ODVGP__EXP)
 ODVGP__MAP(vexpm1, ODVGP__EXPM1)
@@ -5158,10 +5158,10 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     int meanfn = (int)p->mean_function;
     int dense = odvgp__factors[p->factor].of_S, diagonal = odvgp__factors[p->factor].diagonal;
     if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
-#define ODVGP__PIECE(field, rows, cols)                                                            \
-    total += (double)(rows) * (double)(cols);                                                      \
-    if (total > (double)PTRDIFF_MAX / 64) return -1;                                               \
-    v->field = base ? base + used : NULL;                                                          \
+#define ODVGP__PIECE(field, rows, cols) \
+    total += (double)(rows) * (double)(cols); \
+    if (total > (double)PTRDIFF_MAX / 64) return -1; \
+    v->field = base ? base + used : NULL; \
     used += (rows) * (cols);
     ODVGP__PIECE(beta, columns, odvgp__points_ld(M))
     ODVGP__PIECE(gamma, columns, odvgp__points_ld(Mg))
@@ -9118,8 +9118,8 @@ typedef struct odvgp__field {
 
 #define ODVGP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
 #define ODVGP__LARGEST_SIDE ODVGP__MIN(ODVGP__LARGEST_SIZE, (double)INT_MAX)
-#define ODVGP__FIELD(name, type, open, least, most)                                                \
-    {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)NULL)->name),                    \
+#define ODVGP__FIELD(name, type, open, least, most) \
+    {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)NULL)->name), \
      ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most)}
 
 /*  Each field that a file holds, in the file's order: all but kernel, threads and isa. */

@@ -404,8 +404,8 @@ TEST(kernel_values) {
                 double worst = 0;
                 CHECK_STATUS(odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes), ODVGP_OK);
                 odvgp__arena_init(&a, NULL, 0);
-                job = odvgp__kernel_job(&blas, &k, hyp, X, n, Z, m);
-                odvgp__kernel_scratch(&a, &k, n, m, 0, 0, &job);
+                odvgp__kernel_job(&job, &blas, &k, hyp, X, n, Z, m);
+                odvgp__kernel_scratch(&a, &k, n, m, 0, 1, 0, &job);
                 scratch_bytes = a.used + 64;
                 scratch = test_alloc(scratch_bytes);
                 odvgp__arena_init(&a, scratch, scratch_bytes);
@@ -507,14 +507,15 @@ typedef struct parts {
 static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, const odvgp_real *X2, const odvgp_real *a, const odvgp_real *dK,
                          const odvgp_real *dout, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1, int lower, const parts *to) {
     ptrdiff_t D = (ptrdiff_t)k->D, rows = i1 - i0, cols = j1 - j0, p, i;
-    odvgp__kjob job = odvgp__kernel_job(blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
+    odvgp__kjob job;
+    odvgp__kernel_job(&job, blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
     odvgp__arena arena;
     odvgp_real *out = NEW(odvgp_real, P * rows), *rest = NEW(odvgp_real, P * rows);
     size_t bytes;
     void *block;
     odvgp__arena_init(&arena, NULL, 0);
-    odvgp__kernel_scratch(&arena, k, rows, cols, P, 1, &job);
-    odvgp__kernel_scratch(&arena, k, rows, cols, 0, 0, &job);
+    odvgp__kernel_scratch(&arena, k, rows, cols, P, odvgp__tasks(&blas->threads), 1, &job);
+    odvgp__kernel_scratch(&arena, k, rows, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
     bytes = arena.used + 64;
     block = test_alloc(bytes);
     memset(block, 0xff, bytes); /* NaN: scratch is not expected to be clean */
@@ -531,7 +532,7 @@ static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const o
     job.dX2 = to->dX2 + j0 * D;
     odvgp__kernel_adjoint_run(&job, arena);
     if (!lower) {
-        job = odvgp__kernel_job(blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
+        odvgp__kernel_job(&job, blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
         job.a = a + j0;
         job.lda = m;
         job.P = P;
@@ -1230,13 +1231,13 @@ TEST(coincident_points) {
             if (!ard) hyp[1] = hyp[2];
             v = hyp[b.unit.kernel.leaf[0].var];
             odvgp__arena_init(&a, block, 1 << 20);
-            job = odvgp__kernel_job(&b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+            odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
             job.K = K;
             job.ldk = 1;
             odvgp__kernel_run(&job, a);
             CHECK_SAY(K[0] == v, "%s at distance 0 is %.17g, not %.17g", text, (double)K[0], (double)v);
             CHECK(K[1] > 0 && K[1] < v);
-            job = odvgp__kernel_job(&b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+            odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
             job.dK = dK;
             job.lddk = 1;
             job.dhyp = dhyp;
@@ -1249,12 +1250,12 @@ TEST(coincident_points) {
             /* far apart: exactly flat, never NaN */
             X2[0] = (odvgp_real)1e15, X2[1] = (odvgp_real)-1e15;
             dK[1] = 1;
-            job = odvgp__kernel_job(&b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+            odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
             job.K = K;
             job.ldk = 1;
             odvgp__kernel_run(&job, a);
             CHECK(K[0] == 0 && K[1] == 0);
-            job = odvgp__kernel_job(&b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+            odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
             job.dK = dK;
             job.lddk = 1;
             job.dhyp = dhyp;
@@ -1272,7 +1273,9 @@ TEST(coincident_points) {
 enum { SHORT_MATRIX, SHORT_LOWER, SHORT_PRODUCT, SHORT_KEPT, SHORT_FORMS };
 static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kernel *k, int form, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m, const odvgp_real *W,
                                        const odvgp_real *a, const odvgp_real *dout, odvgp_real *dhyp) {
-    odvgp__kjob job = odvgp__kernel_job(blas, k, hyp, X, n, Z, m), shape = job;
+    odvgp__kjob job, shape;
+    odvgp__kernel_job(&job, blas, k, hyp, X, n, Z, m);
+    shape = job;
     odvgp__arena arena;
     odvgp_real *out = NEW(odvgp_real, n);
     size_t bytes;
@@ -1285,10 +1288,10 @@ static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kern
         if (pass) break;
         shape = job;
         odvgp__arena probe = arena;
-        odvgp__kernel_scratch(&probe, k, n, m, 1, 1, &shape);
+        odvgp__kernel_scratch(&probe, k, n, m, 1, odvgp__tasks(&blas->threads), 1, &shape);
         bytes = probe.used + 64;
         shape = job;
-        odvgp__kernel_scratch(&arena, k, n, m, 1, 0, &shape);
+        odvgp__kernel_scratch(&arena, k, n, m, 1, odvgp__tasks(&blas->threads), 0, &shape);
         if (arena.used + 64 > bytes) bytes = arena.used + 64;
         block = test_alloc(bytes);
         memset(block, 0xff, bytes);
@@ -1414,7 +1417,7 @@ TEST(short_and_far_for_each_column) {
                         X[2] = (odvgp_real)far[f], X[3] = (odvgp_real)-far[f];
                         odvgp__arena_init(&a, scratch, 1 << 20);
                         if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) == ODVGP_OK) {
-                            job = odvgp__kernel_job(&blas, &k, hyp, X, 2, X, 2);
+                            odvgp__kernel_job(&job, &blas, &k, hyp, X, 2, X, 2);
                             job.K = K;
                             job.ldk = 2;
                             odvgp__kernel_run(&job, a);

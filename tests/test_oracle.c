@@ -1104,15 +1104,16 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         ptrdiff_t cols = xz ? m : n;
         odvgp_real *K = NEW(odvgp_real, n * cols), *W = NEW(odvgp_real, n * cols), *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
                    *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m), *out = NEW(odvgp_real, m * n), sum = 0;
-        odvgp__kjob job = odvgp__kernel_job(blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
+        odvgp__kjob job;
+        odvgp__kernel_job(&job, blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
         odvgp__arena a;
         size_t bytes;
         void *block;
         char name[100], variant[100];
         sprintf(variant, "%s, %s", ways[way], isa);
         odvgp__arena_init(&a, NULL, 0);
-        odvgp__kernel_scratch(&a, k, n, cols, m, 1, &job);
-        odvgp__kernel_scratch(&a, k, n, cols, 0, 0, &job);
+        odvgp__kernel_scratch(&a, k, n, cols, m, odvgp__tasks(&blas->threads), 1, &job);
+        odvgp__kernel_scratch(&a, k, n, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
         bytes = a.used + 64;
         block = test_alloc(bytes);
         odvgp__arena_init(&a, block, bytes);
