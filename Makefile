@@ -102,7 +102,7 @@ commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool.sh
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linked)))
 
-test: $(call short,$(B)) ## all tests, a minute and a quarter on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
+test: $(call short,$(B)) ## all tests, about a minute on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
 test-isa: $(call programs,$(B)) ## the tests with every instruction set forced

@@ -726,8 +726,8 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 /*  Make a model in a block of the caller's. The model lives in the block and needs no release.
     Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says,
     else 1, q_mu and a_gamma 0, q_sqrt the identity.
-    Returns  as odvgp_model_size, and E_MEMORY if bytes is too small. *model is NULL then, and what the block held is lost
-    unless the config itself was refused */
+    Returns  as odvgp_model_size, and E_MEMORY if bytes is too small. *model is NULL then, and where the block is too small
+    what it held is lost */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
                                         odvgp_info *info);
 
@@ -6352,6 +6352,7 @@ typedef struct odvgp__tape {
     odvgp_info *info;
     ptrdiff_t tile;           /* most rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
+    int tasks;                /* at most so many run at once */
     size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
     uint64_t clock;
     odvgp__sums *sums;
@@ -8178,6 +8179,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 /*  What a node is made from, for sizes that depend on it. */
 typedef struct odvgp__shapes {
     const odvgp__unit *unit;
+    int tasks;   /* at most so many run at once */
     size_t keep; /* bytes that may be kept from the forward to the reverse run; 0 in the head */
     odvgp__ref in[ODVGP__MAX_IN];
     ptrdiff_t rows, cols;
@@ -8249,13 +8251,12 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
 static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
 {
     size_t most = 0;
-    int tasks = odvgp__tasks(&s->unit->model->cfg.threads);
     for (int adjoint = 0; adjoint < 2; adjoint++) {
         odvgp__arena a;
         odvgp__kjob job;
         odvgp__arena_init(&a, NULL, 0);
         job.kept = kept;
-        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, tasks, adjoint, &job);
+        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks, adjoint, &job);
         most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
     }
     return most;
@@ -8517,6 +8518,7 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
     memset(nd, 0, sizeof *nd);
     memset(&s, 0, sizeof s);
     s.unit = u;
+    s.tasks = t->tasks;
     s.keep = segment == ODVGP__TILE ? t->keep : 0; /* head nodes are not run again before each reverse run */
     s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
     s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
@@ -13062,6 +13064,7 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->nodes = 0;
     t->deferred = t->scratch_bytes = 0;
     t->tile = c->tile;
+    t->tasks = odvgp__tasks(&c->threads);
     t->keep = (size_t)c->keep;
     t->likelihood = &odvgp__likelihoods[c->likelihood];
     t->all_rows = c->N;
@@ -13318,11 +13321,15 @@ static void odvgp__model_settle(odvgp_model *m)
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
 }
 
-/*  A config of the caller's, before any memory is touched. */
-static odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
+/*  A config of the caller's, with the kernel's expression, before any memory is touched. */
+ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
+    odvgp__kernel kernel;
+    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     odvgp_status s = odvgp__check_config(config, info);
-    return s || config->kernel ? s : odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+    if (s) return s;
+    if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+    return odvgp__kernel_parse(&kernel, config->kernel, config->D, hyp, info);
 }
 
 /*  A checked config into an empty model: kernel from the expression, and settled sizes. */
@@ -13373,13 +13380,14 @@ static void odvgp__start_likelihood(odvgp_model *m)
     if (m->cfg.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.noise_variance);
 }
 
-/*  Carves the arena for a model whose sizes are settled, and gives it the values of a new one. */
-static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, odvgp_info *info)
+/*  Carves the arena, which is what is left of a block of so many bytes, for a model whose sizes are settled, and gives it the
+    values of a new one. */
+static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
     size_t need;
     odvgp_status s = odvgp__model_measure(m, &need, info);
     if (s) return s;
-    if (a->size < need - 64) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
+    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
     memset(a->base + a->used, 0, need - 64 - a->used); /* padding is computed on, and denormals would be slow */
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
@@ -13417,7 +13425,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
     odvgp_status s = odvgp__check_new_config(config, info);
     if (s || (s = odvgp__model_claim(&m, &a, block, bytes, info)) != ODVGP_OK) return s;
     if ((s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
-    if ((s = odvgp__model_place(m, &a, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
     odvgp__start_kernel(odvgp__only_unit(m), hyp);
     odvgp__start_likelihood(m);
     odvgp__q_identity(m);
@@ -13837,7 +13845,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     if ((s = odvgp__model_claim(&m, &a, block, block_bytes, info)) != ODVGP_OK) return s;
     if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info)) != ODVGP_OK) return s;
     size_t at = f.used;
-    if ((s = odvgp__model_place(m, &a, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
     f.used = at;
     odvgp__file_model_state(&f, m);
     if (f.bad || !odvgp__state_ok(m)) {

@@ -8,7 +8,7 @@ static void check_counts(const odvgp_model *m, const odvgp_config *c, size_t byt
     const odvgp_model *d = &draft.model;
     double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
     int time, i;
-    CHECK_STATUS(odvgp__model_config(&draft, c, hyp, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp__model_config(odvgp__model_start(&draft.model, &draft.unit), c, hyp, NULL), ODVGP_OK);
     for (time = 0; time < 2; time++) {
         size_t again = 0;
         CHECK_STATUS(odvgp__model_measure(&draft.model, &again, NULL), ODVGP_OK);

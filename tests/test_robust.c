@@ -773,7 +773,7 @@ TEST(exact_blocks_at_any_alignment) {
             block = guard(bytes, offsets[o]);
             m = NULL;
             CHECK_STATUS(odvgp_model_init(&m, &c, block.p, bytes - 1, &info), ODVGP_E_MEMORY);
-            CHECK(m == NULL && info.text[0] && untouched(block.p, bytes));
+            CHECK(m == NULL && info.text[0] && whole(&block) && untouched((unsigned char *)block.p + bytes - 1, 1));
             CHECK_SAY(odvgp_model_init(&m, &c, block.p, bytes, &info) == ODVGP_OK, "offset %d: %s", (int)offsets[o], info.text);
             if (!m) continue;
             CHECK((unsigned char *)m >= (unsigned char *)block.p && (unsigned char *)m < (unsigned char *)block.p + bytes);
@@ -817,7 +817,7 @@ TEST(exact_blocks_at_any_alignment) {
             CHECK(user_bytes == 5 && !memcmp(user, "12345", 5));
             copy = guard(model_bytes, offsets[o]);
             CHECK_STATUS(odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes - 1, &m2, &info), ODVGP_E_MEMORY);
-            CHECK(m2 == NULL && untouched(copy.p, model_bytes));
+            CHECK(m2 == NULL && whole(&copy) && untouched((unsigned char *)copy.p + model_bytes - 1, 1));
             CHECK_STATUS(odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes, &m2, &info), ODVGP_OK);
             CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL), ODVGP_OK);
             CHECK(whole(&copy) && whole(&file));
