@@ -96,6 +96,7 @@ CONTENTS                                                        (search for the 
     ODVGP_KEEP_NAMES                   -         with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x behind the header (one
                                                  precision per file)
     ODVGP_ASSERT(x)                    assert    checks for broken callers; define as ((void)0) to remove
+    ODVGP_NO_TRAINING                  -         leave out all behind >>server: models are served from blocks and files only
     ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create,
                                                  odvgp_predict_once)
     ODVGP_NO_STDIO                     -         no FILE: the two calls that take a path are left out
@@ -1136,6 +1137,9 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
+/*  A function that only training calls: with ODVGP_NO_TRAINING nothing does. */
+#define ODVGP__TRAINING ODVGP__UNUSED static
+
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 
@@ -1758,7 +1762,7 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 /*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the
     value falls below n (four turns at most on average). O(1) memory for an epoch of any length. A network of few bits prefers
     some permutations, so small n are shuffled. */
-static ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
+ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
     uint64_t key = odvgp__random(seed, stream, epoch), x = (uint64_t)i, mask;
     if (n <= ODVGP__SHUFFLED) return odvgp__shuffle(key, n, i);
@@ -2340,7 +2344,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         while (L > 1 && count > 1) { \
             odvgp_real part[L * L], rest[L]; \
             ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0); \
-            ptrdiff_t some = ODVGP__MIN(count, L), w = 0, whole = n / L * L; \
+            ptrdiff_t some = ODVGP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
             for (; w + W <= some; w += W) odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
             for (; w < some; w++) odvgp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L); \
             if (whole < n) { \
@@ -2508,20 +2512,20 @@ static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdi
         for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
-static void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+ODVGP__TRAINING void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
     odvgp__zero(out, cols);
     odvgp__column_squares_add(A, rows, cols, ld, out);
 }
 
-static double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
+ODVGP__TRAINING double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
 {
     double sum[4] = {0, 0, 0, 0};
     for (ptrdiff_t i = 0; i < n; i++) sum[i & 3] += (double)x[i] * (double)y[i];
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
+ODVGP__TRAINING void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
 {
     for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
 }
@@ -2534,7 +2538,7 @@ static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
 }
 
 /*  |x|, also where its square is not a number. */
-static double odvgp__length(ptrdiff_t n, const odvgp_real *x)
+ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
     double most = odvgp__max_abs(n, x), sum = 0;
     for (ptrdiff_t i = 0; i < n && most > 0; i++) sum += (double)x[i] / most * ((double)x[i] / most);
@@ -3961,7 +3965,7 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
 }
 
 /*  value [3 * ODVGP_MAX_LEAVES] receives lengthscale, variance and the extra of each leaf, 1 where none is given. */
-static odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
+ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
     odvgp__parser p;
     memset(k, 0, sizeof *k);
@@ -4022,7 +4026,7 @@ static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp
     odvgp__put(t, ")");
 }
 
-static void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvgp_real *hyp, uint32_t node, int inside_product)
+ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvgp_real *hyp, uint32_t node, int inside_product)
 {
     const uint32_t *n = k->node[node];
     if (n[0] == ODVGP__NODE_LEAF) {
@@ -4142,7 +4146,7 @@ typedef struct odvgp__kjob {
 } odvgp__kjob;
 
 /*  Nothing is asked for yet. The struct is large: by pointer there is one copy of it on the stack. */
-static void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
+ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
                               const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
     memset(job, 0, sizeof *job);
@@ -4516,7 +4520,7 @@ static int odvgp__kernel_tasks(const odvgp__kjob *job)
 }
 
 /*  job->K or job->out, with scratch from the arena; and with job->kept what the adjoint needs. */
-static void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
+ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     if (job->n == 0) return;
     if (job->m == 0) {
@@ -4553,7 +4557,7 @@ static void odvgp__kernel_weights_task(void *arg, int t)
                 isa->update(cols, to - from, job->V0 + from * job->ld + j, job->ld, job->P, dout + from, job->ldo, 1, job->da + j,
                             job->lda);
             for (ptrdiff_t r = from; r < to; r += ROWS) {
-                ptrdiff_t rows = ODVGP__MIN(ROWS, to - r);
+                ptrdiff_t rows = ODVGP__MIN((ptrdiff_t)ROWS, to - r);
                 odvgp__zero(dK[0], ROWS * ODVGP__CHUNK);
                 isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0], ODVGP__CHUNK);
                 for (ptrdiff_t q = 0; q < rows; q++)
@@ -4697,7 +4701,7 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 }
 
 /*  The rows are worked off in blocks of KROWS; what the forward run kept is used, the rest computed again, to the same bits. */
-static void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
+ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     const odvgp__kernel *k = job->k;
     if (job->n == 0 || job->m == 0) return;
@@ -4795,7 +4799,7 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
 }
 
 /*  Whether k(x,x) is the same for all x. */
-static int odvgp__kernel_stationary(const odvgp__kernel *k)
+ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->nleaf; i++)
         if (odvgp__geometry(&k->leaf[i]) == ODVGP__INNER_PRODUCT) return 0;
@@ -4803,7 +4807,7 @@ static int odvgp__kernel_stationary(const odvgp__kernel *k)
 }
 
 /*  Whether a leaf tells any number of points apart. */
-static int odvgp__kernel_has_distances(const odvgp__kernel *k)
+ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->nleaf; i++)
         if (k->leaf[i].nls) return 1;
@@ -4864,7 +4868,7 @@ static void odvgp__leaf_diag_adjoint(const odvgp__leaf *leaf, const odvgp_real *
     }
 }
 
-static void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
+ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
                                        odvgp_real *dhyp, odvgp_real *dx)
 {
     odvgp_real value[ODVGP__MAX_NODES] = {0}, d[ODVGP__MAX_NODES] = {0};
@@ -5073,7 +5077,7 @@ static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
     return p->reals[0] | (uint64_t)p->reals[1] << 32;
 }
 
-static void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t reals)
+ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t reals)
 {
     p->reals[0] = (uint32_t)((uint64_t)reals & 0xffffffffu);
     p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
@@ -5092,7 +5096,7 @@ static size_t odvgp__kernel_words(uint32_t leaves)
            (size_t)leaves * ODVGP__LEAF_WORDS;
 }
 
-static void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
+ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
 {
     const uint32_t counts[ODVGP__KERNEL_COUNTS] = {k->D, k->nnode, k->nhyp, k->ngroup};
     memcpy(to, counts, sizeof counts);
@@ -6153,6 +6157,166 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
     odvgp__predictor_sum(p, p->checksum);
     return odvgp__server_fill(server, p, row);
 }
+
+#ifndef ODVGP_NO_STDIO
+#define ODVGP__FILE_TRIES 10000
+#if defined(__unix__) || defined(__APPLE__)
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef O_SYNC /* unlike fsync, it is declared in strict C99, too */
+#define ODVGP__O_SYNC O_SYNC
+#else
+#define ODVGP__O_SYNC 0
+#endif
+
+/*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
+static int odvgp__file_in_place(const char *path)
+{
+    struct stat is;
+    return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+}
+
+/*  A new file of this name that holds the block: 1. 0 if the name is taken, -1 after any other failure; neither leaves a file. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)block;
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | ODVGP__O_SYNC, 0666), bad = 0;
+    if (file < 0) return errno == EEXIST ? 0 : -1;
+    while (bytes && !bad) {
+        ptrdiff_t written = (ptrdiff_t)write(file, at, ODVGP__MIN(bytes, (size_t)1 << 30));
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        } else bad = written == 0 || errno != EINTR;
+    }
+    if (close(file) == 0 && !bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#elif defined(_WIN32)
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+#include <sys/stat.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to, unsigned long flags);
+
+/*  As above. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)block;
+    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE), bad = 0;
+    if (file < 0) return errno == EEXIST ? 0 : -1;
+    while (bytes && !bad) {
+        int written = _write(file, at, (unsigned)ODVGP__MIN(bytes, (size_t)1 << 30));
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        } else bad = 1;
+    }
+    bad |= _commit(file) != 0;
+    bad |= _close(file) != 0;
+    if (!bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#else
+/*  As above. "x" is C11's; where a C library does not know it, opening for reading tells that a name is taken. */
+static int odvgp__file_create(const char *name, const void *block, size_t bytes)
+{
+    FILE *file = fopen(name, "rb");
+    if (file) {
+        (void)fclose(file);
+        return 0;
+    }
+    file = fopen(name, "wbx");
+    if (!file) return -1;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    if (!bad) return 1;
+    (void)remove(name);
+    return -1;
+}
+
+#endif
+
+#if !defined(__unix__) && !defined(__APPLE__)
+static int odvgp__file_in_place(const char *path)
+{
+    (void)path;
+    return 0;
+}
+#endif
+
+/*  from takes the place of to, which may be there. */
+static int odvgp__file_rename(const char *from, const char *to)
+{
+#ifdef _WIN32
+    const unsigned long replace_existing = 1, write_through = 8;
+    return MoveFileExA(from, to, replace_existing | write_through) != 0;
+#else
+    return rename(from, to) == 0;
+#endif
+}
+
+static odvgp_status odvgp__file_write_in_place(const char *path, const void *block, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file) return ODVGP_E_IO;
+    int bad = fwrite(block, 1, bytes, file) != bytes;
+    bad |= fclose(file) != 0;
+    return bad ? ODVGP_E_IO : ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
+{
+    char beside[1024];
+    int made = 0;
+    if (!path || !block) return ODVGP_E_ARG;
+    if (odvgp__file_in_place(path)) return odvgp__file_write_in_place(path, block, bytes);
+    for (int n = 0; n < ODVGP__FILE_TRIES && !made; n++) {
+        odvgp__text name;
+        name.at = beside;
+        name.size = sizeof beside;
+        name.used = 0;
+        odvgp__put(&name, path);
+        odvgp__put(&name, ".");
+        odvgp__put_int(&name, n);
+        odvgp__put(&name, ".tmp");
+        if (name.used >= name.size) return ODVGP_E_ARG;
+        made = odvgp__file_create(beside, block, bytes);
+    }
+    if (made <= 0) return ODVGP_E_IO;
+    if (odvgp__file_rename(beside, path)) return ODVGP_OK;
+    (void)remove(beside);
+    return ODVGP_E_IO;
+}
+
+ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes)
+{
+    if (!path || !bytes) return ODVGP_E_ARG;
+    FILE *file = fopen(path, "rb");
+    if (!file) return ODVGP_E_IO;
+    long length = -1;
+    if (!fseek(file, 0, SEEK_END)) length = ftell(file);
+    if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET)) /* a folder's length */ {
+        (void)fclose(file);
+        return ODVGP_E_IO;
+    }
+    *bytes = (size_t)length;
+    int too_small = block && capacity < *bytes, bad = block && !too_small && fread(block, 1, *bytes, file) != *bytes;
+    (void)fclose(file);
+    return bad ? ODVGP_E_IO : too_small ? ODVGP_E_MEMORY : ODVGP_OK;
+}
+#endif
+
+#ifndef ODVGP_NO_TRAINING
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>model   what training is made of: slots, nodes, units, state                                                     */
@@ -13861,164 +14025,6 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     return ODVGP_OK;
 }
 
-#ifndef ODVGP_NO_STDIO
-#define ODVGP__FILE_TRIES 10000
-#if defined(__unix__) || defined(__APPLE__)
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#ifdef O_SYNC /* unlike fsync, it is declared in strict C99, too */
-#define ODVGP__O_SYNC O_SYNC
-#else
-#define ODVGP__O_SYNC 0
-#endif
-
-/*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
-static int odvgp__file_in_place(const char *path)
-{
-    struct stat is;
-    return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
-}
-
-/*  A new file of this name that holds the block: 1. 0 if the name is taken, -1 after any other failure; neither leaves a file. */
-static int odvgp__file_create(const char *name, const void *block, size_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)block;
-    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | ODVGP__O_SYNC, 0666), bad = 0;
-    if (file < 0) return errno == EEXIST ? 0 : -1;
-    while (bytes && !bad) {
-        ptrdiff_t written = (ptrdiff_t)write(file, at, ODVGP__MIN(bytes, (size_t)1 << 30));
-        if (written > 0) {
-            at += written;
-            bytes -= (size_t)written;
-        } else bad = written == 0 || errno != EINTR;
-    }
-    if (close(file) == 0 && !bad) return 1;
-    (void)remove(name);
-    return -1;
-}
-
-#elif defined(_WIN32)
-#include <errno.h>
-#include <fcntl.h>
-#include <io.h>
-#include <sys/stat.h>
-#ifdef __cplusplus
-extern "C"
-#endif
-    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to, unsigned long flags);
-
-/*  As above. */
-static int odvgp__file_create(const char *name, const void *block, size_t bytes)
-{
-    const unsigned char *at = (const unsigned char *)block;
-    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE), bad = 0;
-    if (file < 0) return errno == EEXIST ? 0 : -1;
-    while (bytes && !bad) {
-        int written = _write(file, at, (unsigned)ODVGP__MIN(bytes, (size_t)1 << 30));
-        if (written > 0) {
-            at += written;
-            bytes -= (size_t)written;
-        } else bad = 1;
-    }
-    bad |= _commit(file) != 0;
-    bad |= _close(file) != 0;
-    if (!bad) return 1;
-    (void)remove(name);
-    return -1;
-}
-
-#else
-/*  As above. "x" is C11's; where a C library does not know it, opening for reading tells that a name is taken. */
-static int odvgp__file_create(const char *name, const void *block, size_t bytes)
-{
-    FILE *file = fopen(name, "rb");
-    if (file) {
-        (void)fclose(file);
-        return 0;
-    }
-    file = fopen(name, "wbx");
-    if (!file) return -1;
-    int bad = fwrite(block, 1, bytes, file) != bytes;
-    bad |= fclose(file) != 0;
-    if (!bad) return 1;
-    (void)remove(name);
-    return -1;
-}
-
-#endif
-
-#if !defined(__unix__) && !defined(__APPLE__)
-static int odvgp__file_in_place(const char *path)
-{
-    (void)path;
-    return 0;
-}
-#endif
-
-/*  from takes the place of to, which may be there. */
-static int odvgp__file_rename(const char *from, const char *to)
-{
-#ifdef _WIN32
-    const unsigned long replace_existing = 1, write_through = 8;
-    return MoveFileExA(from, to, replace_existing | write_through) != 0;
-#else
-    return rename(from, to) == 0;
-#endif
-}
-
-static odvgp_status odvgp__file_write_in_place(const char *path, const void *block, size_t bytes)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file) return ODVGP_E_IO;
-    int bad = fwrite(block, 1, bytes, file) != bytes;
-    bad |= fclose(file) != 0;
-    return bad ? ODVGP_E_IO : ODVGP_OK;
-}
-
-ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
-{
-    char beside[1024];
-    int made = 0;
-    if (!path || !block) return ODVGP_E_ARG;
-    if (odvgp__file_in_place(path)) return odvgp__file_write_in_place(path, block, bytes);
-    for (int n = 0; n < ODVGP__FILE_TRIES && !made; n++) {
-        odvgp__text name;
-        name.at = beside;
-        name.size = sizeof beside;
-        name.used = 0;
-        odvgp__put(&name, path);
-        odvgp__put(&name, ".");
-        odvgp__put_int(&name, n);
-        odvgp__put(&name, ".tmp");
-        if (name.used >= name.size) return ODVGP_E_ARG;
-        made = odvgp__file_create(beside, block, bytes);
-    }
-    if (made <= 0) return ODVGP_E_IO;
-    if (odvgp__file_rename(beside, path)) return ODVGP_OK;
-    (void)remove(beside);
-    return ODVGP_E_IO;
-}
-
-ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes)
-{
-    if (!path || !bytes) return ODVGP_E_ARG;
-    FILE *file = fopen(path, "rb");
-    if (!file) return ODVGP_E_IO;
-    long length = -1;
-    if (!fseek(file, 0, SEEK_END)) length = ftell(file);
-    if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET)) /* a folder's length */ {
-        (void)fclose(file);
-        return ODVGP_E_IO;
-    }
-    *bytes = (size_t)length;
-    int too_small = block && capacity < *bytes, bad = block && !too_small && fread(block, 1, *bytes, file) != *bytes;
-    (void)fclose(file);
-    return bad ? ODVGP_E_IO : too_small ? ODVGP_E_MEMORY : ODVGP_OK;
-}
-#endif
-
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  >>easy   the allocating layer                                                                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -14103,6 +14109,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 }
 #endif
 
+#endif /* ODVGP_NO_TRAINING */
 #endif /* ODVGP_IMPLEMENTATION */
 
 #if defined(ODVGP_FLOAT) && !defined(ODVGP_KEEP_NAMES)
