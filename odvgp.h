@@ -117,7 +117,7 @@ CONTENTS                                                        (search for the 
     O(M)       FREE + DIAGONAL    Kobe 2021; M_gamma = 0
     odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
     gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
-  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_LBFGS, with
+  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_OPTIMIZER_LBFGS, with
     .natgrad = 0 and .batch = N, moves everything by L-BFGS. It has no step sizes to choose, and odvgp_fit ends where it has
     converged.
     The step sizes of Adam and of natural gradients fall by default, over 5,000 steps: let them fall over the length of your
@@ -265,13 +265,13 @@ typedef struct odvgp_events {
         INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
         DIAGONAL  as INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
-    ODVGP_MEAN_BETA,
-    ODVGP_MEAN_ORTH,
-    ODVGP_MEAN_HYBRID,
-    ODVGP_MEAN_FREE,
-    ODVGP_MEAN_BLOCKS
+    ODVGP_MEAN_PART_BETA,
+    ODVGP_MEAN_PART_ORTH,
+    ODVGP_MEAN_PART_HYBRID,
+    ODVGP_MEAN_PART_FREE,
+    ODVGP_MEAN_PART_BLOCKS
 } odvgp_mean_part;
-typedef enum odvgp_cov_part { ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL, ODVGP_COV_BLOCKS } odvgp_cov_part;
+typedef enum odvgp_cov_part { ODVGP_COV_PART_DENSE, ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL, ODVGP_COV_PART_BLOCKS } odvgp_cov_part;
 
 /*  What training maximises.
         ELBO       the bound with the member's own q                                                            (default)
@@ -303,10 +303,10 @@ typedef enum odvgp_objective {
                   paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. HYBRID's falls with
                   0.001, too, by Adam's steps of Z_gamma, which move K(x,Zg) a and not only the part that beta lacks: freeze that
                   slot. The natural step does not lower the bound, and a fall of ten times its size is undone, as in odvgp_step. */
-typedef enum odvgp_gamma_step { ODVGP_GAMMA_ADAM, ODVGP_GAMMA_DIAGONAL, ODVGP_GAMMA_EXACT } odvgp_gamma_step;
+typedef enum odvgp_gamma_step { ODVGP_GAMMA_STEP_ADAM, ODVGP_GAMMA_STEP_DIAGONAL, ODVGP_GAMMA_STEP_EXACT } odvgp_gamma_step;
 
 /*  Which blocks a natural step of SOLVE-GP moves: both from the same old point, or one after the other in turn. */
-typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE } odvgp_blocks_step;
+typedef enum odvgp_blocks_step { ODVGP_BLOCKS_STEP_TOGETHER, ODVGP_BLOCKS_STEP_ALTERNATE } odvgp_blocks_step;
 
 /*  The natural step of O(M), in coordinates that differ:
         EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
@@ -318,17 +318,17 @@ typedef enum odvgp_blocks_step { ODVGP_BLOCKS_TOGETHER, ODVGP_BLOCKS_ALTERNATE }
     tenth in one step, and not below a rounding error of 1 / k(x,x). With all rows in each step, odvgp_step looks at the bound
     again (one more forward run) and halves the step while the bound falls; a step that loses more than a nat a row is undone. */
 typedef enum odvgp_diag_step {
-    ODVGP_DIAG_EXACT,
-    ODVGP_DIAG_AFFINE,
-    ODVGP_DIAG_PROJECTED,
-    ODVGP_DIAG_PROJECTED_MU
+    ODVGP_DIAG_STEP_EXACT,
+    ODVGP_DIAG_STEP_AFFINE,
+    ODVGP_DIAG_STEP_PROJECTED,
+    ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
 /*  What the slots of q(u) on beta hold, and those of v on gamma, with L_v.
         WHITENED  q_mu, q_sqrt:  m = L q_mu,  S = L q_sqrt q_sqrt^T L^T                     (default)
         PRIMAL    q_mu, q_sqrt:  m = q_mu,    S = q_sqrt q_sqrt^T                           [SVGP]; the published code's choice
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
-typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_param;
+typedef enum odvgp_parametrisation { ODVGP_PARAMETRISATION_WHITENED, ODVGP_PARAMETRISATION_PRIMAL, ODVGP_PARAMETRISATION_A_BETA } odvgp_parametrisation;
 
 /*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of the kernel's variance, for it is 0
     where a gamma point stands on a beta point.
@@ -337,24 +337,24 @@ typedef enum odvgp_param { ODVGP_WHITENED, ODVGP_PRIMAL, ODVGP_A_BETA } odvgp_pa
                      that lr counts prior standard deviations at the point itself. FREE's coefficients and B_sqrt, whose
                      units are 1 / y as well, step by lr / sqrt(k)                                 (default)
         DIFFERENTIATED  the slot holds D a, and D moves with kernel and inducing inputs (the published code) */
-typedef enum odvgp_gamma_coords { ODVGP_GAMMA_PLAIN, ODVGP_GAMMA_SCALED, ODVGP_GAMMA_DIFFERENTIATED } odvgp_gamma_coords;
+typedef enum odvgp_gamma_coords { ODVGP_GAMMA_COORDS_PLAIN, ODVGP_GAMMA_COORDS_SCALED, ODVGP_GAMMA_COORDS_DIFFERENTIATED } odvgp_gamma_coords;
 
 /*  How the term a^T K_gamma a - c^T c of ORTH's KL is estimated when only some gamma columns are sampled; both are unbiased.
         RESIDUAL  rows of (K_gamma - K_gamma,beta Kb^-1 K_beta,gamma) a: little noise, for the residual is small   (default)
         COLUMNS   rows of K_gamma a, with c^T c exact: [ODVGP] appendix A.3 as printed */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-typedef enum odvgp_mean_function { ODVGP_MEANFN_ZERO, ODVGP_MEANFN_CONSTANT, ODVGP_MEANFN_LINEAR } odvgp_mean_function;
-typedef enum odvgp_likelihood { ODVGP_GAUSSIAN } odvgp_likelihood;
+typedef enum odvgp_mean_function { ODVGP_MEAN_FUNCTION_ZERO, ODVGP_MEAN_FUNCTION_CONSTANT, ODVGP_MEAN_FUNCTION_LINEAR } odvgp_mean_function;
+typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
 
 /*  What moves parameters that no natural step moves.
         ADAM   in minibatches or not                                                                            (default)
         LBFGS  limited-memory BFGS with a line search that satisfies the strong Wolfe conditions: deterministic, for full
                batch (batch >= N) and natgrad = 0. A step is one line search over all trainable slots with all gamma columns;
                the bound never falls. Schedules, step sizes and gamma_coords' scales are not used. */
-typedef enum odvgp_optimizer { ODVGP_ADAM, ODVGP_LBFGS } odvgp_optimizer;
-typedef enum odvgp_update { ODVGP_JOINT, ODVGP_NATGRAD_FIRST, ODVGP_ADAM_FIRST } odvgp_update;
-typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
+typedef enum odvgp_optimizer { ODVGP_OPTIMIZER_ADAM, ODVGP_OPTIMIZER_LBFGS } odvgp_optimizer;
+typedef enum odvgp_update { ODVGP_UPDATE_JOINT, ODVGP_UPDATE_NATGRAD_FIRST, ODVGP_UPDATE_ADAM_FIRST } odvgp_update;
+typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
 /*  Where odvgp_init_data puts Z_beta. Distances are in the units of X, over all columns.
         KMEANS    k-means++ seeds and Lloyd's iterations, on max(50 M, 4096) rows; O(rows M D)                (default)
@@ -366,14 +366,14 @@ typedef enum odvgp_q_init { ODVGP_Q_PRIOR, ODVGP_Q_IDENTITY } odvgp_q_init;
                   on the rows of KMEANS; O(rows M D)
     Rows are a random sample, all of them when there are no more than that. But for KMEANS, whose centres are means, inducing
     points are rows of the data; of equals the sample's first is taken, and repeated rows are used once while there are others. */
-typedef enum odvgp_init_beta { ODVGP_INIT_KMEANS, ODVGP_INIT_RANDOM, ODVGP_INIT_GREEDY, ODVGP_INIT_FARTHEST } odvgp_init_beta;
+typedef enum odvgp_init_beta { ODVGP_INIT_BETA_KMEANS, ODVGP_INIT_BETA_RANDOM, ODVGP_INIT_BETA_GREEDY, ODVGP_INIT_BETA_FARTHEST } odvgp_init_beta;
 
 /*  Where it puts Z_gamma (FREE: Z_alpha): on rows of the data that are not in Z_beta and differ, while there are such.
         RANDOM    random rows                                                                                 (default)
         RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start,
                   from a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory.
                   For gamma that stands beside beta: where it carries the mean alone (FREE), RANDOM leaves no holes in it */
-typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp_init_gamma;
+typedef enum odvgp_init_gamma { ODVGP_INIT_GAMMA_RANDOM, ODVGP_INIT_GAMMA_RESIDUAL } odvgp_init_gamma;
 
 /*  Lengthscales and variances that the kernel expression does not give, each leaf of the expression from its own columns.
         MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single leaf, else from 0.1 for the first
@@ -385,9 +385,9 @@ typedef enum odvgp_init_gamma { ODVGP_GAMMA_RANDOM, ODVGP_GAMMA_RESIDUAL } odvgp
                   that equal leaves do not stay equal. O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
     In units of X, and of Y squared. A value that the data do not tell is 1: that of constant columns or, where [ULAPANE] has an
     exception, constant targets. */
-typedef enum odvgp_init_hyper { ODVGP_HYPER_MEDIAN, ODVGP_HYPER_ULAPANE } odvgp_init_hyper;
+typedef enum odvgp_init_hyper { ODVGP_INIT_HYPER_MEDIAN, ODVGP_INIT_HYPER_ULAPANE } odvgp_init_hyper;
 
-typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
+typedef enum odvgp_positive_transform { ODVGP_POSITIVE_TRANSFORM_SOFTPLUS, ODVGP_POSITIVE_TRANSFORM_EXP } odvgp_positive_transform;
 
 /*  What is believed of a hyperparameter's value v before there are data: a density whose logarithm is added to the bound.
         LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
@@ -395,7 +395,7 @@ typedef enum odvgp_positive { ODVGP_SOFTPLUS, ODVGP_EXP } odvgp_positive;
         GAMMA      shape a > 0 and rate b > 0, mean a / b:
                    a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
-typedef enum odvgp_schedule_kind { ODVGP_CONSTANT, ODVGP_LINEAR, ODVGP_LOGLINEAR } odvgp_schedule_kind;
+typedef enum odvgp_schedule_kind { ODVGP_SCHEDULE_CONSTANT, ODVGP_SCHEDULE_LINEAR, ODVGP_SCHEDULE_LOGLINEAR } odvgp_schedule_kind;
 typedef enum odvgp_isa {
     ODVGP_ISA_AUTO,
     ODVGP_ISA_C,
@@ -557,7 +557,7 @@ typedef struct odvgp_config {
     ptrdiff_t D;       /* inputs, >= 1 */
     ptrdiff_t P;       /* outputs (latent functions), >= 1; Gaussian: as many columns of targets */
     ptrdiff_t M;       /* |beta|, >= 1 */
-    ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_BETA */
+    ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_PART_BETA */
     ptrdiff_t batch;   /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
     ptrdiff_t tile; /* rows worked on at once; 0: up to 256, and fewer where `keep` is too small. Decides memory, not results */
     ptrdiff_t gamma_batch; /* gamma columns sampled for the KL per step, 0: all. Default min(M_gamma, 64) */
@@ -565,7 +565,7 @@ typedef struct odvgp_config {
     odvgp_mean_part mean_part;
     odvgp_cov_part cov_part;
     odvgp_objective objective;
-    odvgp_param param;
+    odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_gamma_kl gamma_kl;
     odvgp_likelihood likelihood;
@@ -589,7 +589,7 @@ typedef struct odvgp_config {
     odvgp_real noise_floor;
     /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the data (default). SOFTPLUS,
        log(1 + e^t), as papers have it: for numbers of about 1, since steps of larger ones are absolute and do next to nothing */
-    odvgp_positive positive;
+    odvgp_positive_transform positive;
     odvgp_q_init q_init;     /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
     /* where odvgp_init_data puts inducing points, and how it finds hyperparameters; all are 0 by default */
     odvgp_init_beta init_beta;
@@ -694,7 +694,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
         X [N,D], Y [N,T]   all data; N from the config
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
-    With ODVGP_LBFGS it ends when a step reports convergence, or that it is stuck.
+    With ODVGP_OPTIMIZER_LBFGS it ends when a step reports convergence, or that it is stuck.
     Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
                                  int (*watch)(void *user, const odvgp_report *report), void *user);
@@ -5177,8 +5177,8 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     ODVGP__PIECE(root_v, P * (M - Mr), M - Mr)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
     ODVGP__PIECE(lik, 1, (ptrdiff_t)p->lik_params)
-    ODVGP__PIECE(A, meanfn == ODVGP_MEANFN_LINEAR ? D : 0, P)
-    ODVGP__PIECE(b, meanfn == ODVGP_MEANFN_ZERO ? 0 : 1, P)
+    ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
+    ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
     ODVGP__PIECE(beta_centre, 1, D)
     ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, D)
     ODVGP__PIECE(x_mean, 1, D)
@@ -5339,10 +5339,10 @@ static void odvgp__turn_row(odvgp__turn *t, ptrdiff_t i, ptrdiff_t m, const odvg
 static void odvgp__turn_mean_function(odvgp__turn *t, ptrdiff_t n)
 {
     ptrdiff_t P = (ptrdiff_t)t->p->P, D = (ptrdiff_t)t->p->D;
-    for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEANFN_ZERO; q++)
+    for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = t->v.b[q];
-            for (ptrdiff_t d = 0; d < D && t->p->mean_function == ODVGP_MEANFN_LINEAR; d++)
+            for (ptrdiff_t d = 0; d < D && t->p->mean_function == ODVGP_MEAN_FUNCTION_LINEAR; d++)
                 sum += t->X[i * D + d] * t->v.A[d * P + q];
             t->mean[q * t->ld + i] += sum;
         }
@@ -5941,7 +5941,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_root > p->M ||
         (p->M_root != p->M && !odvgp__factors[p->factor].of_S))
         return -1;
-    if (p->no_alpha > 1 || p->mean_function > ODVGP_MEANFN_LINEAR) return -1;
+    if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
     if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
     if ((ptrdiff_t)p->columns != odvgp__points_columns(&k)) return -1;
     ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
@@ -6344,7 +6344,7 @@ typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
     ptrdiff_t count, positive;
     ptrdiff_t adam; /* numbers up to the last that natural steps do not move: these move those that come last, mostly */
-    odvgp_positive kind;
+    odvgp_positive_transform kind;
     int slots, positive_slots;
     int bad; /* a name did not fit */
     int lent; /* ODVGP__GRADIENT, or who has the gradient's memory */
@@ -6475,7 +6475,7 @@ struct odvgp__unit {
     const struct odvgp__mean_part *mean_part;
     const struct odvgp__cov_part *cov_part;
     int steps; /* ODVGP__STEPS_...: natural steps that it has */
-    odvgp_param param;
+    odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
     int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A, slot_mean_b; /* 0: none */
@@ -6622,9 +6622,9 @@ typedef struct odvgp__mean_part {
     const char *name;
     odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    const char *q_mu, *a_beta;      /* slots: q_mu, and its name with ODVGP_A_BETA */
+    const char *q_mu, *a_beta;      /* slots: q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
     const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
-    int has_a_beta;                /* its own q may be trained with ODVGP_A_BETA */
+    int has_a_beta;                /* its own q may be trained with ODVGP_PARAMETRISATION_A_BETA */
     int steps;                     /* bits of natural steps */
     int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
     int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
@@ -6677,7 +6677,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
-    if (p->kind == ODVGP_EXP) return (odvgp_real)(low + exp(t));
+    if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + exp(t));
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
@@ -6690,7 +6690,7 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
         return (odvgp_real)(log(down) - log(up));
     }
     if (low > 0) v = ODVGP__MAX(v, eps * low);
-    if (p->kind == ODVGP_EXP) return (odvgp_real)log(v);
+    if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)log(v);
     return (odvgp_real)(v + log(-expm1(-v)));
 }
 
@@ -6700,7 +6700,7 @@ static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_rea
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
-    if (p->kind == ODVGP_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
+    if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
     return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
@@ -8813,9 +8813,9 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
     if (b->slot_mu) b->white_mu = b->mu = odvgp__param_node(u, b->slot_mu, 1, P, M);
     if (b->slot_root) b->root = odvgp__param_node(u, b->slot_root, 1, P * M, M);
     if (dense) b->white_root = b->root;
-    if (u->param == ODVGP_WHITENED) return;
+    if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
     int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
-    if (mean && u->param == ODVGP_PRIMAL)
+    if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
         b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
     else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
         b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
@@ -8926,13 +8926,13 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 {
     const odvgp_config *c = &u->model->cfg;
     u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
-    if (u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) {
+    if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
         u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, odvgp__none, odvgp__none);
-    } else if (c->gamma_step == ODVGP_GAMMA_DIAGONAL) {
+    } else if (c->gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
-    } else if (c->gamma_step == ODVGP_GAMMA_EXACT) { /* two factors of one C would share its jitter */
+    } else if (c->gamma_step == ODVGP_GAMMA_STEP_EXACT) { /* two factors of one C would share its jitter */
         if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
         else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
     }
@@ -9130,40 +9130,40 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
     power and start of the root | of a mean A_BETA's coordinates, then natural steps, of a mean gamma's steps and its scale, then
     optimum and bounds without q | functions. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
-    {"beta", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA,
+    {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA,
      "q_mu", "a_beta", NULL, NULL, NULL,
      1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT,
      odvgp__beta_head, odvgp__beta_tile},
-    {"orth", ODVGP_MEAN_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
+    {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
      "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
      1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__orth_head, odvgp__gamma_tile},
-    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
+    {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
      "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
      1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__hybrid_head, odvgp__gamma_tile},
-    {"free", ODVGP_MEAN_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA,
+    {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA,
      "q_mu", "a_beta", "Z_alpha", "a", NULL,
      0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT,
      odvgp__free_head, odvgp__free_tile},
-    {"blocks", ODVGP_MEAN_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA,
+    {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA,
      "q_mu", "a_beta", "Z_gamma", NULL, "v_mu",
      0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
      odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
-    {"dense", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S,
+    {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S,
      "q_sqrt", NULL, NULL, NULL, 0, 1,
      ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT,
      odvgp__dense_head, odvgp__dense_tile, odvgp__dense_freeze},
-    {"inverse", ODVGP_COV_INVERSE, ODVGP__FACTOR_OF_INVERSE,
+    {"inverse", ODVGP_COV_PART_INVERSE, ODVGP__FACTOR_OF_INVERSE,
      "B_sqrt", NULL, NULL, NULL, -1, ODVGP__R(1e-3),
      0, ODVGP__OPTIMUM_INVERSE, 0,
      odvgp__inverse_head, odvgp__inverse_tile, odvgp__inverse_freeze},
-    {"diagonal", ODVGP_COV_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE,
+    {"diagonal", ODVGP_COV_PART_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE,
      NULL, NULL, "q_diag", NULL, 0, 1,
      ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, ODVGP__OPTIMUM_DIAGONAL, ODVGP__HAS_EXACT,
      odvgp__inverse_head, odvgp__inverse_tile, odvgp__diagonal_freeze},
-    {"blocks", ODVGP_COV_DENSE, ODVGP__FACTOR_OF_S,
+    {"blocks", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S,
      "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
      ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, ODVGP__OPTIMUM_ROOTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
      odvgp__blocks_cov_head, odvgp__blocks_cov_tile, odvgp__blocks_freeze}};
@@ -9203,14 +9203,14 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 /* ---------------------------------------------------------------------------------------------------------------------- */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
-    odvgp_schedule s = {ODVGP_CONSTANT, 0, 0, 0, 0, 0, 0};
+    odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, 0, 0, 0, 0, 0, 0};
     s.start = s.end = value;
     return s;
 }
 
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps)
 {
-    odvgp_schedule s = {ODVGP_LOGLINEAR, 0, 0, 0, 0, 0, 0};
+    odvgp_schedule s = {ODVGP_SCHEDULE_LOGLINEAR, 0, 0, 0, 0, 0, 0};
     s.start = from;
     s.end = to;
     s.steps = steps;
@@ -9229,9 +9229,9 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.batch = ODVGP__MIN(N, 1024);
     c.gamma_batch = ODVGP__MIN(M_gamma, 64);
     c.keep = 16 << 20;
-    c.mean_part = M_gamma > 0 ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
-    c.gamma_coords = ODVGP_GAMMA_SCALED;
-    c.positive = ODVGP_EXP;
+    c.mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
+    c.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
+    c.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
     c.kernel = "matern52(ard)";
     c.jitter_rel =
         ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
@@ -9240,7 +9240,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.shards = 1;
     c.natgrad = 1;
     c.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
-    c.diag_step = ODVGP_DIAG_AFFINE;
+    c.diag_step = ODVGP_DIAG_STEP_AFFINE;
     c.gamma_natgrad = ODVGP__R(0.1);
     c.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
     c.adam_beta1 = ODVGP__R(0.9);
@@ -9253,12 +9253,12 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
 
 static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
-    int falls = s->kind != ODVGP_CONSTANT, linear = s->kind == ODVGP_LINEAR;
-    if (s->kind < ODVGP_CONSTANT || s->kind > ODVGP_LOGLINEAR || s->steps < 0 || !(s->end > 0) || !(s->end <= limit)) return 0;
+    int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
+    if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR || s->steps < 0 || !(s->end > 0) || !(s->end <= limit)) return 0;
     if (s->decay_steps < 0 || s->decay_from < 0) return 0;
     if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear))) return 0;
     if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
-    return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_LINEAR || s->start > 0));
+    return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
 /*  The type of a field of odvgp_config. A COUNT differs from a SIZE in its status, a POWER is a power
@@ -9302,23 +9302,23 @@ static const odvgp__field odvgp__fields[] = {
     ODVGP__FIELD(mean_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__mean_parts) - 1),
     ODVGP__FIELD(cov_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__cov_parts) - 1),
     ODVGP__FIELD(objective, CHOICE, CLOSED, 0, ODVGP_OBJECTIVE_EXACT),
-    ODVGP__FIELD(gamma_step, CHOICE, CLOSED, 0, ODVGP_GAMMA_EXACT),
+    ODVGP__FIELD(gamma_step, CHOICE, CLOSED, 0, ODVGP_GAMMA_STEP_EXACT),
     ODVGP__FIELD(gamma_natgrad, REAL, ABOVE_LEAST, 0, DBL_MAX),
     ODVGP__FIELD(gamma_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(blocks_step, CHOICE, CLOSED, 0, ODVGP_BLOCKS_ALTERNATE),
-    ODVGP__FIELD(diag_step, CHOICE, CLOSED, 0, ODVGP_DIAG_PROJECTED_MU),
-    ODVGP__FIELD(param, CHOICE, CLOSED, 0, ODVGP_A_BETA),
-    ODVGP__FIELD(gamma_coords, CHOICE, CLOSED, 0, ODVGP_GAMMA_DIFFERENTIATED),
+    ODVGP__FIELD(blocks_step, CHOICE, CLOSED, 0, ODVGP_BLOCKS_STEP_ALTERNATE),
+    ODVGP__FIELD(diag_step, CHOICE, CLOSED, 0, ODVGP_DIAG_STEP_PROJECTED_MU),
+    ODVGP__FIELD(param, CHOICE, CLOSED, 0, ODVGP_PARAMETRISATION_A_BETA),
+    ODVGP__FIELD(gamma_coords, CHOICE, CLOSED, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED),
     ODVGP__FIELD(gamma_kl, CHOICE, CLOSED, 0, ODVGP_GAMMA_KL_COLUMNS),
     ODVGP__FIELD(likelihood, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__likelihoods) - 1),
-    ODVGP__FIELD(mean_function, CHOICE, CLOSED, 0, ODVGP_MEANFN_LINEAR),
-    ODVGP__FIELD(positive, CHOICE, CLOSED, 0, ODVGP_EXP),
-    ODVGP__FIELD(q_init, CHOICE, CLOSED, 0, ODVGP_Q_IDENTITY),
-    ODVGP__FIELD(init_beta, CHOICE, CLOSED, 0, ODVGP_INIT_FARTHEST),
-    ODVGP__FIELD(init_gamma, CHOICE, CLOSED, 0, ODVGP_GAMMA_RESIDUAL),
-    ODVGP__FIELD(init_hyper, CHOICE, CLOSED, 0, ODVGP_HYPER_ULAPANE),
-    ODVGP__FIELD(update, CHOICE, CLOSED, 0, ODVGP_ADAM_FIRST),
-    ODVGP__FIELD(optimizer, CHOICE, CLOSED, 0, ODVGP_LBFGS),
+    ODVGP__FIELD(mean_function, CHOICE, CLOSED, 0, ODVGP_MEAN_FUNCTION_LINEAR),
+    ODVGP__FIELD(positive, CHOICE, CLOSED, 0, ODVGP_POSITIVE_TRANSFORM_EXP),
+    ODVGP__FIELD(q_init, CHOICE, CLOSED, 0, ODVGP_Q_INIT_IDENTITY),
+    ODVGP__FIELD(init_beta, CHOICE, CLOSED, 0, ODVGP_INIT_BETA_FARTHEST),
+    ODVGP__FIELD(init_gamma, CHOICE, CLOSED, 0, ODVGP_INIT_GAMMA_RESIDUAL),
+    ODVGP__FIELD(init_hyper, CHOICE, CLOSED, 0, ODVGP_INIT_HYPER_ULAPANE),
+    ODVGP__FIELD(update, CHOICE, CLOSED, 0, ODVGP_UPDATE_ADAM_FIRST),
+    ODVGP__FIELD(optimizer, CHOICE, CLOSED, 0, ODVGP_OPTIMIZER_LBFGS),
     ODVGP__FIELD(lbfgs_memory, COUNT, CLOSED, 1, 1000),
     ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
     ODVGP__FIELD(natgrad, CHOICE, CLOSED, 0, 1),
@@ -9428,7 +9428,7 @@ static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *in
 
 static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
-    if (c->optimizer != ODVGP_LBFGS) return ODVGP_OK;
+    if (c->optimizer != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
     if (c->natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0, "must be 0 with L-BFGS, which moves all slots itself");
     if (c->batch < c->N)
@@ -9446,12 +9446,12 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     if (c->natgrad && !odvgp__steps_of(mean, odvgp__cov_part_of(c->cov_part), c->M_gamma))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
                            "this pair of mean and covariance part has no natural step: set it to 0");
-    if (c->param == ODVGP_A_BETA && !mean->has_a_beta)
+    if (c->param == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "param", -1, 0, "A_BETA does not exist for this mean part");
-    if (c->gamma_step != ODVGP_GAMMA_ADAM && (!c->natgrad || !mean->gamma_steps))
+    if (c->gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
-    if (c->gamma_step != ODVGP_GAMMA_ADAM && c->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED)
+    if (c->gamma_step != ODVGP_GAMMA_STEP_ADAM && c->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma need the slot to hold a itself");
     return ODVGP_OK;
@@ -9538,7 +9538,7 @@ static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, pt
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
-    if (u->model->cfg.gamma_step == ODVGP_GAMMA_ADAM || !u->Z_gamma.id) return 0;
+    if (u->model->cfg.gamma_step == ODVGP_GAMMA_STEP_ADAM || !u->Z_gamma.id) return 0;
     return slot == ODVGP__ANY_SLOT || slot == u->slot_a ||
            (u->shift.id && slot == u->block[ODVGP__ON_BETA].slot_mu);
 }
@@ -10260,7 +10260,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     const odvgp__block *block = &u->block[b];
     ptrdiff_t M = block->M;
     const odvgp_real *root = m->tape.node[block->white_root.id].v;
-    int known = (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_WHITENED;
+    int known = (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
     if (known && !odvgp__nat_shift(u, b)) return;
     odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
     for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -10308,15 +10308,15 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
     ptrdiff_t M = block->M;
     odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M, *slot_root = odvgp__nat_staged(m, block->root) + p * M * M;
     const odvgp_real *L = m->tape.node[block->L.id].v, *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-    if (u->param == ODVGP_WHITENED) odvgp__copy(slot_root, R, M * M);
+    if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_root, R, M * M);
     else {
         odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_root, M);
         g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&m->tape.blas, &g);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
     }
-    if (u->param == ODVGP_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
-    if (u->param == ODVGP_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
+    if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
+    if (u->param == ODVGP_PARAMETRISATION_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
     else odvgp__copy(slot_mu, mu, M);
 }
 
@@ -10363,7 +10363,7 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
     odvgp__copy(block->j, stats->v, all);
     odvgp__touch(m, block->slot_mu);
     odvgp__touch(m, block->slot_root);
-    if (u->param == ODVGP_WHITENED) m->state.nat_valid |= (uint64_t)1 << block->number;
+    if (u->param == ODVGP_PARAMETRISATION_WHITENED) m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
 /*  out = K(X1, X2) a for the nodes' points. */
@@ -10390,8 +10390,8 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     ptrdiff_t M = u->M, Mg = u->M_gamma;
     odvgp_real *h = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA), *out = m->nat_t;
     odvgp__copy(h, q->d + p * M, M); /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
-    if (u->param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
-    if (u->param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
+    if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
+    if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
     odvgp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
     for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
@@ -10406,8 +10406,8 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     ptrdiff_t M = u->M;
     odvgp_real *c = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA);
     odvgp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c); /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
-    if (u->param != ODVGP_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
-    if (u->param == ODVGP_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
+    if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
+    if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
     for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
@@ -10425,13 +10425,13 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
         if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
-        if (c->gamma_step == ODVGP_GAMMA_EXACT) {
+        if (c->gamma_step == ODVGP_GAMMA_STEP_EXACT) {
             const odvgp__node *L = &t->node[u->L_v.id];
             odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
             odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
         }
         for (ptrdiff_t i = 0; i < Mg; i++)
-            g[i] *= tau * c->gamma_natgrad / (c->gamma_step == ODVGP_GAMMA_EXACT ? 1 : t->node[u->gamma_residual.id].v[i] + eps);
+            g[i] *= tau * c->gamma_natgrad / (c->gamma_step == ODVGP_GAMMA_STEP_EXACT ? 1 : t->node[u->gamma_residual.id].v[i] + eps);
     }
 }
 
@@ -10602,15 +10602,15 @@ static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvg
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = u->M;
     odvgp_diag_step how = m->cfg.diag_step;
-    int projected = how == ODVGP_DIAG_PROJECTED || how == ODVGP_DIAG_PROJECTED_MU;
-    int mean_alone = how == ODVGP_DIAG_EXACT || how == ODVGP_DIAG_PROJECTED_MU;
+    int projected = how == ODVGP_DIAG_STEP_PROJECTED || how == ODVGP_DIAG_STEP_PROJECTED_MU;
+    int mean_alone = how == ODVGP_DIAG_STEP_EXACT || how == ODVGP_DIAG_STEP_PROJECTED_MU;
     odvgp_status s = odvgp__diag_factor(u, w, projected ? NULL : G);
     if (s) return s;
     odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
     odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
     if (projected) odvgp__diag_projected(u, w, G);
     else if ((s = odvgp__diag_change(u, w, G)) != ODVGP_OK) return s;
-    if (how == ODVGP_DIAG_AFFINE)
+    if (how == ODVGP_DIAG_STEP_AFFINE)
         for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
     odvgp__copy(w->lambda, h, M);
     odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
@@ -10689,7 +10689,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
-    int alternate = m->cfg.blocks_step == ODVGP_BLOCKS_ALTERNATE && u->block[!b].stats.id;
+    int alternate = m->cfg.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
@@ -11035,12 +11035,12 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
     const odvgp_blas *blas = &m->tape.blas;
     const odvgp_real *L = m->tape.node[block->L.id].v;
     ptrdiff_t M = block->M, P = u->P;
-    int coefficients = u->param == ODVGP_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
+    int coefficients = u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
     if (!block->slot_mu) return;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
         const odvgp_real *w = f->w + p * f->F + (b == ODVGP__ON_GAMMA ? f->M : 0);
-        if (u->param == ODVGP_PRIMAL && !coefficients) odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+        if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients) odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
         else odvgp__copy(to, w, M);
         if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
     }
@@ -11051,7 +11051,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
     const odvgp__node *D =
-        u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED ? &m->tape.node[u->gamma_residual.id] : NULL;
+        u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED ? &m->tape.node[u->gamma_residual.id] : NULL;
     if (!u->a_slot.id) return;
     for (ptrdiff_t p = 0; p < u->P; p++) {
         const odvgp_real *a = f->w + p * f->F + f->M;
@@ -11079,7 +11079,7 @@ static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_rea
     odvgp_trtri(blas, M, f->G, M);
     for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp_real *to = odvgp__fit_slot(m, block->slot_root) + p * M * M;
-        if (u->param == ODVGP_WHITENED) odvgp__copy(to, f->G, M * M);
+        if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(to, f->G, M * M);
         else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
     }
@@ -11434,13 +11434,13 @@ static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, dou
 
 static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
 {
-    int linear = s->kind == ODVGP_LINEAR;
+    int linear = s->kind == ODVGP_SCHEDULE_LINEAR;
     if (s->decay_steps && step >= (uint64_t)s->decay_from) {
         uint64_t gone = step - (uint64_t)s->decay_from;
         if (gone >= (uint64_t)s->decay_steps) return s->final;
         return odvgp__between(linear, s->end, s->final, (double)gone / (double)s->decay_steps);
     }
-    if (s->kind == ODVGP_CONSTANT || step >= (uint64_t)s->steps) return s->end;
+    if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
     return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
@@ -11476,7 +11476,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
 static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
-    return u->gamma_coords == ODVGP_GAMMA_SCALED &&
+    return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED &&
            ((u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
             (u->cov_part->root_power < 0 && slot == beta->slot_root));
 }
@@ -11489,7 +11489,7 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
         const odvgp__unit *u = &m->unit[i];
         odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
         if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
-        if (u->gamma_coords == ODVGP_GAMMA_SCALED && u->a_slot.id && slot == u->slot_a) scale = of_gamma;
+        if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a) scale = of_gamma;
     }
     return scale;
 }
@@ -11501,7 +11501,7 @@ static void odvgp__adam_units(odvgp_model *m)
     for (int i = 0; i < m->units; i++) {
         odvgp__unit *u = &m->unit[i];
         u->prior_sd = ODVGP__SQRT(odvgp__prior_variance(u));
-        if (u->gamma_coords != ODVGP_GAMMA_SCALED || !u->a_slot.id) continue;
+        if (u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED || !u->a_slot.id) continue;
         scaled = 1;
         if (renew) odvgp__renew_scales(u);
     }
@@ -12008,8 +12008,8 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 {
     odvgp_real expected, kl, e2, k2, lr, tau;
     int looks = 0;
-    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_JOINT,
-        nat_first = m->cfg.update == ODVGP_NATGRAD_FIRST;
+    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_UPDATE_JOINT,
+        nat_first = m->cfg.update == ODVGP_UPDATE_NATGRAD_FIRST;
     odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
     odvgp__sample_columns(m);
     odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
@@ -12050,7 +12050,7 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 
 static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
-    return m->cfg.optimizer == ODVGP_LBFGS ? odvgp__lbfgs_step(m, rows, report, info) : odvgp__step_rows(m, rows, report, info);
+    return m->cfg.optimizer == ODVGP_OPTIMIZER_LBFGS ? odvgp__lbfgs_step(m, rows, report, info) : odvgp__step_rows(m, rows, report, info);
 }
 
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
@@ -12137,7 +12137,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 {
     odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
-    int greedy = c->init_beta == ODVGP_INIT_GREEDY, residual = c->init_gamma == ODVGP_GAMMA_RESIDUAL && u->M_gamma > 0;
+    int greedy = c->init_beta == ODVGP_INIT_BETA_GREEDY, residual = c->init_gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
     ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
     memset(w, 0, sizeof *w);
     w->table_size = 64;
@@ -12150,7 +12150,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
     w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-    if (c->init_hyper == ODVGP_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+    if (c->init_hyper == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
     if (greedy) {
         w->sample = odvgp__take(a, sample, u->D);
         w->factor = odvgp__take(a, sample, u->M);
@@ -12873,7 +12873,7 @@ static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
-    int prior = m->cfg.param != ODVGP_WHITENED && m->cfg.q_init == ODVGP_Q_PRIOR;
+    int prior = m->cfg.param != ODVGP_PARAMETRISATION_WHITENED && m->cfg.q_init == ODVGP_Q_INIT_PRIOR;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
@@ -13015,10 +13015,10 @@ static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, 
     int kind = natural ? ODVGP__NATURAL : 0;
     b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
     b->slot_root = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_A_BETA,
+    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
         power = u->cov_part->root_power;
-    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PRIMAL, 0);
-    odvgp__slot_units(par, b->slot_root, power ? power : u->param != ODVGP_WHITENED, 0);
+    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+    odvgp__slot_units(par, b->slot_root, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void odvgp__positive_slots(odvgp__unit *u)
@@ -13036,8 +13036,8 @@ static void odvgp__free_slots(odvgp__unit *u)
     const odvgp_config *c = &m->cfg;
     int own = odvgp__has_free_points(u->mean_part, u->M_gamma);
     const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
-    if (u->mean_function == ODVGP_MEANFN_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
-    if (u->mean_function == ODVGP_MEANFN_LINEAR) {
+    if (u->mean_function == ODVGP_MEAN_FUNCTION_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
+    if (u->mean_function == ODVGP_MEAN_FUNCTION_LINEAR) {
         u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
         u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
     }
@@ -13045,15 +13045,15 @@ static void odvgp__free_slots(odvgp__unit *u)
     u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
     if (!own && u->M_gamma) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
     if (u->mean_part->a && u->M_gamma)
-        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
+        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
                                     u->M_gamma, 1);
     odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
     odvgp__slot_units(par, u->slot_mean_b, 1, 0);
     odvgp__slot_units(par, u->slot_Z_beta, 0, ODVGP__IN_INPUTS);
     odvgp__slot_units(par, u->slot_Z_gamma, 0, ODVGP__IN_INPUTS);
-    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED;
+    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-    const char *mu = own ? NULL : u->param == ODVGP_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
+    const char *mu = own ? NULL : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
     odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root,
                        c->natgrad && (u->steps & ODVGP__STEPS_OF_MU));
     odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
@@ -13371,7 +13371,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     memset(&m->tape, 0, sizeof m->tape);
     for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
     odvgp__slots_layout(m, a);
-    int lbfgs = c->optimizer == ODVGP_LBFGS;
+    int lbfgs = c->optimizer == ODVGP_OPTIMIZER_LBFGS;
     m->adam_count = lbfgs ? 0 : m->par.adam;
     m->par.theta = odvgp__take(a, m->par.count, 1);
     m->par.value = odvgp__take(a, m->par.positive, 1);
@@ -13768,7 +13768,7 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *s = &m->state;
-    if (m->cfg.optimizer != ODVGP_LBFGS) return;
+    if (m->cfg.optimizer != ODVGP_OPTIMIZER_LBFGS) return;
     uint64_t *counts[] = {&s->lbfgs_valid, &s->lbfgs_data, &w->pairs, &w->next};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->lbfgs_expected);

@@ -73,18 +73,18 @@ static int set_member(odvgp_config *cfg, const char *name)
     if (!strncmp(name, "ORTH", 4)) return 1;
     if (!strcmp(name, "SOLVE-GP")) {
         cfg->natgrad = 1;
-        cfg->mean_part = ODVGP_MEAN_BLOCKS;
-        cfg->cov_part = ODVGP_COV_BLOCKS;
+        cfg->mean_part = ODVGP_MEAN_PART_BLOCKS;
+        cfg->cov_part = ODVGP_COV_PART_BLOCKS;
         return 1;
     }
     if (!strcmp(name, "DECOUPLED")) {
-        cfg->mean_part = ODVGP_MEAN_FREE;
-        cfg->cov_part = ODVGP_COV_INVERSE;
+        cfg->mean_part = ODVGP_MEAN_PART_FREE;
+        cfg->cov_part = ODVGP_COV_PART_INVERSE;
         return 1;
     }
     if (!strcmp(name, "O(M)")) {
-        cfg->mean_part = ODVGP_MEAN_FREE;
-        cfg->cov_part = ODVGP_COV_DIAGONAL;
+        cfg->mean_part = ODVGP_MEAN_PART_FREE;
+        cfg->cov_part = ODVGP_COV_PART_DIAGONAL;
         return 1;
     }
     return 0;
@@ -139,9 +139,9 @@ static against_model *make(const against_case *c)
     }
     cfg.kernel = c->kernel;
     cfg.noise_variance = 0.1;
-    cfg.positive = ODVGP_EXP;
+    cfg.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
     cfg.batch = c->batch;
-    cfg.init_beta = ODVGP_INIT_RANDOM;
+    cfg.init_beta = ODVGP_INIT_BETA_RANDOM;
     if (failed(odvgp_model_create(&m->model, &cfg, c->X, c->Y, NULL, &info), c->member, &info)) goto fail;
     if (!set_points(m->model, c) || step(m, TOUCHED) < 0) goto fail;
     return m;

@@ -197,8 +197,8 @@ static odvgp_model *model_make(const member *who, const setting *s, const datase
     cfg.gamma_batch = GAMMA_BATCH;
     cfg.natgrad = who->natgrad;
     if (who->solve) {
-        cfg.mean_part = ODVGP_MEAN_BLOCKS;
-        cfg.cov_part = ODVGP_COV_BLOCKS;
+        cfg.mean_part = ODVGP_MEAN_PART_BLOCKS;
+        cfg.cov_part = ODVGP_COV_PART_BLOCKS;
     }
     cfg.threads = *threads;
     cfg.isa = option.isa;

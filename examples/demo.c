@@ -294,7 +294,7 @@ static void toy_fit(toy *t, int gamma, const double *x, const double *y, const d
     cfg.natgrad = 0;
     cfg.lr = odvgp_constant(0.01);
     cfg.gamma_batch = 0; /* so few that the KL needs no sampling */
-    cfg.gamma_coords = ODVGP_GAMMA_PLAIN;
+    cfg.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
     check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
     if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
     check(odvgp_fit(model, x, y, steps, NULL, NULL), "1-D model");

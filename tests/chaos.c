@@ -84,23 +84,23 @@ static const struct field {
               {FIELD(mean_part), CHOICE, 0, ODVGP__COUNT(odvgp__mean_parts) - 1, NONE},
               {FIELD(cov_part), CHOICE, 0, ODVGP__COUNT(odvgp__cov_parts) - 1, NONE},
               {FIELD(objective), CHOICE, 0, ODVGP_OBJECTIVE_EXACT, NONE},
-              {FIELD(param), CHOICE, 0, ODVGP_A_BETA, NONE},
-              {FIELD(gamma_coords), CHOICE, 0, ODVGP_GAMMA_DIFFERENTIATED, NONE},
+              {FIELD(param), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
+              {FIELD(gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
               {FIELD(gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
-              {FIELD(likelihood), CHOICE, 0, ODVGP_GAUSSIAN, NONE},
-              {FIELD(mean_function), CHOICE, 0, ODVGP_MEANFN_LINEAR, NONE},
-              {FIELD(positive), CHOICE, 0, ODVGP_EXP, NONE},
-              {FIELD(q_init), CHOICE, 0, ODVGP_Q_IDENTITY, NONE},
-              {FIELD(init_beta), CHOICE, 0, ODVGP_INIT_FARTHEST, NONE},
-              {FIELD(init_gamma), CHOICE, 0, ODVGP_GAMMA_RESIDUAL, NONE},
-              {FIELD(init_hyper), CHOICE, 0, ODVGP_HYPER_ULAPANE, NONE},
-              {FIELD(optimizer), CHOICE, 0, ODVGP_LBFGS, NONE},
+              {FIELD(likelihood), CHOICE, 0, ODVGP_LIKELIHOOD_GAUSSIAN, NONE},
+              {FIELD(mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
+              {FIELD(positive), CHOICE, 0, ODVGP_POSITIVE_TRANSFORM_EXP, NONE},
+              {FIELD(q_init), CHOICE, 0, ODVGP_Q_INIT_IDENTITY, NONE},
+              {FIELD(init_beta), CHOICE, 0, ODVGP_INIT_BETA_FARTHEST, NONE},
+              {FIELD(init_gamma), CHOICE, 0, ODVGP_INIT_GAMMA_RESIDUAL, NONE},
+              {FIELD(init_hyper), CHOICE, 0, ODVGP_INIT_HYPER_ULAPANE, NONE},
+              {FIELD(optimizer), CHOICE, 0, ODVGP_OPTIMIZER_LBFGS, NONE},
               {FIELD(natgrad), CHOICE, 0, 1, NONE},
               {FIELD(adam_eps_inside), CHOICE, 0, 1, NONE},
-              {FIELD(gamma_step), CHOICE, 0, ODVGP_GAMMA_EXACT, NONE},
-              {FIELD(blocks_step), CHOICE, 0, ODVGP_BLOCKS_ALTERNATE, NONE},
-              {FIELD(diag_step), CHOICE, 0, ODVGP_DIAG_PROJECTED_MU, NONE},
-              {FIELD(update), CHOICE, 0, ODVGP_ADAM_FIRST, NONE},
+              {FIELD(gamma_step), CHOICE, 0, ODVGP_GAMMA_STEP_EXACT, NONE},
+              {FIELD(blocks_step), CHOICE, 0, ODVGP_BLOCKS_STEP_ALTERNATE, NONE},
+              {FIELD(diag_step), CHOICE, 0, ODVGP_DIAG_STEP_PROJECTED_MU, NONE},
+              {FIELD(update), CHOICE, 0, ODVGP_UPDATE_ADAM_FIRST, NONE},
               {FIELD(isa), CHOICE, 0, ODVGP_ISA_SSE2, NONE},
               {FIELD(noise_variance), REAL, 0, 0, {0, 1e-6, 0.1, 10}},
               {FIELD(jitter), REAL, 0, 0, {0, 0, 1e-6, 0.01}},
@@ -275,7 +275,7 @@ static void draw_case(drawn *d, long number) {
     if (chance(0.3)) d->cfg.batch = d->cfg.N;
     if (chance(0.3)) d->cfg.objective = ODVGP_OBJECTIVE_ELBO;
     if (d->cfg.objective == ODVGP_OBJECTIVE_EXACT && chance(0.7)) {
-        d->cfg.mean_part = ODVGP_MEAN_FREE, d->cfg.cov_part = ODVGP_COV_DIAGONAL;
+        d->cfg.mean_part = ODVGP_MEAN_PART_FREE, d->cfg.cov_part = ODVGP_COV_PART_DIAGONAL;
         d->cfg.M_gamma = 0, d->cfg.M = d->cfg.batch = d->cfg.N;
     }
     draw_kernel(d->kernel, d->cfg.D, odd ? 0.2 : 0);

@@ -407,33 +407,33 @@ static const struct {
     int value;
 } settings[] = {{"natgrad", FIELD(natgrad), 1},
                 {"eps_inside", FIELD(adam_eps_inside), 1},
-                {"primal", FIELD(param), ODVGP_PRIMAL},
-                {"a_beta", FIELD(param), ODVGP_A_BETA},
+                {"primal", FIELD(param), ODVGP_PARAMETRISATION_PRIMAL},
+                {"a_beta", FIELD(param), ODVGP_PARAMETRISATION_A_BETA},
                 {"collapsed", FIELD(objective), ODVGP_OBJECTIVE_COLLAPSED},
                 {"partly", FIELD(objective), ODVGP_OBJECTIVE_PARTLY},
                 {"tight", FIELD(objective), ODVGP_OBJECTIVE_TIGHT},
                 {"exact", FIELD(objective), ODVGP_OBJECTIVE_EXACT},
-                {"plain", FIELD(gamma_coords), ODVGP_GAMMA_PLAIN},
-                {"differentiated", FIELD(gamma_coords), ODVGP_GAMMA_DIFFERENTIATED},
+                {"plain", FIELD(gamma_coords), ODVGP_GAMMA_COORDS_PLAIN},
+                {"differentiated", FIELD(gamma_coords), ODVGP_GAMMA_COORDS_DIFFERENTIATED},
                 {"kl_columns", FIELD(gamma_kl), ODVGP_GAMMA_KL_COLUMNS},
-                {"gamma_diagonal", FIELD(gamma_step), ODVGP_GAMMA_DIAGONAL},
-                {"gamma_exact", FIELD(gamma_step), ODVGP_GAMMA_EXACT},
-                {"alternate", FIELD(blocks_step), ODVGP_BLOCKS_ALTERNATE},
-                {"diag_exact", FIELD(diag_step), ODVGP_DIAG_EXACT},
-                {"diag_projected", FIELD(diag_step), ODVGP_DIAG_PROJECTED},
-                {"diag_projected_mu", FIELD(diag_step), ODVGP_DIAG_PROJECTED_MU},
-                {"natgrad_first", FIELD(update), ODVGP_NATGRAD_FIRST},
-                {"adam_first", FIELD(update), ODVGP_ADAM_FIRST},
-                {"lbfgs", FIELD(optimizer), ODVGP_LBFGS},
-                {"constant_mean", FIELD(mean_function), ODVGP_MEANFN_CONSTANT},
-                {"linear_mean", FIELD(mean_function), ODVGP_MEANFN_LINEAR},
-                {"exp", FIELD(positive), ODVGP_EXP},
-                {"q_identity", FIELD(q_init), ODVGP_Q_IDENTITY},
-                {"beta_random", FIELD(init_beta), ODVGP_INIT_RANDOM},
-                {"beta_greedy", FIELD(init_beta), ODVGP_INIT_GREEDY},
-                {"beta_farthest", FIELD(init_beta), ODVGP_INIT_FARTHEST},
-                {"gamma_residual", FIELD(init_gamma), ODVGP_GAMMA_RESIDUAL},
-                {"hyper_ulapane", FIELD(init_hyper), ODVGP_HYPER_ULAPANE}};
+                {"gamma_diagonal", FIELD(gamma_step), ODVGP_GAMMA_STEP_DIAGONAL},
+                {"gamma_exact", FIELD(gamma_step), ODVGP_GAMMA_STEP_EXACT},
+                {"alternate", FIELD(blocks_step), ODVGP_BLOCKS_STEP_ALTERNATE},
+                {"diag_exact", FIELD(diag_step), ODVGP_DIAG_STEP_EXACT},
+                {"diag_projected", FIELD(diag_step), ODVGP_DIAG_STEP_PROJECTED},
+                {"diag_projected_mu", FIELD(diag_step), ODVGP_DIAG_STEP_PROJECTED_MU},
+                {"natgrad_first", FIELD(update), ODVGP_UPDATE_NATGRAD_FIRST},
+                {"adam_first", FIELD(update), ODVGP_UPDATE_ADAM_FIRST},
+                {"lbfgs", FIELD(optimizer), ODVGP_OPTIMIZER_LBFGS},
+                {"constant_mean", FIELD(mean_function), ODVGP_MEAN_FUNCTION_CONSTANT},
+                {"linear_mean", FIELD(mean_function), ODVGP_MEAN_FUNCTION_LINEAR},
+                {"exp", FIELD(positive), ODVGP_POSITIVE_TRANSFORM_EXP},
+                {"q_identity", FIELD(q_init), ODVGP_Q_INIT_IDENTITY},
+                {"beta_random", FIELD(init_beta), ODVGP_INIT_BETA_RANDOM},
+                {"beta_greedy", FIELD(init_beta), ODVGP_INIT_BETA_GREEDY},
+                {"beta_farthest", FIELD(init_beta), ODVGP_INIT_BETA_FARTHEST},
+                {"gamma_residual", FIELD(init_gamma), ODVGP_INIT_GAMMA_RESIDUAL},
+                {"hyper_ulapane", FIELD(init_hyper), ODVGP_INIT_HYPER_ULAPANE}};
 
 static const struct {
     const char *word;
@@ -459,7 +459,7 @@ static int read_schedules(setup *s, const char *word) {
         s->cfg.lr = odvgp_constant((odvgp_real)0.02);
         s->cfg.natgrad_step = odvgp_constant((odvgp_real)0.5);
     } else if (!strcmp(word, "linear") || !strcmp(word, "decay")) {
-        if (word[0] == 'l') falling.kind = ODVGP_LINEAR;
+        if (word[0] == 'l') falling.kind = ODVGP_SCHEDULE_LINEAR;
         else falling.final = (odvgp_real)0.001, falling.decay_from = 60, falling.decay_steps = 100;
         s->cfg.lr = s->cfg.natgrad_step = falling;
     } else return 0;

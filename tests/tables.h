@@ -34,9 +34,9 @@ static void tables_hold(const char *kernel) {
     for (i = 0; i < N * 2; i++) Y[i] = (odvgp_real)test_between(-1, 1);
     for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
         for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
-            for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
-                for (coords = ODVGP_GAMMA_PLAIN; coords <= ODVGP_GAMMA_DIFFERENTIATED; coords++)
-                    for (function = ODVGP_MEANFN_ZERO; function <= ODVGP_MEANFN_LINEAR; function++)
+            for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
+                for (coords = ODVGP_GAMMA_COORDS_PLAIN; coords <= ODVGP_GAMMA_COORDS_DIFFERENTIATED; coords++)
+                    for (function = ODVGP_MEAN_FUNCTION_ZERO; function <= ODVGP_MEAN_FUNCTION_LINEAR; function++)
                         for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++) {
                             odvgp_config c = odvgp_config_defaults(N, D, P, objective == ODVGP_OBJECTIVE_EXACT ? N : M, objective == ODVGP_OBJECTIVE_EXACT ? 0 : MG);
                             odvgp_info info;
@@ -49,7 +49,7 @@ static void tables_hold(const char *kernel) {
                             c.kernel = kernel;
                             c.mean_part = (odvgp_mean_part)mean;
                             c.cov_part = (odvgp_cov_part)cov;
-                            c.param = (odvgp_param)param;
+                            c.param = (odvgp_parametrisation)param;
                             c.gamma_coords = (odvgp_gamma_coords)coords;
                             c.mean_function = (odvgp_mean_function)function;
                             c.objective = (odvgp_objective)objective;
@@ -64,7 +64,7 @@ static void tables_hold(const char *kernel) {
                             if (CHECK_SAY(odvgp_model_init(&m, &c, block, bytes, &info) == ODVGP_OK, "%s: %s", where, info.text)) {
                                 made++;
                                 diagonal += odvgp_slot_find(m, "q_diag") != NULL;
-                                solve += function == ODVGP_MEANFN_LINEAR && odvgp_slot_find(m, "v_sqrt") && odvgp_slot_find(m, "v_mu");
+                                solve += function == ODVGP_MEAN_FUNCTION_LINEAR && odvgp_slot_find(m, "v_sqrt") && odvgp_slot_find(m, "v_mu");
                                 check_counts(m, &c, bytes, where);
                                 for (s = 0; s < odvgp_slot_count(m); s++) {
                                     const odvgp_slot *slot = odvgp_slot_at(m, s);

@@ -89,7 +89,7 @@ static void start(const char *kernel, ptrdiff_t D) {
     odvgp__arena_init(&b.arena, NULL, 0);
     b.t.arena = &b.arena;
     b.t.node = b.table;
-    b.t.likelihood = &odvgp__likelihoods[ODVGP_GAUSSIAN];
+    b.t.likelihood = &odvgp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN];
     b.t.tasks = 1;
     b.t.jitter_limit = (odvgp_real)1e-2;
 }

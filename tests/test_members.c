@@ -20,22 +20,22 @@ static void *counted_malloc(size_t bytes) {
 
 enum { BETA, ORTH, HYBRID, FREE, TIED, BLOCKS, MEANS }; /* TIED is FREE on Z_beta */
 enum { COVS = 4 };
-static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_BETA, ODVGP_MEAN_ORTH, ODVGP_MEAN_HYBRID, ODVGP_MEAN_FREE, ODVGP_MEAN_FREE, ODVGP_MEAN_BLOCKS};
+static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_PART_BETA, ODVGP_MEAN_PART_ORTH, ODVGP_MEAN_PART_HYBRID, ODVGP_MEAN_PART_FREE, ODVGP_MEAN_PART_FREE, ODVGP_MEAN_PART_BLOCKS};
 static const char *const mean_name[MEANS] = {"beta", "orth", "hybrid", "free", "tied", "blocks"}, *const cov_name[COVS] = {"dense", "inverse", "diagonal", "blocks"};
 
 /*  A tied mean has no second set of points, so blocks are one block there: dense. */
-static int is_a_pair(int mean, int cov) { return !(mean == TIED && cov == ODVGP_COV_BLOCKS); }
+static int is_a_pair(int mean, int cov) { return !(mean == TIED && cov == ODVGP_COV_PART_BLOCKS); }
 #define EACH_PAIR(mean, cov)           \
     for (mean = 0; mean < MEANS; mean++) \
         for (cov = 0; cov < COVS; cov++) \
             if (is_a_pair(mean, cov))
 /*  Whether a natural step exists: of a Gaussian block on beta, or of O(M). */
 static int is_natural(int mean, int cov) {
-    if (mean == TIED) return cov == ODVGP_COV_DIAGONAL;
-    return mean != FREE && (cov == ODVGP_COV_DENSE || cov == ODVGP_COV_BLOCKS);
+    if (mean == TIED) return cov == ODVGP_COV_PART_DIAGONAL;
+    return mean != FREE && (cov == ODVGP_COV_PART_DENSE || cov == ODVGP_COV_PART_BLOCKS);
 }
 static int has_A_BETA(int mean) { return mean == BETA || mean == ORTH || mean == HYBRID; }
-static int has_v(int mean, int cov) { return mean == BLOCKS || cov == ODVGP_COV_BLOCKS; }
+static int has_v(int mean, int cov) { return mean == BLOCKS || cov == ODVGP_COV_PART_BLOCKS; }
 
 static odvgp_config config(int mean, int cov, ptrdiff_t N, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
     odvgp_config c = odvgp_config_defaults(N, 2, P, M, mean == TIED ? 0 : Mg);
@@ -134,7 +134,7 @@ static wide *block_of(const wide *A, ptrdiff_t lda, ptrdiff_t row, ptrdiff_t row
 static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *root) {
     wide *S = ref_new(M * M), *T = ref_new(M * M), *L = ref_new(M * M);
     CHECK(ref_chol(M, K, L));
-    if (odvgp_model_config(a->m)->param == ODVGP_WHITENED) ref_mul(0, 0, M, M, M, L, root, T);
+    if (odvgp_model_config(a->m)->param == ODVGP_PARAMETRISATION_WHITENED) ref_mul(0, 0, M, M, M, L, root, T);
     else memcpy(T, root, (size_t)(M * M) * sizeof *T);
     ref_mul(0, 1, M, M, M, T, T, S);
     free(T), free(L);
@@ -143,11 +143,11 @@ static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *r
 /*  K^-1 m of a block's mean. */
 static wide *coefficients(const made *a, const wide *K, ptrdiff_t M, const wide *mu) {
     wide *w = ref_new(M), *L = ref_new(M * M);
-    odvgp_param param = odvgp_model_config(a->m)->param;
+    odvgp_parametrisation param = odvgp_model_config(a->m)->param;
     memcpy(w, mu, (size_t)M * sizeof *w);
     CHECK(ref_chol(M, K, L));
-    if (param == ODVGP_PRIMAL) ref_solve_lower(0, M, 1, L, w);
-    if (param != ODVGP_A_BETA) ref_solve_lower(1, M, 1, L, w);
+    if (param == ODVGP_PARAMETRISATION_PRIMAL) ref_solve_lower(0, M, 1, L, w);
+    if (param != ODVGP_PARAMETRISATION_A_BETA) ref_solve_lower(1, M, 1, L, w);
     free(L);
     return w;
 }
@@ -207,13 +207,13 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     Kb = block_of(g.prior, g.n, 0, M, 0, M);
     free(condition_on(&g, g.prior, 0, M, NULL, R));
     /* covariance of u, then of what is left of v */
-    if (a->cov == ODVGP_COV_DENSE || a->cov == ODVGP_COV_BLOCKS) {
+    if (a->cov == ODVGP_COV_PART_DENSE || a->cov == ODVGP_COV_PART_BLOCKS) {
         t = wide_values(a, "q_sqrt");
         S = covariance(a, Kb, M, t + p * M * M);
         free(t);
     } else { /* (Kb^-1 + B B^T)^-1 */
         wide *Q = ref_inverse_spd(M, Kb), *BB = ref_new(M * M);
-        if (a->cov == ODVGP_COV_INVERSE) {
+        if (a->cov == ODVGP_COV_PART_INVERSE) {
             t = wide_values(a, "B_sqrt");
             ref_mul(0, 1, M, M, M, t + p * M * M, t + p * M * M, BB);
         } else {
@@ -226,7 +226,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     }
     free(condition_on(&g, g.prior, 0, M, S, g.cov));
     free(S);
-    if (a->cov == ODVGP_COV_BLOCKS) {
+    if (a->cov == ODVGP_COV_PART_BLOCKS) {
         wide *C = block_of(R, g.n, M, Mg, M, Mg);
         t = wide_values(a, "v_sqrt");
         S = covariance(a, C, Mg, t + p * Mg * Mg);
@@ -276,7 +276,7 @@ TEST(every_pair_is_its_own_gaussian) {
     int mean, cov, param, round, worst_condition = 0;
     test_seed = 301;
     EACH_PAIR(mean, cov)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 3; round++) {
                 const ptrdiff_t N = 7, P = 1 + round % 2, M = 4;
                 odvgp_config c = config(mean, cov, N, P, M, 3);
@@ -284,12 +284,12 @@ TEST(every_pair_is_its_own_gaussian) {
                 ptrdiff_t p, i, j;
                 double kl, elbo, expect = 0, kl_sum = 0, condition = 0, tol, most;
                 odvgp_real *m = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N), *C = NEW(odvgp_real, P * N * N);
-                if (param == ODVGP_A_BETA && !has_A_BETA(mean)) {
+                if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) {
                     free(m), free(var), free(C);
                     continue;
                 }
-                c.param = (odvgp_param)param;
-                c.gamma_coords = ODVGP_GAMMA_PLAIN;
+                c.param = (odvgp_parametrisation)param;
+                c.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
                 c.gamma_kl = (odvgp_gamma_kl)(round % 2);
                 c.tile = round == 1 ? 3 : 0;
                 if (round == 2) c.jitter = 0, c.jitter_rel = (odvgp_real)0.02;
@@ -326,22 +326,22 @@ TEST(what_does_not_exist_is_refused_and_nothing_else) {
     int mean, cov, param, natgrad, step, coords;
     for (mean = 0; mean < MEANS; mean++)
         for (cov = 0; cov < COVS; cov++)
-            for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+            for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
                 for (natgrad = 0; natgrad < 2; natgrad++)
-                    for (step = ODVGP_GAMMA_ADAM; step <= ODVGP_GAMMA_EXACT; step++)
-                        for (coords = ODVGP_GAMMA_PLAIN; coords <= ODVGP_GAMMA_DIFFERENTIATED; coords++) {
+                    for (step = ODVGP_GAMMA_STEP_ADAM; step <= ODVGP_GAMMA_STEP_EXACT; step++)
+                        for (coords = ODVGP_GAMMA_COORDS_PLAIN; coords <= ODVGP_GAMMA_COORDS_DIFFERENTIATED; coords++) {
                             odvgp_config c = config(mean, cov, 7, 2, 4, 3);
                             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
                             size_t bytes;
                             int weights = mean == ORTH || mean == HYBRID, want = 1;
-                            c.param = (odvgp_param)param;
+                            c.param = (odvgp_parametrisation)param;
                             c.natgrad = natgrad;
                             c.gamma_step = (odvgp_gamma_step)step;
                             c.gamma_coords = (odvgp_gamma_coords)coords;
                             if (natgrad && is_a_pair(mean, cov) && !is_natural(mean, cov)) want = 0;
                             if (natgrad && !is_a_pair(mean, cov)) want = 0; /* dense then, which a tied mean has no step for */
-                            if (param == ODVGP_A_BETA && !has_A_BETA(mean)) want = 0;
-                            if (step != ODVGP_GAMMA_ADAM && (!natgrad || !weights || coords == ODVGP_GAMMA_DIFFERENTIATED)) want = 0;
+                            if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) want = 0;
+                            if (step != ODVGP_GAMMA_STEP_ADAM && (!natgrad || !weights || coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)) want = 0;
                             CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == (want ? ODVGP_OK : ODVGP_E_UNSUPPORTED), "%s + %s, param %d, natgrad %d, gamma_step %d, gamma_coords %d: \"%s\"", mean_name[mean], cov_name[cov], param, natgrad, step, coords, info.text);
                             if (!want) CHECK(strlen(info.text) > 20 && info.what && strstr(info.text, info.what));
                         }
@@ -353,18 +353,18 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
     int mean, cov, param, round;
     test_seed = 302;
     EACH_PAIR(mean, cov)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 2; round++) {
                 odvgp_config c = config(mean, cov, 7, 1 + (param + round) % 2, 4, 3);
                 made a;
                 odvgp_real *grad, *again;
                 ptrdiff_t n;
                 char where[100];
-                if (param == ODVGP_A_BETA && !has_A_BETA(mean)) continue;
-                c.param = (odvgp_param)param;
-                c.gamma_coords = round ? ODVGP_GAMMA_PLAIN : ODVGP_GAMMA_DIFFERENTIATED;
+                if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) continue;
+                c.param = (odvgp_parametrisation)param;
+                c.gamma_coords = round ? ODVGP_GAMMA_COORDS_PLAIN : ODVGP_GAMMA_COORDS_DIFFERENTIATED;
                 c.gamma_kl = (odvgp_gamma_kl)(round % 2);
-                c.mean_function = round ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_CONSTANT;
+                c.mean_function = round ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
                 c.tile = round ? 3 : 0;
                 c.N = round ? 7 : 30; /* a minibatch's scale */
                 c.jitter = 0;
@@ -444,14 +444,14 @@ static void check_equal(made *a, made *b, double tolerance, const char *words) {
     free(ma), free(mb), free(va), free(vb), free(ca), free(cb);
 }
 TEST(without_gamma_all_are_coupled) {
-    static const struct { int mean, cov; } others[] = {{ORTH, ODVGP_COV_DENSE}, {HYBRID, ODVGP_COV_DENSE}, {BLOCKS, ODVGP_COV_DENSE}, {BLOCKS, ODVGP_COV_BLOCKS}, {ORTH, ODVGP_COV_BLOCKS}, {HYBRID, ODVGP_COV_BLOCKS}, {BETA, ODVGP_COV_BLOCKS}};
+    static const struct { int mean, cov; } others[] = {{ORTH, ODVGP_COV_PART_DENSE}, {HYBRID, ODVGP_COV_PART_DENSE}, {BLOCKS, ODVGP_COV_PART_DENSE}, {BLOCKS, ODVGP_COV_PART_BLOCKS}, {ORTH, ODVGP_COV_PART_BLOCKS}, {HYBRID, ODVGP_COV_PART_BLOCKS}, {BETA, ODVGP_COV_PART_BLOCKS}};
     int k, s, step;
     for (k = 0; k < 7; k++) {
-        odvgp_config c = config(BETA, ODVGP_COV_DENSE, 20, 2, 5, 0), other = config(others[k].mean, others[k].cov, 20, 2, 5, 0);
+        odvgp_config c = config(BETA, ODVGP_COV_PART_DENSE, 20, 2, 5, 0), other = config(others[k].mean, others[k].cov, 20, 2, 5, 0);
         made a, b;
         odvgp_real *ga, *gb;
         test_seed = 304;
-        a = make(BETA, ODVGP_COV_DENSE, &c, "matern52 + rbf");
+        a = make(BETA, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
         test_seed = 304;
         b = make(others[k].mean, others[k].cov, &other, "matern52 + rbf");
         CHECK_INT(odvgp_param_count(a.m), odvgp_param_count(b.m));
@@ -525,17 +525,17 @@ static void identity(made *a, const char *name) {
 TEST(solve_gp_with_the_prior_on_v_is_orth) {
     int round;
     for (round = 0; round < 3; round++) {
-        odvgp_config c = config(BLOCKS, ODVGP_COV_BLOCKS, 9, 2, 4, 3), o = config(ORTH, ODVGP_COV_DENSE, 9, 2, 4, 3);
+        odvgp_config c = config(BLOCKS, ODVGP_COV_PART_BLOCKS, 9, 2, 4, 3), o = config(ORTH, ODVGP_COV_PART_DENSE, 9, 2, 4, 3);
         made a, b;
         features f;
         wide *v, *w;
         ptrdiff_t p, i;
         c.jitter = o.jitter = 0;
-        o.gamma_coords = ODVGP_GAMMA_PLAIN;
+        o.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
         test_seed = 305 + (uint64_t)round;
-        a = make(BLOCKS, ODVGP_COV_BLOCKS, &c, "matern32");
+        a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern32");
         test_seed = 305 + (uint64_t)round;
-        b = make(ORTH, ODVGP_COV_DENSE, &o, "matern32");
+        b = make(ORTH, ODVGP_COV_PART_DENSE, &o, "matern32");
         for (i = 0; i < odvgp_slot_count(b.m); i++)
             if (slot(&a, odvgp_slot_at(b.m, (int)i)->name)) copy_slot(&b, &a, odvgp_slot_at(b.m, (int)i)->name);
         identity(&a, "v_sqrt");
@@ -557,16 +557,16 @@ TEST(solve_gp_with_the_prior_on_v_is_orth) {
 }
 /*  HYBRID's q_mu is ORTH's less c = L^-1 Kbg a, in the coordinates of the slot. */
 static void hybrid_from_orth(made *h, const made *o, const features *f) {
-    odvgp_param param = odvgp_model_config(o->m)->param;
-    const char *name = param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+    odvgp_parametrisation param = odvgp_model_config(o->m)->param;
+    const char *name = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
     ptrdiff_t M = o->M, Mg = o->Mg, p, i;
     wide *mu = wide_values(o, name), *a = wide_values(o, "a_gamma"), *c = ref_new(M);
     int s;
     for (s = 0; s < odvgp_slot_count(o->m); s++) copy_slot(h, o, odvgp_slot_at(o->m, s)->name);
     for (p = 0; p < o->P; p++) {
         ref_mul(0, 0, M, 1, Mg, f->Kbg, a + p * Mg, c);
-        if (param != ODVGP_PRIMAL) ref_solve_lower(0, M, 1, f->L, c);
-        if (param == ODVGP_A_BETA) ref_solve_lower(1, M, 1, f->L, c);
+        if (param != ODVGP_PARAMETRISATION_PRIMAL) ref_solve_lower(0, M, 1, f->L, c);
+        if (param == ODVGP_PARAMETRISATION_A_BETA) ref_solve_lower(1, M, 1, f->L, c);
         for (i = 0; i < M; i++) mu[p * M + i] -= c[i];
     }
     assign_wide(h, name, mu);
@@ -574,20 +574,20 @@ static void hybrid_from_orth(made *h, const made *o, const features *f) {
 }
 TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth) {
     int param, step, cov, k;
-    for (cov = ODVGP_COV_DENSE; cov <= ODVGP_COV_BLOCKS; cov += ODVGP_COV_BLOCKS - ODVGP_COV_DENSE)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
-            for (step = ODVGP_GAMMA_ADAM; step <= ODVGP_GAMMA_EXACT; step++) {
+    for (cov = ODVGP_COV_PART_DENSE; cov <= ODVGP_COV_PART_BLOCKS; cov += ODVGP_COV_PART_BLOCKS - ODVGP_COV_PART_DENSE)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
+            for (step = ODVGP_GAMMA_STEP_ADAM; step <= ODVGP_GAMMA_STEP_EXACT; step++) {
                 odvgp_config c = config(ORTH, cov, 15, 2, 4, 3), d;
                 made o, h;
                 features f;
                 double tolerance;
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 c.gamma_step = (odvgp_gamma_step)step;
                 c.gamma_natgrad = (odvgp_real)0.1;
-                c.gamma_coords = ODVGP_GAMMA_PLAIN;
+                c.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
                 c.natgrad_step = odvgp_constant((odvgp_real)0.3);
                 d = c;
-                d.mean_part = ODVGP_MEAN_HYBRID;
+                d.mean_part = ODVGP_MEAN_PART_HYBRID;
                 test_seed = 310 + (uint64_t)(param * 3 + step);
                 o = make(ORTH, cov, &c, "matern32");
                 test_seed = 310 + (uint64_t)(param * 3 + step);
@@ -602,7 +602,7 @@ TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth) {
                     CHECK_STATUS(odvgp_natgrad_step(h.m, o.X, o.Y, o.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
                     check_equal(&o, &h, tolerance, "ORTH and HYBRID after a step");
                     b = values(&o, "a_gamma");
-                    CHECK((memcmp(a, b, 6 * sizeof *a) != 0) == (step != ODVGP_GAMMA_ADAM));
+                    CHECK((memcmp(a, b, 6 * sizeof *a) != 0) == (step != ODVGP_GAMMA_STEP_ADAM));
                     free(a);
                     a = values(&h, "a_gamma");
                     CHECK_NEAR(test_max_diff(a, b, 6), 0, tolerance * (1 + test_max_abs(b, 6)));
@@ -627,16 +627,16 @@ static wide *square_of(const made *a, const char *name, ptrdiff_t p) {
 /*  Whitened, (I + A A^T / noise)^-1 for u and the same with A_v for v, wherever the means are ([SOLVE] eq. 28 and its like). */
 TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances) {
     int param;
-    for (param = ODVGP_WHITENED; param <= ODVGP_PRIMAL; param++) {
+    for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_PRIMAL; param++) {
         const ptrdiff_t N = 25, M = 4, Mg = 3;
-        odvgp_config c = config(BLOCKS, ODVGP_COV_BLOCKS, N, 2, M, Mg);
+        odvgp_config c = config(BLOCKS, ODVGP_COV_PART_BLOCKS, N, 2, M, Mg);
         made a;
         features f;
         ptrdiff_t p, i, j, l;
         int v;
-        c.param = (odvgp_param)param;
+        c.param = (odvgp_parametrisation)param;
         test_seed = 320;
-        a = make(BLOCKS, ODVGP_COV_BLOCKS, &c, "matern52 + rbf");
+        a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
         f = features_of(&a);
         CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, NULL, NULL), ODVGP_OK);
         CHECK_INT(odvgp_model_events(a.m).step_shortened, 0);
@@ -650,7 +650,7 @@ TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances) {
                     for (l = 0; l < N; l++) Q[i * m + j] += A[i * N + l] * A[j * N + l] / (wide)(odvgp_real)0.15;
                 }
             want = ref_inverse_spd(m, Q);
-            if (param == ODVGP_PRIMAL) {
+            if (param == ODVGP_PARAMETRISATION_PRIMAL) {
                 T = ref_new(m * m);
                 ref_mul(0, 0, m, m, m, v ? f.Lv : f.L, want, T);
                 ref_mul(0, 1, m, m, m, T, v ? f.Lv : f.L, want);
@@ -684,13 +684,13 @@ TEST(steps_of_the_blocks_reach_the_joint_optimum) {
     double bound[2];
     int together;
     for (together = 0; together < 2; together++) {
-        odvgp_config c = config(BLOCKS, ODVGP_COV_BLOCKS, 25, 2, 4, 3);
+        odvgp_config c = config(BLOCKS, ODVGP_COV_PART_BLOCKS, 25, 2, 4, 3);
         made a;
         odvgp_real before = 0, now;
         int k, rises = 1;
-        c.blocks_step = together ? ODVGP_BLOCKS_TOGETHER : ODVGP_BLOCKS_ALTERNATE;
+        c.blocks_step = together ? ODVGP_BLOCKS_STEP_TOGETHER : ODVGP_BLOCKS_STEP_ALTERNATE;
         test_seed = 321;
-        a = make(BLOCKS, ODVGP_COV_BLOCKS, &c, "matern52 + rbf");
+        a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
         CHECK(slope_of(&a, "q_mu") > 1 && slope_of(&a, "v_sqrt") > 1e-2);
         for (k = 0; k < 400; k++) {
             CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)(together ? 0.4 : 1), &now, NULL), ODVGP_OK);
@@ -714,20 +714,20 @@ TEST(steps_of_the_blocks_reach_the_joint_optimum) {
 TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
     double bound[4], slope[4];
     int how, k;
-    for (how = ODVGP_DIAG_EXACT; how <= ODVGP_DIAG_PROJECTED_MU; how++) {
-        odvgp_config c = config(TIED, ODVGP_COV_DIAGONAL, 30, 2, 4, 0);
+    for (how = ODVGP_DIAG_STEP_EXACT; how <= ODVGP_DIAG_STEP_PROJECTED_MU; how++) {
+        odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, 30, 2, 4, 0);
         made a;
         double more;
         c.diag_step = (odvgp_diag_step)how;
         test_seed = 322;
-        a = make(TIED, ODVGP_COV_DIAGONAL, &c, "matern52 + rbf");
+        a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
         for (k = 0; k < 600; k++) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
         bound[how] = elbo_of(&a, NULL, NULL);
         slope[how] = slope_of(&a, "q_mu");
         more = slope_of(&a, "q_diag");
-        if (how == ODVGP_DIAG_PROJECTED) {
+        if (how == ODVGP_DIAG_STEP_PROJECTED) {
             CHECK_SAY(slope[how] + more > 1, "the projected step reaches the optimum, too: slopes %.3g and %.3g", slope[how], more);
-        } else if (how == ODVGP_DIAG_PROJECTED_MU) {
+        } else if (how == ODVGP_DIAG_STEP_PROJECTED_MU) {
             CHECK_SAY(more > 1e-3, "the projected step of g reaches the optimum, too: a slope of %.3g", more);
             CHECK_SAY(slope[how] <= BY_PRECISION(1e-7, 5e-2), "with the projected step mu ends at a slope of %.3g", slope[how]);
         } else {
@@ -736,8 +736,8 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
         }
         drop(&a);
     }
-    CHECK_NEAR(bound[ODVGP_DIAG_EXACT], bound[ODVGP_DIAG_AFFINE], 1e4 * EPS * fabs(bound[0]));
-    CHECK(bound[ODVGP_DIAG_PROJECTED] < bound[0] - 1e-3 && bound[ODVGP_DIAG_PROJECTED_MU] < bound[0] - 1e-6);
+    CHECK_NEAR(bound[ODVGP_DIAG_STEP_EXACT], bound[ODVGP_DIAG_STEP_AFFINE], 1e4 * EPS * fabs(bound[0]));
+    CHECK(bound[ODVGP_DIAG_STEP_PROJECTED] < bound[0] - 1e-3 && bound[ODVGP_DIAG_STEP_PROJECTED_MU] < bound[0] - 1e-6);
     test_note("the projected step stops %.2g nats below, that of mu %.2g", bound[0] - bound[2], bound[0] - bound[3]);
 }
 /*  With all rows, no natural step of O(M) lowers the bound where nothing else moves, however the kernel came to where it is; and where
@@ -745,14 +745,14 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
 TEST(natural_steps_of_o_m_do_not_lose) {
     enum { N = 120, M = 40 };
     int i, k;
-    odvgp_config c = config(TIED, ODVGP_COV_DIAGONAL, N, 1, M, 0);
+    odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
     odvgp_report r;
     made a;
     double before, now, shortened = 0;
     c.jitter = 0;
     c.jitter_rel = BY_PRECISION((odvgp_real)1e-6, (odvgp_real)1e-4);
     test_seed = 348;
-    a = make(TIED, ODVGP_COV_DIAGONAL, &c, "matern52");
+    a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52");
     for (i = 0; i < N; i++) {
         a.X[2 * i] = (odvgp_real)test_between(-2, 2), a.X[2 * i + 1] = 0;
         a.Y[i] = (odvgp_real)(sin(3 * (double)a.X[2 * i]) + 0.1 * test_normal() + (i == N / 2 ? 5 : 0));
@@ -819,7 +819,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing) {
     static const odvgp_real lengthscale = (odvgp_real)0.1, variance = (odvgp_real)0.5, noise = (odvgp_real)0.01;
     int draw, i, vanished = 0;
     for (draw = 0; draw < DRAWS; draw++) {
-        odvgp_config c = config(TIED, ODVGP_COV_DIAGONAL, N, 1, M, 0);
+        odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
         made a;
         odvgp_real g[M], *grad, e, least;
         c.jitter = BY_PRECISION((odvgp_real)1e-10, (odvgp_real)1e-5);
@@ -828,7 +828,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing) {
         c.natgrad_step = odvgp_constant((odvgp_real)0.3);
         c.lr = odvgp_constant((odvgp_real)0.001);
         test_seed = 346 + (uint64_t)draw;
-        a = make(TIED, ODVGP_COV_DIAGONAL, &c, "rbf");
+        a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "rbf");
         for (i = 0; i < N; i++) {
             a.X[2 * i] = (odvgp_real)test_between(-1, 1), a.X[2 * i + 1] = 0;
             a.Y[i] = (odvgp_real)(sin(9 * (double)a.X[2 * i]) + 0.1 * test_normal());
@@ -865,12 +865,12 @@ TEST(a_diagonal_of_any_size_gives_finite_numbers) {
     int mean, which, k;
     for (mean = 0; mean < MEANS; mean++)
         for (which = 0; which < 3; which++) {
-            odvgp_config c = config(mean, ODVGP_COV_DIAGONAL, 9, 2, 4, 3);
+            odvgp_config c = config(mean, ODVGP_COV_PART_DIAGONAL, 9, 2, 4, 3);
             made a;
             odvgp_real g[8], *grad, m[18], v[18];
             ptrdiff_t i, bad = 0;
             test_seed = 323;
-            a = make(mean, ODVGP_COV_DIAGONAL, &c, "matern52 + rbf");
+            a = make(mean, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
             for (i = 0; i < 8; i++) g[i] = (odvgp_real)(which < 2 ? sizes[which] : sizes[(i + i / 4) % 2]);
             assign(&a, "q_diag", g);
             grad = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -911,14 +911,14 @@ TEST(sampled_columns_are_unbiased_for_every_mean_with_gamma) {
 TEST(every_pair_starts_at_the_prior) {
     int mean, cov, param;
     EACH_PAIR(mean, cov)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
             odvgp_config c = config(mean, cov, 8, 2, 4, 3);
             made a;
             odvgp_real m[16], v[16];
-            double kl, k, near = cov == ODVGP_COV_INVERSE || cov == ODVGP_COV_DIAGONAL ? 1e-2 : BY_PRECISION(1e-11, 1e-3);
+            double kl, k, near = cov == ODVGP_COV_PART_INVERSE || cov == ODVGP_COV_PART_DIAGONAL ? 1e-2 : BY_PRECISION(1e-11, 1e-3);
             ptrdiff_t i;
-            if (param == ODVGP_A_BETA && !has_A_BETA(mean)) continue;
-            c.param = (odvgp_param)param;
+            if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) continue;
+            c.param = (odvgp_parametrisation)param;
             test_seed = 350;
             a = make(mean, cov, &c, "matern52 + rbf");
             CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
@@ -1002,7 +1002,7 @@ TEST(raised_jitter_is_one_number_everywhere) {
     model that is given the same values. */
 typedef struct variant {
     int mean, cov;
-    odvgp_param param;
+    odvgp_parametrisation param;
     odvgp_gamma_coords coords;
     odvgp_gamma_step gamma;
     odvgp_objective objective;
@@ -1094,7 +1094,7 @@ static int follows_its_jitter(const variant *v) {
         }
         drop(&b);
     }
-    if (v->param == ODVGP_WHITENED) /* in other coordinates q itself changes with the jitter, and far */
+    if (v->param == ODVGP_PARAMETRISATION_WHITENED) /* in other coordinates q itself changes with the jitter, and far */
         CHECK_SAY(odvgp_model_events(a.m).step_undone == 0, "%s: a step is undone", words);
     drop(&a);
     return moved;
@@ -1102,24 +1102,24 @@ static int follows_its_jitter(const variant *v) {
 TEST(values_follow_a_jitter_that_moves) {
     int mean, cov, param, coords, gamma, objective, also_gamma, variants = 0, moved = 0;
     EACH_PAIR(mean, cov)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
-            for (coords = ODVGP_GAMMA_PLAIN; coords <= ODVGP_GAMMA_DIFFERENTIATED; coords++)
-                for (gamma = ODVGP_GAMMA_ADAM; gamma <= ODVGP_GAMMA_EXACT; gamma++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
+            for (coords = ODVGP_GAMMA_COORDS_PLAIN; coords <= ODVGP_GAMMA_COORDS_DIFFERENTIATED; coords++)
+                for (gamma = ODVGP_GAMMA_STEP_ADAM; gamma <= ODVGP_GAMMA_STEP_EXACT; gamma++)
                     for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++) {
                         variant v;
                         odvgp_config c = config(mean, cov, 30, 1, 8, 12);
                         size_t bytes;
                         int own = mean == ORTH || mean == HYBRID;
-                        v.mean = mean, v.cov = cov, v.param = (odvgp_param)param, v.coords = (odvgp_gamma_coords)coords;
+                        v.mean = mean, v.cov = cov, v.param = (odvgp_parametrisation)param, v.coords = (odvgp_gamma_coords)coords;
                         v.gamma = (odvgp_gamma_step)gamma, v.objective = (odvgp_objective)objective;
                         c.param = v.param, c.gamma_coords = v.coords, c.gamma_step = v.gamma, c.objective = v.objective;
                         c.natgrad &= !objective;
                         if (objective == ODVGP_OBJECTIVE_EXACT) continue; /* has no inducing points */
-                        if (!own && (coords != ODVGP_GAMMA_SCALED || gamma)) continue;
-                        if (own && coords != ODVGP_GAMMA_SCALED && (gamma || param)) continue;
-                        if (objective && param == ODVGP_A_BETA) continue;
+                        if (!own && (coords != ODVGP_GAMMA_COORDS_SCALED || gamma)) continue;
+                        if (own && coords != ODVGP_GAMMA_COORDS_SCALED && (gamma || param)) continue;
+                        if (objective && param == ODVGP_PARAMETRISATION_A_BETA) continue;
                         if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue; /* does not exist */
-                        for (also_gamma = 0; also_gamma <= (has_v(mean, cov) || gamma == ODVGP_GAMMA_EXACT); also_gamma++, variants++) {
+                        for (also_gamma = 0; also_gamma <= (has_v(mean, cov) || gamma == ODVGP_GAMMA_STEP_EXACT); also_gamma++, variants++) {
                             v.also_gamma = also_gamma;
                             moved += follows_its_jitter(&v) > 0;
                         }
@@ -1141,7 +1141,7 @@ static int naturals(natural *list) {
     int mean, cov, n = 0, way, ways;
     EACH_PAIR(mean, cov) {
         if (!is_natural(mean, cov)) continue;
-        ways = mean == TIED ? 4 : mean == ORTH || mean == HYBRID ? 3 : mean == BLOCKS && cov == ODVGP_COV_BLOCKS ? 2 : 1;
+        ways = mean == TIED ? 4 : mean == ORTH || mean == HYBRID ? 3 : mean == BLOCKS && cov == ODVGP_COV_PART_BLOCKS ? 2 : 1;
         for (way = 0; way < ways; way++, n++) {
             memset(&list[n], 0, sizeof list[n]);
             list[n].mean = mean, list[n].cov = cov;
@@ -1239,7 +1239,7 @@ TEST(natural_steps_of_gamma_are_shortened) {
     for (mean = ORTH; mean <= HYBRID; mean++)
         for (exact = 0; exact < 2; exact++)
             for (columns = 0; columns < 2; columns++) {
-                odvgp_config c = config(mean, ODVGP_COV_DENSE, 80, 2, 8, 24), usual = odvgp_config_defaults(80, 2, 2, 8, 24);
+                odvgp_config c = config(mean, ODVGP_COV_PART_DENSE, 80, 2, 8, 24), usual = odvgp_config_defaults(80, 2, 2, 8, 24);
                 made a;
                 double first, last;
                 odvgp_report report;
@@ -1249,12 +1249,12 @@ TEST(natural_steps_of_gamma_are_shortened) {
                 c.batch = 20;
                 c.gamma_batch = columns ? 10 : 24;
                 c.natgrad = 1;
-                c.gamma_step = exact ? ODVGP_GAMMA_EXACT : ODVGP_GAMMA_DIAGONAL;
+                c.gamma_step = exact ? ODVGP_GAMMA_STEP_EXACT : ODVGP_GAMMA_STEP_DIAGONAL;
                 c.natgrad_step = odvgp_constant((odvgp_real)0.1);
                 c.gamma_natgrad = 100;
                 c.lr = odvgp_constant((odvgp_real)0.001); /* where gamma is as large as this, what Adam moves matters */
                 test_seed = 345;
-                a = make(mean, ODVGP_COV_DENSE, &c, "matern52 + rbf");
+                a = make(mean, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
                 CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                 first = elbo_of(&a, NULL, NULL);
                 for (i = 0; i < test_size(300, 100); i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &report, NULL), ODVGP_OK);
@@ -1314,7 +1314,7 @@ TEST(units_of_the_targets_do_not_matter) {
             c.jitter = 0;
             c.jitter_rel = (odvgp_real)0.01;
             c.natgrad = natgrad;
-            c.positive = ODVGP_EXP;
+            c.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
             c.lr = odvgp_constant((odvgp_real)0.02);
             if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, tiny ? z : y, NULL, NULL), ODVGP_OK)) return;
             for (i = 0; i < STEPS; i++) {
@@ -1389,7 +1389,7 @@ TEST(units_of_the_data_do_not_matter) {
         if (way == 1 && !is_natural(mean, cov)) continue;
         c.jitter = 0, c.jitter_rel = (odvgp_real)1e-6;
         c.natgrad = way == 1;
-        c.optimizer = way == 2 ? ODVGP_LBFGS : ODVGP_ADAM;
+        c.optimizer = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
         c.mean_function = (odvgp_mean_function)((mean + cov + way) % 3);
         c.kernel = "matern52(ard) + rbf";
         snprintf(what, sizeof what, "%s + %s by %s", mean_name[mean], cov_name[cov], way == 2 ? "L-BFGS" : way ? "natural steps" : "Adam");
@@ -1397,14 +1397,14 @@ TEST(units_of_the_data_do_not_matter) {
     }
     for (k = 0; k < 10; k++) {
         static const struct { int mean; odvgp_cov_part cov; odvgp_objective objective; } bounds[] = {
-            {BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED}, {BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_PARTLY},
-            {BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_TIGHT}, {TIED, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT}};
+            {BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED}, {BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY},
+            {BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}, {TIED, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT}};
         odvgp_objective objective = bounds[k / 2].objective;
         odvgp_config c = config(bounds[k / 2].mean, bounds[k / 2].cov, 40, 1, objective == ODVGP_OBJECTIVE_EXACT ? 40 : 5, 8);
         c.jitter = 0, c.jitter_rel = (odvgp_real)1e-6;
         c.natgrad = 0;
         c.objective = objective;
-        c.optimizer = k % 2 ? ODVGP_LBFGS : ODVGP_ADAM;
+        c.optimizer = k % 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
         snprintf(what, sizeof what, "objective %d by %s", (int)objective, k % 2 ? "L-BFGS" : "Adam");
         check_units(&c, k % 2 ? 8 : 40, what);
     }
@@ -1414,7 +1414,7 @@ TEST(no_natural_step_allocates) {
     int n = naturals(list), k, i, before;
     CHECK(allocations == 0); /* as long as only blocks of the caller's are used */
     {   /* and they would be counted */
-        odvgp_config c = config(ORTH, ODVGP_COV_DENSE, 4, 1, 2, 1);
+        odvgp_config c = config(ORTH, ODVGP_COV_PART_DENSE, 4, 1, 2, 1);
         odvgp_real X[8] = {0, 1, 2, 3, 4, 5, 6, 8}, Y[4] = {1, 2, 3, 5};
         odvgp_model *m;
         CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
@@ -1441,7 +1441,7 @@ TEST(frozen_slots_keep_their_bits_in_every_pair) {
         made a;
         int slots;
         c.natgrad_step = odvgp_constant((odvgp_real)0.1);
-        if (c.natgrad && (mean == ORTH || mean == HYBRID) && cov == ODVGP_COV_DENSE) c.gamma_step = ODVGP_GAMMA_EXACT, c.gamma_natgrad = (odvgp_real)0.05;
+        if (c.natgrad && (mean == ORTH || mean == HYBRID) && cov == ODVGP_COV_PART_DENSE) c.gamma_step = ODVGP_GAMMA_STEP_EXACT, c.gamma_natgrad = (odvgp_real)0.05;
         test_seed = 344;
         a = make(mean, cov, &c, "rbf");
         slots = odvgp_slot_count(a.m);
@@ -1474,7 +1474,7 @@ TEST(the_optimum_of_q_leaves_frozen_slots) {
     int mean, cov, s, r;
     EACH_PAIR(mean, cov) for (s = 0; s < NAMES; s++) {
         odvgp_config c = config(mean, cov, 30, 2, 4, 5);
-        int diagonal = cov == ODVGP_COV_DIAGONAL && mean != TIED, tied_to_mean = mean == HYBRID && !strcmp(names[s], "q_mu");
+        int diagonal = cov == ODVGP_COV_PART_DIAGONAL && mean != TIED, tied_to_mean = mean == HYBRID && !strcmp(names[s], "q_mu");
         size_t bytes;
         void *work;
         made a;

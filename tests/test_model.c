@@ -31,7 +31,7 @@ static made make(const odvgp_config *cfg, const char *kernel) {
     ptrdiff_t i, p, d;
     int s, l;
     memset(&a, 0, sizeof a);
-    a.N = c.N, a.D = c.D, a.P = c.P, a.M = c.M, a.Mg = c.mean_part == ODVGP_MEAN_ORTH ? c.M_gamma : 0;
+    a.N = c.N, a.D = c.D, a.P = c.P, a.M = c.M, a.Mg = c.mean_part == ODVGP_MEAN_PART_ORTH ? c.M_gamma : 0;
     CHECK(ref_kernel_read(&a.k, kernel));
     for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2 && ref_can_be_ard(&a.k.leaf[l]);
     ref_kernel_spell(&a.k, a.text, sizeof a.text);
@@ -77,11 +77,11 @@ static void moments(made *a, ptrdiff_t p, const wide *Kb, wide *m, wide *S) {
     wide *r = ref_copy(root + p * M * M, M * M), *L = ref_new(M * M), *t = ref_new(M * M), *v = ref_copy(mu + p * M, M);
     CHECK(ref_chol(M, Kb, L));
     switch (odvgp_model_config(a->m)->param) {
-    case ODVGP_WHITENED:
+    case ODVGP_PARAMETRISATION_WHITENED:
         ref_mul(0, 0, M, 1, M, L, v, m);
         ref_mul(0, 0, M, M, M, L, r, t);
         break;
-    case ODVGP_PRIMAL:
+    case ODVGP_PARAMETRISATION_PRIMAL:
         for (i = 0; i < M; i++) m[i] = v[i];
         memcpy(t, r, (size_t)(M * M) * sizeof *t);
         break;
@@ -92,7 +92,7 @@ static void moments(made *a, ptrdiff_t p, const wide *Kb, wide *m, wide *S) {
     ref_mul(0, 1, M, M, M, t, t, S);
     free(mu), free(root), free(r), free(L), free(t), free(v);
 }
-/*  a_gamma as the mean uses it: with ODVGP_GAMMA_DIFFERENTIATED the slot holds D a. */
+/*  a_gamma as the mean uses it: with ODVGP_GAMMA_COORDS_DIFFERENTIATED the slot holds D a. */
 static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     joint g;
     ptrdiff_t M = a->M, Mg = a->Mg, n = M + Mg + B, D = a->D, i, j, l;
@@ -133,7 +133,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     }
     for (j = 0; j < Mg; j++) {
         wide w = (wide)ag[p * Mg + j];
-        if (cfg->gamma_coords == ODVGP_GAMMA_DIFFERENTIATED) w /= C[(M + j) * Mg + j];
+        if (cfg->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) w /= C[(M + j) * Mg + j];
         for (i = 0; i < n; i++) g.mean[i] += C[i * Mg + j] * w;
     }
     inverse = ref_inverse_spd(n, g.prior);
@@ -174,7 +174,7 @@ TEST(every_member_is_its_own_gaussian) {
     int orth, param, round, worst_condition = 0;
     test_seed = 201;
     for (orth = 0; orth < 2; orth++)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 8; round++) {
                 const ptrdiff_t N = 5, D = 2, P = 2, M = 1 + round % 4, Mg = orth ? 1 + (round * 3) % 4 : 0;
                 odvgp_config c = config(N, D, P, M, Mg);
@@ -182,7 +182,7 @@ TEST(every_member_is_its_own_gaussian) {
                 ptrdiff_t p, i, j;
                 double kl, elbo = 0, expect = 0, kl_sum = 0, condition = 0, tol, most = 0;
                 odvgp_real *mean = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N), *cov = NEW(odvgp_real, P * N * N);
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 c.mean_function = (odvgp_mean_function)(round % 3);
                 c.gamma_coords = (odvgp_gamma_coords)(round % 3);
                 c.gamma_kl = (odvgp_gamma_kl)(round / 2 % 2);
@@ -224,16 +224,16 @@ TEST(every_member_is_its_own_gaussian) {
 /*  No gamma: ORTH is COUPLED, in its value, its gradients, and through training. */
 TEST(orth_without_gamma_is_coupled) {
     int param, i;
-    for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+    for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
         odvgp_config c = config(12, 2, 2, 4, 0);
         made a, b;
         odvgp_real *ga, *gb;
-        c.param = (odvgp_param)param;
+        c.param = (odvgp_parametrisation)param;
         c.batch = 5;
-        c.mean_part = ODVGP_MEAN_ORTH;
+        c.mean_part = ODVGP_MEAN_PART_ORTH;
         test_seed = 202;
         a = make(&c, kernels[0]);
-        c.mean_part = ODVGP_MEAN_BETA;
+        c.mean_part = ODVGP_MEAN_PART_BETA;
         test_seed = 202;
         b = make(&c, kernels[0]);
         ga = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -267,17 +267,17 @@ TEST(gradients_are_those_of_the_bound) {
     static const ptrdiff_t columns[] = {3, 0};
     test_seed = 203;
     for (orth = 0; orth < 2; orth++)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 4; round++) {
                 odvgp_config c = config(7, 2, 2, 3, orth ? 4 : 0);
                 made a;
                 char where[100];
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 c.mean_function = (odvgp_mean_function)(round % 3);
                 c.gamma_coords = (odvgp_gamma_coords)((round + 2) % 3);
                 c.gamma_kl = (odvgp_gamma_kl)(round % 2);
                 c.tile = round % 2 ? 3 : 0;
-                c.positive = round % 2 ? ODVGP_EXP : ODVGP_SOFTPLUS;
+                c.positive = round % 2 ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
                 c.N = round == 1 ? 50 : 7; /* a minibatch's scale */
                 c.jitter = (odvgp_real)(round == 2 ? 0 : 1e-3);
                 c.jitter_rel = (odvgp_real)(round >= 2 ? 1e-2 : 0); /* its derivative is part of the kernel's */
@@ -300,7 +300,7 @@ TEST(scales_of_kernels_that_are_not_stationary) {
         odvgp_real *values_of_Zg, *grad;
         ptrdiff_t i, j;
         test_seed = 214;
-        c.gamma_coords = way ? ODVGP_GAMMA_DIFFERENTIATED : ODVGP_GAMMA_SCALED;
+        c.gamma_coords = way ? ODVGP_GAMMA_COORDS_DIFFERENTIATED : ODVGP_GAMMA_COORDS_SCALED;
         c.natgrad = 0;
         c.lr = odvgp_constant((odvgp_real)1e-12); /* so that what is looked at after the step is what it was made from */
         a = make(&c, "linear * rbf");
@@ -344,7 +344,7 @@ TEST(gamma_on_beta_has_a_floor) {
     ptrdiff_t j;
     int floored = 0;
     test_seed = 211;
-    c.gamma_coords = ODVGP_GAMMA_DIFFERENTIATED;
+    c.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     c.jitter = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
     a = make(&c, kernels[0]);
     Z = values(&a, "Z_beta"), Zg = values(&a, "Z_gamma");
@@ -375,11 +375,11 @@ TEST(sampled_columns_are_unbiased) {
     ptrdiff_t k;
     test_seed = 204;
     for (coords = 0; coords < 3; coords++)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (k = 1; k <= 5; k++) {
                 odvgp_config c = config(6, 2, 2, 3, 5);
                 made a;
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 c.gamma_coords = (odvgp_gamma_coords)coords;
                 c.gamma_kl = (odvgp_gamma_kl)((k + param) % 2);
                 a = make(&c, kernels[1]);
@@ -476,7 +476,7 @@ TEST(a_unit_natural_step_lands_on_the_optimum) {
     int orth, param, round;
     test_seed = 207;
     for (orth = 0; orth < 2; orth++)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 3; round++) {
                 const ptrdiff_t N = 20, M = 4, P = 2, D = 2, Mg = orth ? 5 : 0;
                 odvgp_config c = config(N, D, P, M, Mg);
@@ -486,10 +486,10 @@ TEST(a_unit_natural_step_lands_on_the_optimum) {
                 odvgp_real *zb, *zg = NULL, *ag = NULL, e;
                 odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
                 double before, bound = 0;
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 c.mean_function = (odvgp_mean_function)round;
                 c.tile = round == 1 ? 6 : 0;
-                c.gamma_coords = ODVGP_GAMMA_PLAIN;
+                c.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
                 a = make(&c, kernels[round]);
                 before = elbo_of(&a, NULL, NULL);
                 CHECK_SAY(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, &e, &info) == ODVGP_OK, "%s", info.text);
@@ -616,12 +616,12 @@ static void clone_values(made *to, const made *from) {
 }
 TEST(values_set_are_values_used) { /* a model after any sequence of calls gives the bits of a fresh one with the same values */
     int round, param;
-    for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+    for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
         odvgp_config c = config(9, 2, 2, 4, 5);
         made a, b;
         odvgp_real *ga, *gb, ea, eb, ka, kb, ma[18], mb[18], va[18], vb[18], *v;
         ptrdiff_t columns[2], n, i;
-        c.param = (odvgp_param)param;
+        c.param = (odvgp_parametrisation)param;
         c.tile = 4;
         c.gamma_batch = 3;
         c.batch = 6;
@@ -734,8 +734,8 @@ static names all_slot_names(void) {
     for (kernel = 0; kernel < ODVGP__LEAF_TYPES; kernel++)
         for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
             for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
-                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
-                    for (function = ODVGP_MEANFN_ZERO; function <= ODVGP_MEANFN_LINEAR; function++)
+                for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
+                    for (function = ODVGP_MEAN_FUNCTION_ZERO; function <= ODVGP_MEAN_FUNCTION_LINEAR; function++)
                         for (gamma = 0; gamma < 4; gamma += 3) {
                             size_t bytes;
                             void *block;
@@ -743,7 +743,7 @@ static names all_slot_names(void) {
                             c.kernel = odvgp__leaf_kinds[kernel].name;
                             c.mean_part = (odvgp_mean_part)mean;
                             c.cov_part = (odvgp_cov_part)cov;
-                            c.param = (odvgp_param)param;
+                            c.param = (odvgp_parametrisation)param;
                             c.mean_function = (odvgp_mean_function)function;
                             c.M_gamma = gamma;
                             c.natgrad = 0;
@@ -771,18 +771,18 @@ TEST(the_header_lists_all_slots_and_matrices) {
 
 TEST(memory_grows_with_N_only_where_the_manual_says) {
     static const struct { odvgp_objective objective; odvgp_mean_part mean; odvgp_cov_part cov; int grows; } row[] = {
-        {ODVGP_OBJECTIVE_ELBO, ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 0},
-        {ODVGP_OBJECTIVE_COLLAPSED, ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 0},
-        {ODVGP_OBJECTIVE_COLLAPSED, ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, 0},
-        {ODVGP_OBJECTIVE_PARTLY, ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, 0},
-        {ODVGP_OBJECTIVE_TIGHT, ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 1},
-        {ODVGP_OBJECTIVE_EXACT, ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, 1}};
+        {ODVGP_OBJECTIVE_ELBO, ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 0},
+        {ODVGP_OBJECTIVE_COLLAPSED, ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0},
+        {ODVGP_OBJECTIVE_COLLAPSED, ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 0},
+        {ODVGP_OBJECTIVE_PARTLY, ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 0},
+        {ODVGP_OBJECTIVE_TIGHT, ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1},
+        {ODVGP_OBJECTIVE_EXACT, ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
     size_t i, bytes[2], k;
     for (i = 0; i < sizeof row / sizeof *row; i++) {
         for (k = 0; k < 2; k++) {
             ptrdiff_t N = k ? 10000 : 5000; /* more than the rows that initialisation looks at */
             odvgp_config c = odvgp_config_defaults(N, 1, 1, row[i].objective == ODVGP_OBJECTIVE_EXACT ? N : 4, 0);
-            c.M_gamma = row[i].mean == ODVGP_MEAN_ORTH || row[i].mean == ODVGP_MEAN_BLOCKS ? 5 : 0;
+            c.M_gamma = row[i].mean == ODVGP_MEAN_PART_ORTH || row[i].mean == ODVGP_MEAN_PART_BLOCKS ? 5 : 0;
             c.mean_part = row[i].mean;
             c.cov_part = row[i].cov;
             c.objective = row[i].objective;
@@ -799,7 +799,7 @@ TEST(slots_tell_the_truth) {
     made a;
     int i;
     ptrdiff_t at = 0, j;
-    c.mean_function = ODVGP_MEANFN_LINEAR;
+    c.mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
     test_seed = 211;
     a = make(&c, kernels[0]);
     for (i = 0; i < odvgp_slot_count(a.m); i++) {
@@ -859,8 +859,8 @@ TEST(training_raises_the_bound) {
     test_seed = 220;
     for (orth = 0; orth < 2; orth++)
         for (natgrad = 0; natgrad < 2; natgrad++)
-            for (update = ODVGP_JOINT; update <= ODVGP_ADAM_FIRST; update++)
-                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+            for (update = ODVGP_UPDATE_JOINT; update <= ODVGP_UPDATE_ADAM_FIRST; update++)
+                for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
                     odvgp_config c = config(60, 1, 1, 6, orth ? 10 : 0);
                     made a;
                     double before, after, error;
@@ -869,7 +869,7 @@ TEST(training_raises_the_bound) {
                     c.jitter_rel = (odvgp_real)1e-4;
                     c.natgrad = natgrad;
                     c.update = (odvgp_update)update;
-                    c.param = (odvgp_param)param;
+                    c.param = (odvgp_parametrisation)param;
                     c.gamma_coords = (odvgp_gamma_coords)(coords++ % 3);
                     c.batch = 20;
                     c.gamma_batch = 4;
@@ -901,7 +901,7 @@ TEST(frozen_slots_keep_their_bits) {
             c.natgrad = natgrad;
             c.batch = 10;
             c.gamma_batch = 2;
-            c.mean_function = frozen % 2 ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_CONSTANT;
+            c.mean_function = frozen % 2 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
             test_seed = 221;
             a = make(&c, kernels[0]);
             count = odvgp_slot_count(a.m);
@@ -948,7 +948,7 @@ TEST(frozen_values_stay_as_given) {
     int i, positive;
     test_seed = 222;
     for (positive = 0; positive < 2; positive++) {
-        c.positive = positive ? ODVGP_EXP : ODVGP_SOFTPLUS;
+        c.positive = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
         a = make(&c, kernels[1]);
         CHECK_STATUS(odvgp_set_trainable(a.m, "noise_variance", 0), ODVGP_OK);
         for (i = 0; i < VALUES; i++) {
@@ -1018,7 +1018,7 @@ TEST(any_number_of_tasks_gives_the_same_bits) {
             size_t n = 0;
             c.jitter_rel = (odvgp_real)1e-4;
             c.natgrad = natgrad;
-            c.param = orth == natgrad ? ODVGP_WHITENED : ODVGP_PRIMAL;
+            c.param = orth == natgrad ? ODVGP_PARAMETRISATION_WHITENED : ODVGP_PARAMETRISATION_PRIMAL;
             c.batch = 200;
             c.tile = 150;
             c.gamma_batch = 90;
@@ -1089,7 +1089,7 @@ TEST(every_instruction_set_and_every_tile_agree) {
 /*  JOINT takes both from the old point; NATGRAD_FIRST gives Adam the new q, ADAM_FIRST gives the natural step the new other slots. */
 TEST(orders_of_updates) {
     int update, i;
-    for (update = ODVGP_JOINT; update <= ODVGP_ADAM_FIRST; update++) {
+    for (update = ODVGP_UPDATE_JOINT; update <= ODVGP_UPDATE_ADAM_FIRST; update++) {
         odvgp_config c = config(20, 2, 2, 4, 5);
         made a, b, d;
         c.gamma_batch = 0;
@@ -1098,7 +1098,7 @@ TEST(orders_of_updates) {
         c.update = (odvgp_update)update;
         test_seed = 230;
         a = make(&c, kernels[0]);
-        c.update = ODVGP_JOINT;
+        c.update = ODVGP_UPDATE_JOINT;
         test_seed = 230;
         b = make(&c, kernels[0]);
         test_seed = 230;
@@ -1106,13 +1106,13 @@ TEST(orders_of_updates) {
         CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
         /* by hand: Adam alone on a model whose q is frozen, the natural step alone */
         CHECK_STATUS(odvgp_set_trainable(b.m, "q_*", 0), ODVGP_OK);
-        if (update == ODVGP_NATGRAD_FIRST) CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+        if (update == ODVGP_UPDATE_NATGRAD_FIRST) CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
-        if (update == ODVGP_ADAM_FIRST) CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
+        if (update == ODVGP_UPDATE_ADAM_FIRST) CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_natgrad_step(d.m, d.X, d.Y, d.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK); /* for JOINT */
         for (i = 0; i < odvgp_slot_count(a.m); i++) {
             const odvgp_slot *s = odvgp_slot_at(a.m, i);
-            odvgp_real *va = values(&a, s->name), *vb = values(update == ODVGP_JOINT && s->natgrad ? &d : &b, s->name);
+            odvgp_real *va = values(&a, s->name), *vb = values(update == ODVGP_UPDATE_JOINT && s->natgrad ? &d : &b, s->name);
             CHECK_SAY(test_max_diff(va, vb, s->count) <= 100 * EPS * test_max_abs(va, s->count), "update order %d: %s differs by %.3g", update, s->name, test_max_diff(va, vb, s->count));
             free(va), free(vb);
         }
@@ -1128,7 +1128,7 @@ TEST(schedules) {
     int i;
     c.natgrad_step = odvgp_falling((odvgp_real)1e-4, (odvgp_real)0.1, 6); /* rising */
     c.lr = odvgp_falling(0, (odvgp_real)0.01, 5);
-    c.lr.kind = ODVGP_LINEAR;
+    c.lr.kind = ODVGP_SCHEDULE_LINEAR;
     test_seed = 231;
     a = make(&c, "rbf");
     for (i = 0; i < 10; i++) {
@@ -1154,8 +1154,8 @@ TEST(adam_moves_in_its_coordinates) {
             c.lr = odvgp_constant((odvgp_real)lr);
             c.natgrad = 0;
             c.gamma_batch = 0;
-            c.gamma_coords = coords ? ODVGP_GAMMA_SCALED : ODVGP_GAMMA_PLAIN;
-            c.positive = (odvgp_positive)positive;
+            c.gamma_coords = coords ? ODVGP_GAMMA_COORDS_SCALED : ODVGP_GAMMA_COORDS_PLAIN;
+            c.positive = (odvgp_positive_transform)positive;
             test_seed = 232;
             a = make(&c, kernels[0]);
             for (j = 0; j < 6; j++) D[j] = 1;
@@ -1195,8 +1195,8 @@ TEST(adam_moves_in_its_coordinates) {
                         continue;
                     }
                     if (s->positive) {
-                        x = positive == ODVGP_EXP ? log(x) : log(expm1(x));
-                        y = positive == ODVGP_EXP ? log(y) : log(expm1(y));
+                        x = positive == ODVGP_POSITIVE_TRANSFORM_EXP ? log(x) : log(expm1(x));
+                        y = positive == ODVGP_POSITIVE_TRANSFORM_EXP ? log(y) : log(expm1(y));
                     }
                     if (fabs(g) > 1e-3) CHECK_SAY(fabs(y - x + (g > 0 ? move : -move)) <= 2e3 * EPS * (1 + fabs(x)), "%s[%ld] moves by %.9g, not %.9g", s->name, (long)j, y - x, g > 0 ? -move : move);
                 }
@@ -1307,14 +1307,14 @@ TEST(training_starts_at_the_prior) {
     int orth, param;
     test_seed = 242;
     for (orth = 0; orth < 2; orth++)
-        for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
             odvgp_config c = config(20, 2, 2, 5, orth ? 6 : 0);
             made a;
             double kl;
             odvgp_real mean[40], var[40], *q;
             ptrdiff_t i;
             wide x[2] = {0, 0};
-            c.param = (odvgp_param)param;
+            c.param = (odvgp_parametrisation)param;
             c.jitter = (odvgp_real)1e-5;
             a = make(&c, kernels[0]);
             CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1327,7 +1327,7 @@ TEST(training_starts_at_the_prior) {
                 CHECK_NEAR(var[i], ref_k(&a.k, 2, x, x), BY_PRECISION(1e-9, 1e-3));
             }
             drop(&a);
-            c.q_init = ODVGP_Q_IDENTITY;
+            c.q_init = ODVGP_Q_INIT_IDENTITY;
             a = make(&c, kernels[0]);
             CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
             q = values(&a, "q_sqrt");
@@ -1360,8 +1360,8 @@ static int new_rows(const odvgp_real *Z, ptrdiff_t n, const odvgp_real *other, p
 TEST(inducing_points_are_rows_that_differ) {
     static const int distinct[] = {80, 24, 20, 11, 3, 1}; /* more than M + Mg, as many, fewer, one more than M, fewer than M, one */
     int beta, gamma, hyper, k, flat;
-    for (beta = ODVGP_INIT_KMEANS; beta <= ODVGP_INIT_FARTHEST; beta++)
-        for (gamma = ODVGP_GAMMA_RANDOM; gamma <= ODVGP_GAMMA_RESIDUAL; gamma++)
+    for (beta = ODVGP_INIT_BETA_KMEANS; beta <= ODVGP_INIT_BETA_FARTHEST; beta++)
+        for (gamma = ODVGP_INIT_GAMMA_RANDOM; gamma <= ODVGP_INIT_GAMMA_RESIDUAL; gamma++)
             for (k = 0; k < 6; k++)
                 for (flat = 0; flat < 2; flat++) {
                     odvgp_config c = config(80, 3, 1, 10, 14);
@@ -1386,10 +1386,10 @@ TEST(inducing_points_are_rows_that_differ) {
                     }
                     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                     zb = values(&a, "Z_beta"), zg = values(&a, "Z_gamma");
-                    for (i = 0; beta != ODVGP_INIT_KMEANS && i < 10; i++) CHECK(new_rows(zb + 3 * i, 1, a.X, 80, 3) == 0);
+                    for (i = 0; beta != ODVGP_INIT_BETA_KMEANS && i < 10; i++) CHECK(new_rows(zb + 3 * i, 1, a.X, 80, 3) == 0);
                     for (i = 0; i < 14; i++) CHECK(new_rows(zg + 3 * i, 1, a.X, 80, 3) == 0);
-                    if (beta != ODVGP_INIT_KMEANS) CHECK_INT(new_rows(zb, 10, NULL, 0, 3), n < 10 ? n : 10);
-                    if (beta != ODVGP_INIT_KMEANS) /* rows of beta only where there are no others */
+                    if (beta != ODVGP_INIT_BETA_KMEANS) CHECK_INT(new_rows(zb, 10, NULL, 0, 3), n < 10 ? n : 10);
+                    if (beta != ODVGP_INIT_BETA_KMEANS) /* rows of beta only where there are no others */
                         CHECK_INT(new_rows(zg, 14, zb, 10, 3), n >= 24 ? 14 : n > 10 ? n - 10 : 0);
                     CHECK_INT(new_rows(zg, 14, NULL, 0, 3), n < 14 ? n : 14);
                     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK); /* the same again */
@@ -1431,8 +1431,8 @@ TEST(points_are_chosen_as_the_methods_say) {
         odvgp_real *z;
         ptrdiff_t i, j, g;
         test_seed = 260 + (uint64_t)k;
-        c.init_beta = ODVGP_INIT_GREEDY;
-        c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+        c.init_beta = ODVGP_INIT_BETA_GREEDY;
+        c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
         a = make(&c, kernels[k]);
         for (i = 0; i < 5; i++) memcpy(a.X + 2 * (i + 5), a.X + 2 * i, 2 * sizeof *a.X); /* some rows twice */
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1462,7 +1462,7 @@ TEST(points_are_chosen_as_the_methods_say) {
         }
         free(z);
         drop(&a);
-        c.init_beta = ODVGP_INIT_FARTHEST;
+        c.init_beta = ODVGP_INIT_BETA_FARTHEST;
         a = make(&c, kernels[k]);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         z = values(&a, "Z_beta");
@@ -1489,7 +1489,7 @@ TEST(greedy_ends_where_all_is_explained) {
     odvgp_real *z;
     int i;
     test_seed = 265;
-    c.init_beta = ODVGP_INIT_GREEDY;
+    c.init_beta = ODVGP_INIT_BETA_GREEDY;
     a = make(&c, "rbf");
     for (i = 0; i < 50; i++) a.X[i] = (odvgp_real)(1000 + 0.001 * i); /* a quarter of this range is the lengthscale */
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1538,7 +1538,7 @@ TEST(a_start_returns_whatever_the_kernel_is) {
     static const char *const expressions[] = {"linear(dims=0)", "rbf(dims=1) * matern32(dims=1)"};
     int k, beta;
     for (k = 0; k < 2; k++)
-        for (beta = ODVGP_INIT_KMEANS; beta <= ODVGP_INIT_FARTHEST; beta++) {
+        for (beta = ODVGP_INIT_BETA_KMEANS; beta <= ODVGP_INIT_BETA_FARTHEST; beta++) {
             odvgp_config c = odvgp_config_defaults(N, 2, 1, M, MG);
             odvgp_real X[2 * N], Y[N], z[2 * MG];
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -1551,7 +1551,7 @@ TEST(a_start_returns_whatever_the_kernel_is) {
             }
             c.kernel = expressions[k];
             c.init_beta = (odvgp_init_beta)beta;
-            c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+            c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
             c.isa = test_isa();
             if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", expressions[k], info.text)) continue;
             CHECK_STATUS(odvgp_get(m, "Z_gamma", z, 2 * MG), ODVGP_OK);
@@ -1562,9 +1562,9 @@ TEST(a_start_returns_whatever_the_kernel_is) {
 /*  Every member has points to choose, by whatever name. */
 TEST(every_member_can_be_started_by_the_kernel) {
     static const struct { odvgp_mean_part mean; odvgp_cov_part cov; const char *gamma; } pair[] = {
-        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, NULL},         {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, "Z_gamma"},
-        {ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, "Z_gamma"},  {ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, "Z_alpha"},
-        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, "Z_gamma"}, {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, NULL}};
+        {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, NULL},         {ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, "Z_gamma"},
+        {ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, "Z_gamma"},  {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, "Z_alpha"},
+        {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, "Z_gamma"}, {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, NULL}};
     size_t k;
     for (k = 0; k < sizeof pair / sizeof *pair; k++) {
         odvgp_config c = odvgp_config_defaults(60, 2, 1, 8, pair[k].gamma ? 12 : 0);
@@ -1576,7 +1576,7 @@ TEST(every_member_can_be_started_by_the_kernel) {
         for (i = 0; i < 120; i++) X[i] = (odvgp_real)test_between(-2, 2);
         for (i = 0; i < 60; i++) Y[i] = (odvgp_real)sin((double)X[2 * i] + (double)X[2 * i + 1]);
         c.mean_part = pair[k].mean, c.cov_part = pair[k].cov, c.natgrad = 0;
-        c.init_beta = ODVGP_INIT_GREEDY, c.init_gamma = ODVGP_GAMMA_RESIDUAL, c.init_hyper = ODVGP_HYPER_ULAPANE;
+        c.init_beta = ODVGP_INIT_BETA_GREEDY, c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL, c.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
         c.kernel = "matern32(0.7)";
         c.isa = test_isa();
         if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "member %d: %s", (int)k, info.text)) continue;
@@ -1591,7 +1591,7 @@ TEST(every_member_can_be_started_by_the_kernel) {
 TEST(starts_have_the_same_bits_for_any_number_of_tasks) {
     static const int counts[] = {0, 1, 7};
     int beta, t;
-    for (beta = ODVGP_INIT_KMEANS; beta <= ODVGP_INIT_FARTHEST; beta++) {
+    for (beta = ODVGP_INIT_BETA_KMEANS; beta <= ODVGP_INIT_BETA_FARTHEST; beta++) {
         odvgp_real *first = NULL;
         for (t = 0; t < 3; t++) {
             odvgp_config c = config(4500, 2, 1, 70, 90);
@@ -1600,7 +1600,7 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks) {
             size_t n = (size_t)(160 * 2);
             test_seed = 266;
             c.init_beta = (odvgp_init_beta)beta;
-            c.init_gamma = ODVGP_GAMMA_RESIDUAL;
+            c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
             c.threads.run = counts[t] ? run_mixed : NULL;
             c.threads.count = counts[t];
             a = make(&c, kernels[beta]);
@@ -1628,7 +1628,7 @@ TEST(gaps_and_steps_make_hyperparameters) {
     int i;
     double d_y[2][2] = {{7.0 / 3, 3}, {2, 2}}, variance, all;
     for (i = 0; i < 10; i++) X[i] = (odvgp_real)x[i / 2][i % 2], Y[i] = (odvgp_real)y[i / 2][i % 2];
-    c.init_hyper = ODVGP_HYPER_ULAPANE;
+    c.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
     c.isa = test_isa();
     c.kernel = "rbf(dims=0) * rbf(7, dims=1) + rbf(ard, variance=3)";
     CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
@@ -1713,7 +1713,7 @@ TEST(scales_are_undone) {
     void *b0, *b1, *scratch;
     ptrdiff_t i, q;
     test_seed = 250;
-    c.mean_function = ODVGP_MEANFN_LINEAR;
+    c.mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
     a = make(&c, kernels[0]);
     bytes = odvgp_predictor_size(a.m);
     b0 = test_alloc(bytes), b1 = test_alloc(bytes);

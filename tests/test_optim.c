@@ -236,7 +236,7 @@ static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, p
     odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
     c.kernel = "matern52(0.8) + rbf(1.5, variance=0.5, ard)";
     c.noise_variance = (odvgp_real)0.1;
-    c.optimizer = ODVGP_LBFGS;
+    c.optimizer = ODVGP_OPTIMIZER_LBFGS;
     c.natgrad = 0;
     c.batch = N;
     c.tile = 16;
@@ -334,13 +334,13 @@ static void same_parameters(const odvgp_model *a, const odvgp_model *b) {
 TEST(lbfgs_finds_the_optimum_of_a_natural_step) {
     int orth, param;
     for (orth = 0; orth < 2; orth++)
-        for (param = ODVGP_WHITENED; param <= ODVGP_PRIMAL; param++) {
+        for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_PRIMAL; param++) {
             odvgp_config c = config(60, 2, 2, 6, orth ? 7 : 0);
             made a, b;
             double before, wanted, got;
             int i;
-            c.param = (odvgp_param)param;
-            if (sizeof(odvgp_real) == 4 && param != ODVGP_WHITENED) continue;
+            c.param = (odvgp_parametrisation)param;
+            if (sizeof(odvgp_real) == 4 && param != ODVGP_PARAMETRISATION_WHITENED) continue;
             a = make(&c, 41), b = make(&c, 41);
             if (orth) shake(a.m, "a_gamma", 0.2);
             test_seed = 1041;
@@ -376,10 +376,10 @@ TEST(lbfgs_never_loses) {
         odvgp_cov_part cov;
         odvgp_objective objective;
         int gamma;
-    } members[] = {{ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 0},      {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 9},
-                   {ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 5},    {ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, ODVGP_OBJECTIVE_ELBO, 5},
-                   {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_ELBO, 4},   {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_ELBO, 0},
-                   {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0}, {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_PARTLY, 4}};
+    } members[] = {{ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 0},      {ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 9},
+                   {ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 5},    {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, ODVGP_OBJECTIVE_ELBO, 5},
+                   {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_ELBO, 4},   {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_ELBO, 0},
+                   {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0}, {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY, 4}};
     int k, i, positive;
     for (k = 0; k < (int)(sizeof members / sizeof members[0]); k++)
         for (positive = 0; positive < 2; positive++) {
@@ -387,8 +387,8 @@ TEST(lbfgs_never_loses) {
             made a;
             double first, now, next;
             c.mean_part = members[k].mean, c.cov_part = members[k].cov, c.objective = members[k].objective;
-            c.positive = positive ? ODVGP_EXP : ODVGP_SOFTPLUS;
-            c.mean_function = k == 1 ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_ZERO;
+            c.positive = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+            c.mean_function = k == 1 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
             a = make(&c, 42 + (uint64_t)k);
             first = now = bound(&a);
             for (i = 0; i < 30; i++) {
@@ -412,8 +412,8 @@ TEST(the_last_step_is_not_the_dearest) {
         odvgp_cov_part cov;
         odvgp_objective objective;
         int gamma;
-    } members[] = {{ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0},    {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 6},
-                   {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0}, {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_TIGHT, 0}};
+    } members[] = {{ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0},    {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 6},
+                   {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0}, {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT, 0}};
     ptrdiff_t most = 0;
     int k, i, positive;
     for (k = 0; k < 4; k++)
@@ -423,7 +423,7 @@ TEST(the_last_step_is_not_the_dearest) {
             made a;
             c.kernel = "matern52(ard)";
             c.mean_part = members[k].mean, c.cov_part = members[k].cov, c.objective = members[k].objective;
-            c.positive = (odvgp_positive)positive;
+            c.positive = (odvgp_positive_transform)positive;
             a = make(&c, 44 + (uint64_t)k);
             for (i = 0; i < 1000; i++) {
                 r = step(&a);
@@ -544,7 +544,7 @@ TEST(lbfgs_refuses_what_it_cannot_do) {
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
     CHECK_INT(bytes, 77);
     CHECK_STATUS(odvgp_model_size(&c, &with, &info), ODVGP_OK);
-    d = c, d.optimizer = ODVGP_ADAM, d.lbfgs_memory = 1000; /* memory is for those who use it */
+    d = c, d.optimizer = ODVGP_OPTIMIZER_ADAM, d.lbfgs_memory = 1000; /* memory is for those who use it */
     CHECK_STATUS(odvgp_model_size(&d, &without, &info), ODVGP_OK);
     a = make(&c, 46);
     CHECK(with > without + 10 * 2 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real) && with < without + 40 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real));
@@ -589,9 +589,9 @@ TEST(fit_ends_when_lbfgs_has_converged) {
 TEST(noise_has_a_floor) {
     enum { N = 30 };
     static const struct { odvgp_mean_part mean; odvgp_cov_part cov; odvgp_objective objective; ptrdiff_t M; } bounds[] = {
-        {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, N},
-        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 12},
-        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, N}};
+        {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, N},
+        {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 12},
+        {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, N}};
     int k, way, i;
     for (k = 0; k < 3; k++)
         for (way = 0; way < 4; way++) { /* smooth targets with the default, another floor, the caller's bounds; targets of 0 */
@@ -610,7 +610,7 @@ TEST(noise_has_a_floor) {
             }
             for (i = 0; i < N; i++) variance += ((double)Y[i] - average) * ((double)Y[i] - average) / N;
             c.mean_part = bounds[k].mean, c.cov_part = bounds[k].cov, c.objective = bounds[k].objective;
-            c.natgrad = 0, c.optimizer = ODVGP_LBFGS;
+            c.natgrad = 0, c.optimizer = ODVGP_OPTIMIZER_LBFGS;
             c.kernel = "rbf";
             c.isa = test_isa();
             if (way == 1) c.noise_floor = (odvgp_real)1e-3;
@@ -640,8 +640,8 @@ TEST(units_and_floor_go_through_a_file) {
         odvgp_config c = config(40, 2, 1, 5, 6);
         odvgp_real *X, *Y;
         made a, b;
-        c.mean_function = ODVGP_MEANFN_LINEAR;
-        c.optimizer = lbfgs ? ODVGP_LBFGS : ODVGP_ADAM;
+        c.mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+        c.optimizer = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
         a = make(&c, 51);
         X = NEW(odvgp_real, 80), Y = NEW(odvgp_real, 40);
         for (i = 0; i < 80; i++) X[i] = a.X[i] * (i % 2 ? 1000 : 1);
@@ -675,7 +675,7 @@ TEST(bounded_values_and_slopes) {
     for (b = 0; b < 6; b++)
         for (kind = 0; kind < 2; kind++) {
             double low = bounds[b][0], high = bounds[b][1], worst = 0, before = -1;
-            p.state[2].low = (odvgp_real)low, p.state[2].high = (odvgp_real)high, p.kind = kind ? ODVGP_EXP : ODVGP_SOFTPLUS;
+            p.state[2].low = (odvgp_real)low, p.state[2].high = (odvgp_real)high, p.kind = kind ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
             for (i = -700; i <= 700; i++) {
                 odvgp_real t = (odvgp_real)(i * 0.125);
                 double v = (double)odvgp__to_positive(&p, 2, t), h = BY_PRECISION(1e-5, 1e-2), up, down, slope;
@@ -715,9 +715,9 @@ TEST(bounds_hold_whatever_moves) {
             ptrdiff_t k;
             c.kernel = "rbf(ard)";
             c.noise_variance = 0;
-            c.positive = positive ? ODVGP_EXP : ODVGP_SOFTPLUS;
-            if (way) c.optimizer = ODVGP_ADAM, c.lr = odvgp_constant((odvgp_real)0.1);
-            if (way == 2) c.natgrad = 1, c.natgrad_step = odvgp_constant((odvgp_real)0.5), c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+            c.positive = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+            if (way) c.optimizer = ODVGP_OPTIMIZER_ADAM, c.lr = odvgp_constant((odvgp_real)0.1);
+            if (way == 2) c.natgrad = 1, c.natgrad_step = odvgp_constant((odvgp_real)0.5), c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
             a = make(&c, 48);
             CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.75, (odvgp_real)0.875), ODVGP_OK);
             CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.5, (odvgp_real)HUGE_VAL), ODVGP_OK);
@@ -747,7 +747,7 @@ TEST(bounds_hold_for_the_exact_optimum) {
     size_t bytes;
     void *work;
     ptrdiff_t k;
-    c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+    c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
     c.objective = ODVGP_OBJECTIVE_EXACT;
     c.noise_variance = (odvgp_real)0.01;
     a = make(&c, 49);
@@ -903,19 +903,19 @@ TEST(priors_count_once_in_a_step) {
     static const char *const names[] = {"kernel.0.lengthscale", "kernel.0.variance", "kernel.1.variance", "noise_variance"};
     int hybrid, gamma, sampled, k;
     for (hybrid = 0; hybrid < 2; hybrid++)
-        for (gamma = ODVGP_GAMMA_ADAM; gamma <= ODVGP_GAMMA_EXACT; gamma++)
+        for (gamma = ODVGP_GAMMA_STEP_ADAM; gamma <= ODVGP_GAMMA_STEP_EXACT; gamma++)
             for (sampled = 0; sampled < 2; sampled++) {
                 odvgp_config c = config(20, 2, 1, 4, 6);
                 made a;
                 odvgp_real *grad, e;
                 ptrdiff_t columns[6];
                 double before[4];
-                c.optimizer = ODVGP_ADAM;
+                c.optimizer = ODVGP_OPTIMIZER_ADAM;
                 c.natgrad = 1;
-                c.mean_part = hybrid ? ODVGP_MEAN_HYBRID : ODVGP_MEAN_ORTH;
+                c.mean_part = hybrid ? ODVGP_MEAN_PART_HYBRID : ODVGP_MEAN_PART_ORTH;
                 c.gamma_step = (odvgp_gamma_step)gamma;
                 c.gamma_batch = sampled ? 3 : 6;
-                c.positive = ODVGP_EXP;
+                c.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
                 c.adam_beta1 = c.adam_beta2 = 0;
                 c.adam_eps = (odvgp_real)1e6;
                 c.lr = odvgp_constant(1);
@@ -941,7 +941,7 @@ TEST(priors_are_refused_where_they_make_no_sense) {
     odvgp_config c = config(20, 2, 1, 4, 0);
     made a;
     double before;
-    c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+    c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
     a = make(&c, 52);
     before = bound(&a);
     CHECK_STATUS(odvgp_set_prior(a.m, "q_diag", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
@@ -973,7 +973,7 @@ static odvgp_schedule schedule(odvgp_schedule_kind kind, double begin, double en
     return s;
 }
 TEST(schedules_rise_and_decay) {
-    odvgp_schedule s = schedule(ODVGP_LINEAR, 0, 0.5, 10, 0.125, 20, 8);
+    odvgp_schedule s = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, 0.125, 20, 8);
     odvgp_config c = config(20, 2, 1, 4, 0);
     made a;
     int i;
@@ -981,7 +981,7 @@ TEST(schedules_rise_and_decay) {
         double linear = i < 10 ? 0.05 * i : i < 20 ? 0.5 : i < 28 ? 0.5 - 0.375 * (i - 20) / 8 : 0.125;
         double ratios = i < 10 ? 0.01 * pow(50, i / 10.0) : i < 12 ? 0.5 : i < 20 ? 0.5 * pow(0.25, (i - 12) / 8.0) : 0.125;
         double constant = i < 3 ? 0.5 : i < 11 ? 0.5 * pow(0.25, (i - 3) / 8.0) : 0.125;
-        odvgp_schedule log_linear = schedule(ODVGP_LOGLINEAR, 0.01, 0.5, 10, 0.125, 12, 8), flat = schedule(ODVGP_CONSTANT, 0, 0.5, 0, 0.125, 3, 8);
+        odvgp_schedule log_linear = schedule(ODVGP_SCHEDULE_LOGLINEAR, 0.01, 0.5, 10, 0.125, 12, 8), flat = schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, 0.125, 3, 8);
         CHECK_NEAR(odvgp__schedule_at(&s, (uint64_t)i), linear, 4 * EPS);
         CHECK_NEAR(odvgp__schedule_at(&log_linear, (uint64_t)i), ratios, 8 * EPS);
         CHECK_NEAR(odvgp__schedule_at(&flat, (uint64_t)i), constant, 8 * EPS);
@@ -991,9 +991,9 @@ TEST(schedules_rise_and_decay) {
     CHECK(odvgp__schedule_at(&s, UINT64_MAX) == s.final);
     s.decay_from = PTRDIFF_MAX, s.decay_steps = PTRDIFF_MAX;
     CHECK(odvgp__schedule_at(&s, (uint64_t)PTRDIFF_MAX - 1) == s.end && odvgp__schedule_at(&s, UINT64_MAX) == s.final);
-    c.optimizer = ODVGP_ADAM, c.natgrad = 1;
-    c.lr = schedule(ODVGP_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
-    c.natgrad_step = schedule(ODVGP_LINEAR, 0, 0.1, 2, 0, 3, 4); /* down to nothing */
+    c.optimizer = ODVGP_OPTIMIZER_ADAM, c.natgrad = 1;
+    c.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
+    c.natgrad_step = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.1, 2, 0, 3, 4); /* down to nothing */
     a = make(&c, 53);
     for (i = 0; i < 12; i++) {
         odvgp_report r = step(&a);
@@ -1006,13 +1006,13 @@ TEST(schedules_are_checked) {
     const struct {
         odvgp_schedule s;
         int ok;
-    } rows[] = {{schedule(ODVGP_LINEAR, 0, 0.5, 10, 0, 10, 1), 1},      {schedule(ODVGP_LINEAR, 0, 0.5, 10, 0.1, 9, 1), 0},
-                {schedule(ODVGP_LINEAR, 0, 0.5, 10, -0.1, 10, 1), 0},   {schedule(ODVGP_LINEAR, 0, 0.5, 10, 0.1, 10, -1), 0},
-                {schedule(ODVGP_LINEAR, 0, 0.5, 10, 0.1, -1, 0), 0},    {schedule(ODVGP_LOGLINEAR, 0.1, 0.5, 10, 0, 10, 1), 0},
-                {schedule(ODVGP_LOGLINEAR, 0.1, 0.5, 10, 0.1, 50, 1), 1}, {schedule(ODVGP_CONSTANT, 0, 0.5, 0, 0, 10, 1), 0},
-                {schedule(ODVGP_CONSTANT, 0, 0.5, 0, 0.1, 0, 5), 1},    {schedule(ODVGP_CONSTANT, 0, 0.5, 100, 0.1, 10, 5), 1},
-                {schedule(ODVGP_CONSTANT, 0, 0.5, 0, 1.5, 10, 5), 0},   {schedule(ODVGP_CONSTANT, 0, 0.5, 0, NAN, 10, 5), 0},
-                {schedule(ODVGP_CONSTANT, 0, 0.5, 0, NAN, 10, 0), 1}};
+    } rows[] = {{schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, 0, 10, 1), 1},      {schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, 0.1, 9, 1), 0},
+                {schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, -0.1, 10, 1), 0},   {schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, 0.1, 10, -1), 0},
+                {schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, 0.1, -1, 0), 0},    {schedule(ODVGP_SCHEDULE_LOGLINEAR, 0.1, 0.5, 10, 0, 10, 1), 0},
+                {schedule(ODVGP_SCHEDULE_LOGLINEAR, 0.1, 0.5, 10, 0.1, 50, 1), 1}, {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, 0, 10, 1), 0},
+                {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, 0.1, 0, 5), 1},    {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 100, 0.1, 10, 5), 1},
+                {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, 1.5, 10, 5), 0},   {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, NAN, 10, 5), 0},
+                {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, NAN, 10, 0), 1}};
     int i;
     for (i = 0; i < (int)(sizeof rows / sizeof rows[0]); i++) {
         odvgp_config c = config(20, 2, 1, 4, 0);
@@ -1030,9 +1030,9 @@ TEST(files_keep_bounds_priors_and_schedules) {
     made a, b;
     int i, adam;
     for (adam = 0; adam < 2; adam++) {
-        c.optimizer = adam ? ODVGP_ADAM : ODVGP_LBFGS;
+        c.optimizer = adam ? ODVGP_OPTIMIZER_ADAM : ODVGP_OPTIMIZER_LBFGS;
         c.natgrad = adam;
-        c.lr = schedule(ODVGP_LOGLINEAR, 1e-3, 1e-1, 4, 1e-3, 6, 14);
+        c.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-3, 1e-1, 4, 1e-3, 6, 14);
         a = make(&c, 54);
         CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.0.*", (odvgp_real)0.5, 1), ODVGP_OK);
         CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.02, (odvgp_real)HUGE_VAL), ODVGP_OK);

@@ -347,14 +347,14 @@ static int read_world(ocase *c, world *w) {
     w->M = w->Zb->dim[0];
     w->Mg = w->Zg ? w->Zg->dim[0] : 0;
     w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
-    w->cfg.positive = ODVGP_SOFTPLUS; /* as the code that made the cases has it */
+    w->cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS; /* as the code that made the cases has it */
     w->cfg.kernel = w->kernel_text;
-    w->cfg.likelihood = ODVGP_GAUSSIAN;
+    w->cfg.likelihood = ODVGP_LIKELIHOOD_GAUSSIAN;
     w->cfg.isa = test_isa();
     w->cfg.jitter = (odvgp_real)scalar(c, "jitter", 0);
     w->cfg.jitter_rel = 0;
-    w->cfg.mean_part = w->Zg ? ODVGP_MEAN_ORTH : ODVGP_MEAN_BETA;
-    w->cfg.mean_function = !strcmp(mean, "constant") ? ODVGP_MEANFN_CONSTANT : !strcmp(mean, "linear") ? ODVGP_MEANFN_LINEAR : ODVGP_MEANFN_ZERO;
+    w->cfg.mean_part = w->Zg ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
+    w->cfg.mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT : !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
     if (*mean && strcmp(mean, "zero") && strcmp(mean, "constant") && strcmp(mean, "linear")) {
         skip(c, "mean function %s is not known to this version", mean);
         return 0;
@@ -364,7 +364,7 @@ static int read_world(ocase *c, world *w) {
             skip(c, "gamma_precondition %s is not known to this version", say(c, "gamma_precondition"));
             return 0;
         }
-        w->cfg.gamma_coords = ODVGP_GAMMA_DIFFERENTIATED;
+        w->cfg.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     }
     if (find(c, "gamma_idx")) w->cfg.gamma_kl = ODVGP_GAMMA_KL_COLUMNS; /* the paper's estimator */
     return 1;
@@ -545,18 +545,18 @@ static const struct member {
     odvgp_mean_part mean;
     odvgp_cov_part cov;
     int natural; /* has a natural step */
-} members[] = {{"coupled", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 1},     {"orth", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1},
-               {"hybrid", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 1},    {"decoupled", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, 0},
-               {"solve", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, 1},    {"diagonal", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, 1}};
+} members[] = {{"coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1},     {"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1},
+               {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1},    {"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0},
+               {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1},    {"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
 static const struct member *member_of(const char *kind) {
     size_t i;
     for (i = 0; i < sizeof members / sizeof *members; i++)
         if (!strcmp(members[i].kind, kind)) return &members[i];
     return NULL;
 }
-static int param_of(const char *text, odvgp_param *param) {
-    static const struct { const char *text; odvgp_param param; } known[] = {{"whitened", ODVGP_WHITENED}, {"primal", ODVGP_PRIMAL}, {"m_beta", ODVGP_PRIMAL},
-                                                                            {"a_beta", ODVGP_A_BETA},     {"inverse", ODVGP_WHITENED}, {"mu_g", ODVGP_WHITENED}};
+static int param_of(const char *text, odvgp_parametrisation *param) {
+    static const struct { const char *text; odvgp_parametrisation param; } known[] = {{"whitened", ODVGP_PARAMETRISATION_WHITENED}, {"primal", ODVGP_PARAMETRISATION_PRIMAL}, {"m_beta", ODVGP_PARAMETRISATION_PRIMAL},
+                                                                            {"a_beta", ODVGP_PARAMETRISATION_A_BETA},     {"inverse", ODVGP_PARAMETRISATION_WHITENED}, {"mu_g", ODVGP_PARAMETRISATION_WHITENED}};
     size_t i;
     for (i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].text, text)) {
@@ -626,7 +626,7 @@ static void run_basis(ocase *c) {
         drop_model(&w);
         if (c->skip[0] || c->bad) return;
         if (find(c, "coupled.elbo") && w.Mg == 0) { /* no gamma: the coupled model is the same */
-            w.cfg.mean_part = ODVGP_MEAN_BETA;
+            w.cfg.mean_part = ODVGP_MEAN_PART_BETA;
             if (make_model(c, &w)) {
                 odvgp_real elbo;
                 if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL), "odvgp_elbo", NULL))
@@ -670,7 +670,7 @@ static void compare_derivatives(ocase *c, world *w, const char *variant) {
                 odvgp__lik_job job = likelihood_job(n, y, mean + q * n, var + q * n, &noise);
                 job.dmean = dm + q * n;
                 job.dvar = dv + q * n;
-                odvgp__likelihoods[ODVGP_GAUSSIAN].expect(&job);
+                odvgp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN].expect(&job);
             }
             for (i = 0; i < P * n; i++) {
                 dm[i] = (odvgp_real)(scale * (double)dm[i]);
@@ -688,7 +688,7 @@ static void run_natgrad(ocase *c) {
     static const char *const names[] = {"whitened", "primal", "a_beta"};
     const struct member *member = member_of(say(c, "kind") + strlen("natgrad_"));
     const char *moves = say(c, "gamma");
-    int orth = member->mean != ODVGP_MEAN_BETA, param;
+    int orth = member->mean != ODVGP_MEAN_PART_BETA, param;
     tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"), *sqrt_ = find(c, "q_sqrt");
     ptrdiff_t i, p, M, P;
     wide *Kb, *L, *Z;
@@ -698,7 +698,7 @@ static void run_natgrad(ocase *c) {
     if (!read_world(c, &w)) return;
     w.cfg.mean_part = member->mean;
     w.cfg.gamma_natgrad = 1;
-    w.cfg.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_DIAGONAL : ODVGP_GAMMA_ADAM;
+    w.cfg.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_STEP_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL : ODVGP_GAMMA_STEP_ADAM;
     if (find(c, "eps")) w.cfg.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
     if (!taus || !mu || !sqrt_) {
         fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
@@ -714,31 +714,31 @@ static void run_natgrad(ocase *c) {
         fail(c, "Kb of this file is not positive definite");
         goto end;
     }
-    for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++) {
-        const char *mean_slot = param == ODVGP_A_BETA ? "a_beta" : "q_mu";
+    for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
+        const char *mean_slot = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
         wide *m0 = ref_copy(mu->r, P * M), *s0 = ref_copy(sqrt_->r, P * M * M), *t = ref_new(M), *S = ref_new(P * M * M);
         odvgp_real *q_mu = NEW(odvgp_real, P * M), *q_sqrt = NEW(odvgp_real, P * M * M), *a_gamma = NEW(odvgp_real, P * w.Mg);
         ptrdiff_t k;
-        if (param == ODVGP_A_BETA && !orth) {
+        if (param == ODVGP_PARAMETRISATION_A_BETA && !orth) {
             free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
             break;
         }
         for (p = 0; p < P; p++) { /* the file's start in the coordinates of this param */
             wide *m = m0 + p * M;
-            if (orth && param == ODVGP_PRIMAL) {
+            if (orth && param == ODVGP_PARAMETRISATION_PRIMAL) {
                 ref_mul(0, 0, M, 1, M, Kb, m, t);
                 memcpy(m, t, (size_t)M * sizeof(wide));
-            } else if (orth && param == ODVGP_WHITENED) {
+            } else if (orth && param == ODVGP_PARAMETRISATION_WHITENED) {
                 ref_mul(1, 0, M, 1, M, L, m, t);
                 memcpy(m, t, (size_t)M * sizeof(wide));
-            } else if (!orth && param == ODVGP_WHITENED)
+            } else if (!orth && param == ODVGP_PARAMETRISATION_WHITENED)
                 ref_solve_lower(0, M, 1, L, m);
-            if (param == ODVGP_WHITENED) ref_solve_lower(0, M, M, L, s0 + p * M * M);
+            if (param == ODVGP_PARAMETRISATION_WHITENED) ref_solve_lower(0, M, M, L, s0 + p * M * M);
         }
         for (k = 0; k < taus->count && !c->bad; k++) {
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
             int step;
-            w.cfg.param = (odvgp_param)param;
+            w.cfg.param = (odvgp_parametrisation)param;
             w.cfg.natgrad = 1;
             w.cfg.tile = k % 2 ? 5 : 0;
             if (!make_model(c, &w)) {
@@ -770,21 +770,21 @@ static void run_natgrad(ocase *c) {
                     compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
                 {   /* the state, and the moments m and S that it stands for */
                     wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M), *ls = ref_new(M * M);
-                    if (param == ODVGP_WHITENED) {
+                    if (param == ODVGP_PARAMETRISATION_WHITENED) {
                         compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
                     } else {
-                        compare(c, NAME(!orth ? "q_mu" : param == ODVGP_PRIMAL ? "m_beta" : "a_beta"), q_mu, P * M, names[param]);
+                        compare(c, NAME(!orth ? "q_mu" : param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta"), q_mu, P * M, names[param]);
                         compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
                     }
                     for (p = 0; p < P; p++) {
                         wide *sp = s + p * M * M;
-                        if (param == ODVGP_WHITENED) {
+                        if (param == ODVGP_PARAMETRISATION_WHITENED) {
                             ref_mul(0, 0, M, M, M, L, sp, ls);
                             memcpy(sp, ls, (size_t)(M * M) * sizeof(wide));
                             ref_mul(0, 0, M, 1, M, L, m + p * M, t);
                             memcpy(m + p * M, t, (size_t)M * sizeof(wide));
-                        } else if (param == ODVGP_A_BETA) {
+                        } else if (param == ODVGP_PARAMETRISATION_A_BETA) {
                             ref_mul(0, 0, M, 1, M, Kb, m + p * M, t);
                             memcpy(m + p * M, t, (size_t)M * sizeof(wide));
                         }
@@ -819,8 +819,8 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
         char name[100], start[60];
         int step, i;
         if (!make_model(c, w)) return;
-        if (k == 0 && !*head && w->cfg.param == ODVGP_PRIMAL) compare_derivatives(c, w, "");
-        if (k == 0 && w->cfg.cov_part == ODVGP_COV_DIAGONAL) compare_derivatives(c, w, head);
+        if (k == 0 && !*head && w->cfg.param == ODVGP_PARAMETRISATION_PRIMAL) compare_derivatives(c, w, "");
+        if (k == 0 && w->cfg.cov_part == ODVGP_COV_PART_DIAGONAL) compare_derivatives(c, w, head);
         for (step = 1; step <= 3; step++) {
             if (!good(c, odvgp_natgrad_step(w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info), "odvgp_natgrad_step", &info)) break;
             if (step == 1) compare(c, "elbo", &elbo, 1, head);
@@ -862,9 +862,9 @@ static void run_natgrad_solve(ocase *c) {
     find(c, "Xs");
     find(c, "Ys");
     if (!read_world(c, &w)) return;
-    w.cfg.mean_part = ODVGP_MEAN_BLOCKS;
-    w.cfg.cov_part = ODVGP_COV_BLOCKS;
-    w.cfg.param = ODVGP_PRIMAL;
+    w.cfg.mean_part = ODVGP_MEAN_PART_BLOCKS;
+    w.cfg.cov_part = ODVGP_COV_PART_BLOCKS;
+    w.cfg.param = ODVGP_PARAMETRISATION_PRIMAL;
     compare_steps(c, &w, "", NULL);
     if (!c->bad && !c->skip[0]) { /* the whitened start: L^-1 of the primal one, through the library's own tape */
         odvgp_real *start[4];
@@ -881,7 +881,7 @@ static void run_natgrad_solve(ocase *c) {
                     memcpy(start[2 * b + q], nd->v, (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
                 }
             drop_model(&w);
-            w.cfg.param = ODVGP_WHITENED;
+            w.cfg.param = ODVGP_PARAMETRISATION_WHITENED;
             for (q = 0; q < 4; q++) {
                 tensor *t = find(c, white[q]);
                 if (t && t->count == count[q]) memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
@@ -902,9 +902,9 @@ static void run_closed(ocase *c) {
         odvgp_mean_part mean;
         odvgp_cov_part cov;
         odvgp_objective objective;
-    } bounds[] = {{"exact", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT},     {"titsias", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
-                  {"solve", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_PARTLY},    {"solve_eq10", ODVGP_MEAN_BLOCKS, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_PARTLY},
-                  {"solve_opt", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {"eq14", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_TIGHT}};
+    } bounds[] = {{"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT},     {"titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
+                  {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY},    {"solve_eq10", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_PARTLY},
+                  {"solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {"eq14", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}};
     size_t k;
     int tile;
     for (k = 0; k < sizeof bounds / sizeof *bounds; k++)
@@ -917,9 +917,9 @@ static void run_closed(ocase *c) {
             w.cfg.mean_part = bounds[k].mean;
             w.cfg.cov_part = bounds[k].cov;
             w.cfg.objective = bounds[k].objective;
-            w.cfg.param = ODVGP_PRIMAL;
+            w.cfg.param = ODVGP_PARAMETRISATION_PRIMAL;
             w.cfg.tile = tile ? 3 : 0;
-            if (bounds[k].mean == ODVGP_MEAN_FREE) {
+            if (bounds[k].mean == ODVGP_MEAN_PART_FREE) {
                 w.cfg.M = w.cfg.N;
                 w.cfg.M_gamma = 0;
                 if (!make_partly(c, &w)) return;
@@ -994,17 +994,17 @@ static void run_optima(ocase *c) {
         odvgp_mean_part mean;
         odvgp_cov_part cov;
         odvgp_objective objective;
-        odvgp_param param;
+        odvgp_parametrisation param;
         const char *slot[5], *tensor[5];
     } optima[] = {
-        {"titsias.", "bound.titsias", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PRIMAL, {"q_mu", "q_sqrt"}, {"m", "S"}},
-        {"titsias.", "bound.titsias", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_WHITENED, {NULL}, {NULL}},
-        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_ELBO, ODVGP_PRIMAL, {"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
-        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_WHITENED, {NULL}, {NULL}},
-        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
-        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
-        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, ODVGP_OBJECTIVE_ELBO, ODVGP_WHITENED, {"a", "B_sqrt"}, {"a", "B"}},
-        {"exact.", "bound.exact", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, ODVGP_WHITENED, {NULL}, {NULL}}};
+        {"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt"}, {"m", "S"}},
+        {"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
+        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
+        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
+        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
+        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
+        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_WHITENED, {"a", "B_sqrt"}, {"a", "B"}},
+        {"exact.", "bound.exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}}};
     size_t k;
     int q;
     for (k = 0; k < sizeof optima / sizeof *optima; k++) {
@@ -1022,13 +1022,13 @@ static void run_optima(ocase *c) {
         w.cfg.natgrad = 0;
         w.cfg.tile = 3;
         if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter = 0; /* the file's a is of K_alpha, which gets none */
-        if (optima[k].mean == ODVGP_MEAN_FREE) {
-            int exact = optima[k].cov == ODVGP_COV_DIAGONAL;
+        if (optima[k].mean == ODVGP_MEAN_PART_FREE) {
+            int exact = optima[k].cov == ODVGP_COV_PART_DIAGONAL;
             w.cfg.M = exact ? w.cfg.N : w.M;
             w.cfg.M_gamma = exact ? 0 : w.M + w.Mg;
         }
         if (!make_partly(c, &w)) return;
-        if (optima[k].cov == ODVGP_COV_INVERSE) { /* alpha = [Z_gamma; Z_beta] */
+        if (optima[k].cov == ODVGP_COV_PART_INVERSE) { /* alpha = [Z_gamma; Z_beta] */
             odvgp_real *Z = NEW(odvgp_real, Zg->count + Zb->count);
             memcpy(Z, Zg->r, (size_t)Zg->count * sizeof *Z);
             memcpy(Z + Zg->count, Zb->r, (size_t)Zb->count * sizeof *Z);
@@ -1058,15 +1058,15 @@ static void run_optima(ocase *c) {
 
 /*  O(M)'s three steps. */
 static void run_natgrad_diagonal(ocase *c) {
-    static const struct { const char *head; odvgp_diag_step step; } ways[] = {{"mu_g.", ODVGP_DIAG_EXACT}, {"affine.", ODVGP_DIAG_AFFINE}, {"eq320.", ODVGP_DIAG_PROJECTED}};
+    static const struct { const char *head; odvgp_diag_step step; } ways[] = {{"mu_g.", ODVGP_DIAG_STEP_EXACT}, {"affine.", ODVGP_DIAG_STEP_AFFINE}, {"eq320.", ODVGP_DIAG_STEP_PROJECTED}};
     size_t k;
     find(c, "Xs");
     find(c, "Ys");
     for (k = 0; k < 3; k++) {
         world w;
         if (!read_world(c, &w)) return;
-        w.cfg.mean_part = ODVGP_MEAN_FREE;
-        w.cfg.cov_part = ODVGP_COV_DIAGONAL;
+        w.cfg.mean_part = ODVGP_MEAN_PART_FREE;
+        w.cfg.cov_part = ODVGP_COV_PART_DIAGONAL;
         w.cfg.diag_step = ways[k].step;
         compare_steps(c, &w, ways[k].head, NULL);
     }
@@ -1320,7 +1320,7 @@ static void run_ulapane(ocase *c) {
     N = X->dim[0], D = X->dim[1];
     cfg = odvgp_config_defaults(N, D, 1, 2, 0);
     cfg.kernel = "rbf";
-    cfg.init_hyper = ODVGP_HYPER_ULAPANE;
+    cfg.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
     cfg.isa = test_isa();
     if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create", &info)) return;
     good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);

@@ -211,8 +211,8 @@ TEST(bad_configs_are_refused) {
         case INT: *(int *)field = (int)list[i].value; break;
         case REAL: *(odvgp_real *)field = (odvgp_real)list[i].value; break;
         case SCHEDULE_END: s->end = (odvgp_real)list[i].value; break;
-        case SCHEDULE_START: s->kind = ODVGP_LOGLINEAR, s->start = (odvgp_real)list[i].value, s->steps = 10; break;
-        default: s->kind = ODVGP_LINEAR, s->start = (odvgp_real)0.001, s->steps = (ptrdiff_t)list[i].value;
+        case SCHEDULE_START: s->kind = ODVGP_SCHEDULE_LOGLINEAR, s->start = (odvgp_real)list[i].value, s->steps = 10; break;
+        default: s->kind = ODVGP_SCHEDULE_LINEAR, s->start = (odvgp_real)0.001, s->steps = (ptrdiff_t)list[i].value;
         }
         memset(out, PATTERN, sizeof out);
         got = odvgp_model_size(&c, (size_t *)(void *)out, &info);
@@ -232,11 +232,11 @@ TEST(bad_configs_are_refused) {
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         c = base;
         c.P = 1 << 30, c.M_gamma = 1 << 30;
-        c.mean_part = ODVGP_MEAN_ORTH;
+        c.mean_part = ODVGP_MEAN_PART_ORTH;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         c = base;
         c.P = 8, c.M_gamma = INT_MAX; /* v_sqrt [P,M_gamma,M_gamma]: 2^65 numbers */
-        c.mean_part = ODVGP_MEAN_BLOCKS, c.cov_part = ODVGP_COV_BLOCKS;
+        c.mean_part = ODVGP_MEAN_PART_BLOCKS, c.cov_part = ODVGP_COV_PART_BLOCKS;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         CHECK_INT(bytes, 7);
         REFUSED(odvgp_model_size(NULL, &bytes, &info), ODVGP_E_ARG);
@@ -760,7 +760,7 @@ TEST(exact_blocks_at_any_alignment) {
             odvgp_real e, kl, *mean, *var, *cov, *mean2;
             memset(&d, 0, sizeof d);
             test_seed = 310 + (uint64_t)round;
-            c.param = (odvgp_param)(o % 3);
+            c.param = (odvgp_parametrisation)(o % 3);
             c.gamma_coords = (odvgp_gamma_coords)(o / 3 % 3);
             c.mean_function = (odvgp_mean_function)(round % 3);
             c.tile = o % 2 ? 5 : 0;
@@ -1059,9 +1059,9 @@ TEST(memory_does_not_grow_with_the_data) {
         CHECK(large > plain);
         plain = large;
         c.M = 500;
-        c.init_beta = ODVGP_INIT_GREEDY;
-        c.init_gamma = ODVGP_GAMMA_RESIDUAL;
-        c.init_hyper = ODVGP_HYPER_ULAPANE;
+        c.init_beta = ODVGP_INIT_BETA_GREEDY;
+        c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
+        c.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
     }
 }
 
@@ -1096,12 +1096,12 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 test_seed = 330;
                 scales.x_mean = xm, scales.y_scale = ys;
                 c.natgrad = natgrad;
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 c.gamma_coords = (odvgp_gamma_coords)coords;
                 c.gamma_kl = (odvgp_gamma_kl)(update % 2);
                 c.update = (odvgp_update)(update % 3);
                 c.mean_function = (odvgp_mean_function)(update / 2 % 3);
-                c.positive = (odvgp_positive)(update % 2);
+                c.positive = (odvgp_positive_transform)(update % 2);
                 c.adam_eps_inside = update % 2;
                 c.natgrad_step = odvgp_falling((odvgp_real)1e-3, (odvgp_real)0.005, 15);
                 c.seed = 77;
@@ -1204,14 +1204,14 @@ TEST(every_model_is_read_again_from_its_file) {
     for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
         for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
             for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
-                for (param = ODVGP_WHITENED; param <= ODVGP_A_BETA; param++)
+                for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
                     for (gamma = 0; gamma < 2; gamma++) {
                         odvgp_config c = config(12, 2, 2, objective == ODVGP_OBJECTIVE_EXACT ? 12 : 4, gamma ? 3 : 0);
                         char where[100];
                         size_t bytes;
                         test_seed = 338;
                         c.mean_part = (odvgp_mean_part)mean, c.cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
-                        c.param = (odvgp_param)param;
+                        c.param = (odvgp_parametrisation)param;
                         c.natgrad = 0;
                         c.batch = 12;
                         if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
@@ -1549,7 +1549,7 @@ TEST(forged_units_are_refused) {
         odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
         size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
         unsigned char *file;
-        if (which) c.mean_part = ODVGP_MEAN_BLOCKS, c.cov_part = ODVGP_COV_BLOCKS;
+        if (which) c.mean_part = ODVGP_MEAN_PART_BLOCKS, c.cov_part = ODVGP_COV_PART_BLOCKS;
         test_seed = 339;
         a = make(&c);
         file = (unsigned char *)save(a.m, NULL, "", &bytes);
@@ -2468,7 +2468,7 @@ TEST(wild_steps_are_undone) {
                 test_seed = 353;
                 c.lr = odvgp_constant((odvgp_real)rates[r]);
                 c.natgrad = natgrad;
-                c.positive = (odvgp_positive)positive;
+                c.positive = (odvgp_positive_transform)positive;
                 c.natgrad_step = odvgp_constant(1);
                 a = make(&c);
                 for (i = 0; i < 120 && s == ODVGP_OK; i++) {
@@ -2506,7 +2506,7 @@ TEST(absurd_rows_move_nothing) {
                 odvgp_real *Y = NEW(odvgp_real, 40), e, noise = (odvgp_real)0.3, tau = (odvgp_real)0.2, *va, *vb;
                 c.natgrad = natgrad;
                 c.update = (odvgp_update)update;
-                c.param = (odvgp_param)param;
+                c.param = (odvgp_parametrisation)param;
                 test_seed = 357;
                 a = make(&c);
                 test_seed = 357;
@@ -2597,7 +2597,7 @@ TEST(natural_steps_move_all_outputs_or_none) {
             odvgp_real *root, *old_root, *before, *after, e;
             ptrdiff_t i;
             test_seed = 359;
-            c.param = (odvgp_param)param;
+            c.param = (odvgp_parametrisation)param;
             a = make(&c);
             CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
             root = NEW(odvgp_real, 32), old_root = NEW(odvgp_real, 32);
@@ -2630,7 +2630,7 @@ TEST(a_start_that_fails_moves_nothing) {
             odvgp_real *same = NEW(odvgp_real, 40), length = (odvgp_real)0.3;
             int i;
             test_seed = 362;
-            c.param = (odvgp_param)param;
+            c.param = (odvgp_parametrisation)param;
             c.kernel = "rbf";
             c.noise_variance = 0;
             c.jitter = c.jitter_rel = c.jitter_max = 0;
@@ -2640,7 +2640,7 @@ TEST(a_start_that_fails_moves_nothing) {
             if (!when) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
             file = save(a.m, NULL, "", &bytes);
             for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
-            if (param == ODVGP_WHITENED) { /* needs no factor yet */
+            if (param == ODVGP_PARAMETRISATION_WHITENED) { /* needs no factor yet */
                 CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL), ODVGP_OK);
             } else {
                 REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
@@ -2671,8 +2671,8 @@ TEST(a_start_that_fails_keeps_the_best_q) {
     size_t bytes, work;
     void *block, *again, *room;
     int i;
-    c.param = ODVGP_PRIMAL, c.objective = ODVGP_OBJECTIVE_COLLAPSED, c.natgrad = 0, c.batch = 20;
-    c.mean_part = ODVGP_MEAN_BETA, c.cov_part = ODVGP_COV_DENSE;
+    c.param = ODVGP_PARAMETRISATION_PRIMAL, c.objective = ODVGP_OBJECTIVE_COLLAPSED, c.natgrad = 0, c.batch = 20;
+    c.mean_part = ODVGP_MEAN_PART_BETA, c.cov_part = ODVGP_COV_PART_DENSE;
     c.jitter = c.jitter_rel = c.jitter_max = 0;
     a = make(&c);
     room = test_alloc(work = odvgp_fit_q_size(a.m));
@@ -2694,9 +2694,9 @@ TEST(a_start_that_fails_takes_the_jitter_back) {
     odvgp_real z[16], g[24], apart[24], one, two;
     int i;
     c.kernel = "rbf";
-    c.param = ODVGP_PRIMAL;
-    c.mean_part = ODVGP_MEAN_BLOCKS;
-    c.cov_part = ODVGP_COV_INVERSE;
+    c.param = ODVGP_PARAMETRISATION_PRIMAL;
+    c.mean_part = ODVGP_MEAN_PART_BLOCKS;
+    c.cov_part = ODVGP_COV_PART_INVERSE;
     c.natgrad = 0;
     test_seed = 363;
     a = make(&c);
@@ -2739,8 +2739,8 @@ TEST(an_optimum_that_fails_takes_the_jitter_back) {
             void *work;
             int i;
             c.kernel = "rbf";
-            c.mean_part = ODVGP_MEAN_BLOCKS;
-            c.cov_part = ODVGP_COV_BLOCKS;
+            c.mean_part = ODVGP_MEAN_PART_BLOCKS;
+            c.cov_part = ODVGP_COV_PART_BLOCKS;
             test_seed = 363;
             a = make(&c);
             for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
@@ -2812,10 +2812,10 @@ TEST(half_a_gradient_moves_nothing) {
         ptrdiff_t steps, n, k;
         uint64_t nat_steps;
         int i;
-        c.mean_part = ODVGP_MEAN_FREE, c.cov_part = ODVGP_COV_DIAGONAL;
+        c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
         c.batch = 30;
-        c.update = when ? ODVGP_NATGRAD_FIRST : ODVGP_JOINT;
-        c.diag_step = ODVGP_DIAG_PROJECTED;
+        c.update = when ? ODVGP_UPDATE_NATGRAD_FIRST : ODVGP_UPDATE_JOINT;
+        c.diag_step = ODVGP_DIAG_STEP_PROJECTED;
         c.natgrad_step = odvgp_constant(1);
         test_seed = 365;
         a = make(&c);
@@ -2872,7 +2872,7 @@ TEST(a_second_start_is_like_the_first) {
             c.gamma_batch = 0;
             c.natgrad = natgrad;
             c.gamma_coords = (odvgp_gamma_coords)coords;
-            c.param = (odvgp_param)coords;
+            c.param = (odvgp_parametrisation)coords;
             test_seed = 363;
             a = make(&c);
             test_seed = 363;
@@ -2947,7 +2947,7 @@ TEST(no_step_leaves_a_value_of_0) {
             c.batch = 20;
             c.jitter = (odvgp_real)1e-3; /* Kb has a factor where the kernel is 0 */
             c.update = (odvgp_update)update;
-            c.positive = (odvgp_positive)positive;
+            c.positive = (odvgp_positive_transform)positive;
             c.lr = odvgp_constant(1000);
             a = make(&c);
             for (i = 0; i < 20; i++) a.Y[i] = 0;
@@ -2997,7 +2997,7 @@ TEST(a_root_of_0_has_no_bound) {
 
 /*  C = Kg - W^T W of points given twice has a factor with jitter only. What one factorisation raises is what all who read C see. */
 TEST(a_bound_is_the_same_when_looked_at_twice) {
-    static const odvgp_mean_part parts[] = {ODVGP_MEAN_ORTH, ODVGP_MEAN_HYBRID};
+    static const odvgp_mean_part parts[] = {ODVGP_MEAN_PART_ORTH, ODVGP_MEAN_PART_HYBRID};
     int part, param, step;
     for (part = 0; part < 2; part++)
         for (param = 0; param < 3; param++)
@@ -3008,8 +3008,8 @@ TEST(a_bound_is_the_same_when_looked_at_twice) {
                 made a;
                 test_seed = 356;
                 c.mean_part = parts[part];
-                c.cov_part = ODVGP_COV_BLOCKS;
-                c.param = (odvgp_param)param;
+                c.cov_part = ODVGP_COV_PART_BLOCKS;
+                c.param = (odvgp_parametrisation)param;
                 c.gamma_step = (odvgp_gamma_step)step;
                 c.natgrad = 1;
                 a = make(&c);
@@ -3030,7 +3030,7 @@ TEST(a_bound_is_the_same_when_looked_at_twice) {
 
 /*  A product of variances that a real cannot hold: q starts where it can be, and the first step says what is wrong. */
 TEST(q_starts_at_usable_values) {
-    static const odvgp_cov_part parts[] = {ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL};
+    static const odvgp_cov_part parts[] = {ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL};
     static const double size[] = {BY_PRECISION(1e200, 1e30), BY_PRECISION(1e-200, 1e-30)};
     int i;
     for (i = 0; i < 4; i++) {
@@ -3041,7 +3041,7 @@ TEST(q_starts_at_usable_values) {
         ptrdiff_t j;
         test_seed = 357;
         c.kernel = "rbf(1) * matern32(2)";
-        c.mean_part = ODVGP_MEAN_FREE;
+        c.mean_part = ODVGP_MEAN_PART_FREE;
         c.cov_part = parts[i % 2];
         c.natgrad = 0;
         a = make(&c);

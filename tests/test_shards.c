@@ -12,7 +12,7 @@ static odvgp_config settings(odvgp_mean_part mean, odvgp_cov_part cov, odvgp_obj
     c.mean_part = mean;
     c.cov_part = cov;
     c.objective = objective;
-    c.natgrad = objective == ODVGP_OBJECTIVE_ELBO && cov != ODVGP_COV_INVERSE && mean != ODVGP_MEAN_FREE;
+    c.natgrad = objective == ODVGP_OBJECTIVE_ELBO && cov != ODVGP_COV_PART_INVERSE && mean != ODVGP_MEAN_PART_FREE;
     c.tile = TILE;
     c.shards = shards;
     c.isa = test_isa();
@@ -46,11 +46,11 @@ typedef struct member {
     odvgp_cov_part cov;
     odvgp_objective objective;
 } member;
-static const member members[] = {{"COUPLED", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO},
-                                 {"ORTH", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO},
-                                 {"DECOUPLED", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, ODVGP_OBJECTIVE_ELBO},
-                                 {"SOLVE", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_ELBO},
-                                 {"SOLVE, collapsed", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}};
+static const member members[] = {{"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO},
+                                 {"ORTH", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO},
+                                 {"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, ODVGP_OBJECTIVE_ELBO},
+                                 {"SOLVE", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_ELBO},
+                                 {"SOLVE, collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}};
 enum { MEMBERS = (int)(sizeof members / sizeof *members) };
 
 /*  Each shard by itself, from the last to the first as other processes might, each sum kept; then pairs of neighbours are added, pairs of
@@ -105,7 +105,7 @@ TEST(shards_change_rounding_only) {
             odvgp_config c = settings(members[k].mean, members[k].cov, members[k].objective, 1), d = c;
             odvgp_model *one, *several;
             d.shards = counts[i];
-            if (members[k].mean == ODVGP_MEAN_ORTH) c.gamma_step = d.gamma_step = ODVGP_GAMMA_EXACT;
+            if (members[k].mean == ODVGP_MEAN_PART_ORTH) c.gamma_step = d.gamma_step = ODVGP_GAMMA_STEP_EXACT;
             one = make(&c), several = make(&d);
             if (!one || !several) return;
             for (step = 0; step < 3; step++) {
@@ -120,7 +120,7 @@ TEST(shards_change_rounding_only) {
 
 /*  The error of the first bad row is told, whichever shard has it. */
 TEST(the_first_bad_row_is_told) {
-    odvgp_config c = settings(ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 4);
+    odvgp_config c = settings(ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 4);
     odvgp_model *m = make(&c);
     odvgp_info info;
     odvgp_real elbo;
@@ -137,7 +137,7 @@ TEST(what_was_counted_before_an_error_stays) {
     uint64_t clamped[4];
     int i;
     for (i = 0; i < 4; i++) {
-        odvgp_config c = settings(ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, counts[i]);
+        odvgp_config c = settings(ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, counts[i]);
         odvgp_model *m;
         odvgp_info info;
         odvgp_real elbo;
@@ -159,7 +159,7 @@ TEST(what_was_counted_before_an_error_stays) {
 /*  Shards that others ran, with errors in two of them: going up the tree, the first error by row stays, and counts add. */
 TEST(the_first_error_goes_up_the_tree) {
     enum { SHARDS = 4 };
-    odvgp_config c = settings(ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, SHARDS);
+    odvgp_config c = settings(ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, SHARDS);
     odvgp_model *m = make(&c);
     odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
     odvgp__wants_list want = {1, 1, 1, ODVGP__FOR_BOUND};
@@ -190,7 +190,7 @@ TEST(a_number_of_shards_is_a_power_of_two) {
     static const ptrdiff_t bad[] = {0, -1, 3, 6, 12, (ptrdiff_t)1 << 20};
     size_t i, bytes;
     for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-        odvgp_config c = settings(ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, bad[i]);
+        odvgp_config c = settings(ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, bad[i]);
         odvgp_info info;
         CHECK(odvgp_model_size(&c, &bytes, &info) == ODVGP_E_ARG && !strcmp(info.what, "shards"));
     }

@@ -115,15 +115,15 @@ TEST(permutations_are_equally_likely) {
     computed again where the rows are others, or the points move. The gradient scales of ORTH borrow the memory of A after the first step. */
 TEST(a_full_batch_with_fixed_points_keeps_its_features) {
     static const struct { odvgp_mean_part mean; odvgp_cov_part cov; odvgp_gamma_step gamma; odvgp_optimizer optimizer; odvgp_objective objective; } list[] = {
-        {ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_GAMMA_DIAGONAL, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_GAMMA_EXACT, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_ORTH, ODVGP_COV_INVERSE, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_GAMMA_ADAM, ODVGP_LBFGS, ODVGP_OBJECTIVE_ELBO},
-        {ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_GAMMA_ADAM, ODVGP_ADAM, ODVGP_OBJECTIVE_COLLAPSED}};
+        {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_GAMMA_STEP_DIAGONAL, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, ODVGP_GAMMA_STEP_EXACT, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_INVERSE, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_LBFGS, ODVGP_OBJECTIVE_ELBO},
+        {ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_GAMMA_STEP_ADAM, ODVGP_OPTIMIZER_ADAM, ODVGP_OBJECTIVE_COLLAPSED}};
     int k, i, evaluations;
     for (k = 0; k < (int)(sizeof list / sizeof *list); k++) {
         odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
@@ -135,7 +135,7 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features) {
         cfg.gamma_step = list[k].gamma;
         cfg.optimizer = list[k].optimizer;
         cfg.objective = list[k].objective;
-        cfg.natgrad = list[k].optimizer == ODVGP_ADAM && list[k].cov != ODVGP_COV_INVERSE && list[k].mean != ODVGP_MEAN_FREE;
+        cfg.natgrad = list[k].optimizer == ODVGP_OPTIMIZER_ADAM && list[k].cov != ODVGP_COV_PART_INVERSE && list[k].mean != ODVGP_MEAN_PART_FREE;
         m = make(&cfg);
         if (!m) return;
         CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
@@ -208,7 +208,7 @@ TEST(nothing_runs_back_on_zeros) {
     int mean, cov, gamma, natgrad, i, models = 0;
     for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
         for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
-            for (gamma = ODVGP_GAMMA_ADAM; gamma <= ODVGP_GAMMA_EXACT; gamma++)
+            for (gamma = ODVGP_GAMMA_STEP_ADAM; gamma <= ODVGP_GAMMA_STEP_EXACT; gamma++)
                 for (natgrad = 0; natgrad < 2; natgrad++) {
                     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
                     odvgp_model *m;
@@ -224,8 +224,8 @@ TEST(nothing_runs_back_on_zeros) {
                     CHECK(runs[m->expect.id][1] == 1);
                     for (i = 1; i <= m->tape.nodes; i++)
                         CHECK_SAY(!runs[i][1] || is_term(m, i) || has_reader_that_ran_back(m, i), "mean %d, cov %d, gamma step %d: %s, node %d, runs back", mean, cov, gamma, odvgp__ops[m->tape.node[i].op].name, i);
-                    if (gamma == ODVGP_GAMMA_EXACT && cov != ODVGP_COV_BLOCKS) CHECK(runs[m->unit[0].L_v.id][0] == 1 && runs[m->unit[0].L_v.id][1] == 0 && runs[m->unit[0].W.id][1] == 0);
-                    if (gamma == ODVGP_GAMMA_DIAGONAL) CHECK(runs[m->unit[0].gamma_residual.id][0] == 1 && runs[m->unit[0].gamma_residual.id][1] == 0);
+                    if (gamma == ODVGP_GAMMA_STEP_EXACT && cov != ODVGP_COV_PART_BLOCKS) CHECK(runs[m->unit[0].L_v.id][0] == 1 && runs[m->unit[0].L_v.id][1] == 0 && runs[m->unit[0].W.id][1] == 0);
+                    if (gamma == ODVGP_GAMMA_STEP_DIAGONAL) CHECK(runs[m->unit[0].gamma_residual.id][0] == 1 && runs[m->unit[0].gamma_residual.id][1] == 0);
                     CHECK(runs[m->unit[0].K.id][1] == 1);
                     models++;
                     odvgp_model_free(m);

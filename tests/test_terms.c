@@ -32,7 +32,7 @@ TEST(both_passes_agree) {
                 char where[100];
                 sprintf(where, "%s, %d points of gamma, %s", kernels[kernel], (int)gamma, ways[way]);
                 c.kernel = kernels[kernel];
-                c.optimizer = way == 2 ? ODVGP_LBFGS : ODVGP_ADAM;
+                c.optimizer = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
                 c.natgrad = way == 1;
                 c.isa = test_isa();
                 CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);

@@ -46,8 +46,8 @@ static run_result train(const odvgp_threads *threads) {
     cfg.tile = 128;
     cfg.gamma_batch = 20;
     cfg.threads = *threads;
-    cfg.init_beta = by_kernel ? ODVGP_INIT_GREEDY : ODVGP_INIT_KMEANS;
-    cfg.init_gamma = by_kernel ? ODVGP_GAMMA_RESIDUAL : ODVGP_GAMMA_RANDOM;
+    cfg.init_beta = by_kernel ? ODVGP_INIT_BETA_GREEDY : ODVGP_INIT_BETA_KMEANS;
+    cfg.init_gamma = by_kernel ? ODVGP_INIT_GAMMA_RESIDUAL : ODVGP_INIT_GAMMA_RANDOM;
     cfg.isa = test_isa();
     r.status = odvgp_model_size(&cfg, &bytes, NULL);
     void *block = malloc(bytes);
@@ -512,7 +512,7 @@ TEST(predictions_take_little_stack) {
 #ifdef STACK_SANITIZED
     SKIP("sanitizers use stack of their own");
 #else
-    static const odvgp_cov_part parts[] = {ODVGP_COV_DENSE, ODVGP_COV_INVERSE, ODVGP_COV_DIAGONAL};
+    static const odvgp_cov_part parts[] = {ODVGP_COV_PART_DENSE, ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL};
     odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS), *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
     size_t most = 0;
     int i, c;
@@ -530,7 +530,7 @@ TEST(predictions_take_little_stack) {
         memset(&s, 0, sizeof s);
         cfg.kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
         cfg.natgrad = i % 3 != 1; /* INVERSE has no natural step */
-        cfg.mean_part = i % 3 ? ODVGP_MEAN_FREE : ODVGP_MEAN_ORTH;
+        cfg.mean_part = i % 3 ? ODVGP_MEAN_PART_FREE : ODVGP_MEAN_PART_ORTH;
         cfg.cov_part = parts[i % 3];
         cfg.isa = test_isas.isa[i / 3];
         if (!CHECK_STATUS(odvgp_model_create(&m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;

@@ -32,28 +32,28 @@ typedef struct method {
     const char *id, *title;
     odvgp_cov_part cov;
     odvgp_diag_step diag;
-    odvgp_param param;
+    odvgp_parametrisation param;
     /* Of natural gradients; 0: only Adam. */
     double step;
 } method;
 
 static const method methods[METHODS] = {
-    {"natural", "natural", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
-    {"natural-1", "natural, 1", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 1},
-    {"adam", "Adam", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0},
-    {"adam-u", "Adam, u", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_PRIMAL, 0},
-    {"om-affine", "O(M) affine", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
-    {"om-exact", "O(M) exact", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 0.1},
-    {"om-projected", "O(M) projected", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED_MU, ODVGP_WHITENED,
+    {"natural", "natural", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0.1},
+    {"natural-1", "natural, 1", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 1},
+    {"adam", "Adam", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0},
+    {"adam-u", "Adam, u", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_PRIMAL, 0},
+    {"om-affine", "O(M) affine", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0.1},
+    {"om-exact", "O(M) exact", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_EXACT, ODVGP_PARAMETRISATION_WHITENED, 0.1},
+    {"om-projected", "O(M) projected", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_PROJECTED_MU, ODVGP_PARAMETRISATION_WHITENED,
      0.1},
-    {"om-lambda", "the same of S^-1 m", ODVGP_COV_DIAGONAL, ODVGP_DIAG_PROJECTED, ODVGP_WHITENED,
+    {"om-lambda", "the same of S^-1 m", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_PROJECTED, ODVGP_PARAMETRISATION_WHITENED,
      0.1},
-    {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED,
+    {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED,
      0.3},
-    {"om-exact-0.3", "O(M) exact, 0.3", ODVGP_COV_DIAGONAL, ODVGP_DIAG_EXACT, ODVGP_WHITENED, 0.3},
-    {"best", "best, dense", ODVGP_COV_DENSE, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0},
-    {"best-om", "best, O(M)", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED, 0.1},
-    {"best-om-2", "the same, 2nd start", ODVGP_COV_DIAGONAL, ODVGP_DIAG_AFFINE, ODVGP_WHITENED,
+    {"om-exact-0.3", "O(M) exact, 0.3", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_EXACT, ODVGP_PARAMETRISATION_WHITENED, 0.3},
+    {"best", "best, dense", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0},
+    {"best-om", "best, O(M)", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0.1},
+    {"best-om-2", "the same, 2nd start", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED,
      0.1},
 };
 

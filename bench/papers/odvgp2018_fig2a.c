@@ -55,15 +55,15 @@ typedef struct member {
     does here, 0.1 does not. */
 static const double adam_lr = 0.001, arrived = 1e-6;
 static const member members[] = {
-    {"COUPLED", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 0, 0, 0, ODVGP_GAMMA_SCALED},
-    {"COUPLEDNAT", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, 1, 0.5, 0, ODVGP_GAMMA_SCALED},
-    {"ORTH", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 0, 0, 0, ODVGP_GAMMA_SCALED},
-    {"ORTHNAT", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1, 0.5, 0, ODVGP_GAMMA_SCALED},
-    {"ORTHNAT-EXACT", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_SCALED},
-    {"HYBRID", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 0, 0, 0, ODVGP_GAMMA_SCALED},
-    {"HYBRIDNAT", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 1, 0.5, 0, ODVGP_GAMMA_SCALED},
-    {"HYBRIDNAT-EXACT", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_SCALED},
-    {"DECOUPLED", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, 0, 0, 0, ODVGP_GAMMA_PLAIN},
+    {"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+    {"COUPLEDNAT", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1, 0.5, 0, ODVGP_GAMMA_COORDS_SCALED},
+    {"ORTH", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+    {"ORTHNAT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0, ODVGP_GAMMA_COORDS_SCALED},
+    {"ORTHNAT-EXACT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_COORDS_SCALED},
+    {"HYBRID", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+    {"HYBRIDNAT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0, ODVGP_GAMMA_COORDS_SCALED},
+    {"HYBRIDNAT-EXACT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_COORDS_SCALED},
+    {"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0, 0, 0, ODVGP_GAMMA_COORDS_PLAIN},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -122,16 +122,16 @@ static odvgp_config config_of(const member *who, const dataset *d, const char *k
 {
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
     /* The paper's. */
-    cfg.positive = ODVGP_SOFTPLUS;
+    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     cfg.mean_part = who->mean, cfg.cov_part = who->cov;
-    if (who->mean == ODVGP_MEAN_BETA) cfg.M_gamma = 0;
+    if (who->mean == ODVGP_MEAN_PART_BETA) cfg.M_gamma = 0;
     /* alpha is beta and gamma. */
-    if (who->mean == ODVGP_MEAN_FREE) cfg.M_gamma = BETA + GAMMA;
+    if (who->mean == ODVGP_MEAN_PART_FREE) cfg.M_gamma = BETA + GAMMA;
     cfg.kernel = kernel;
     cfg.natgrad = who->natgrad;
     cfg.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
     if (who->gamma_natgrad > 0)
-        cfg.gamma_step = ODVGP_GAMMA_EXACT, cfg.gamma_natgrad = who->gamma_natgrad;
+        cfg.gamma_step = ODVGP_GAMMA_STEP_EXACT, cfg.gamma_natgrad = who->gamma_natgrad;
     if (option.gamma_natgrad > 0) cfg.gamma_natgrad = option.gamma_natgrad;
     cfg.gamma_coords = who->coords;
     cfg.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
@@ -155,7 +155,7 @@ static odvgp_model *model_of(const member *who, const dataset *d, const odvgp_mo
     copy_slots(model, base, "kernel.");
     copy_slots(model, base, "noise_variance");
     copy_slots(model, base, "Z_beta");
-    if (who->mean == ODVGP_MEAN_FREE) {
+    if (who->mean == ODVGP_MEAN_PART_FREE) {
         double *Z = reserve_reals((BETA + GAMMA) * d->D);
         const char *name = odvgp_slot_find(model, "Z_alpha") ? "Z_alpha" : "Z_gamma";
         check(odvgp_get(base, "Z_beta", Z, BETA * d->D), name, NULL);
@@ -202,7 +202,7 @@ static void prepare(const dataset *d)
     }
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
     /* The paper's. */
-    cfg.positive = ODVGP_SOFTPLUS;
+    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
              0.1 * sqrt(d->D), sqrt(d->D));
     cfg.kernel = kernel;

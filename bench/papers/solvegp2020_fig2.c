@@ -37,14 +37,14 @@ typedef struct way {
 
 /*  The last one is exact GP regression; its M is the number of rows. */
 static const way ways[] = {
-    {"5", "5 inducing points", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 5, 0},
-    {"ODVGP 5+100", "ODVGP, 5 + 100", ODVGP_MEAN_BLOCKS, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED,
+    {"5", "5 inducing points", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 5, 0},
+    {"ODVGP 5+100", "ODVGP, 5 + 100", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED,
      5, 100},
-    {"SOLVE-GP 5+5", "SOLVE-GP, 5 + 5", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS,
+    {"SOLVE-GP 5+5", "SOLVE-GP, 5 + 5", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
      ODVGP_OBJECTIVE_COLLAPSED, 5, 5},
-    {"10", "10 inducing points", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 10,
+    {"10", "10 inducing points", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 10,
      0},
-    {"exact GP", NULL, ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0},
+    {"exact GP", NULL, ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0},
 };
 enum { WAYS = sizeof ways / sizeof *ways, PANELS = WAYS - 1 };
 
@@ -72,7 +72,7 @@ static odvgp_model *start_of(const way *w, const dataset *d, int start, void **b
     ptrdiff_t M = w->objective == ODVGP_OBJECTIVE_EXACT ? d->N : w->M;
     odvgp_config cfg = odvgp_config_defaults(d->N, 1, 1, M, w->Mg);
     /* The paper's. */
-    cfg.positive = ODVGP_SOFTPLUS;
+    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     cfg.mean_part = w->mean, cfg.cov_part = w->cov, cfg.objective = w->objective;
     cfg.kernel = "rbf(1, variance=1)";
     cfg.noise_variance = 0.1;

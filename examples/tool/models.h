@@ -35,7 +35,7 @@ static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
             "most 1",
             text);
     /* Up to FROM, then down to TO. */
-    if (s.kind != ODVGP_CONSTANT) {
+    if (s.kind != ODVGP_SCHEDULE_CONSTANT) {
         s.final = s.end;
         s.decay_from = steps;
         s.decay_steps = larger(1, s.steps - steps);
@@ -43,7 +43,7 @@ static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
     s.start = start;
     s.end = begin;
     s.steps = steps;
-    s.kind = linear ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
+    s.kind = linear ? ODVGP_SCHEDULE_LINEAR : ODVGP_SCHEDULE_LOGLINEAR;
     return s;
 }
 
@@ -68,8 +68,8 @@ static void schedule_parse(const char *text, odvgp_schedule *s, double most)
     size_t n = strcspn(p, ":");
     double start = NAN, end = NAN;
     ptrdiff_t steps = 0;
-    s->kind = is_word(p, n, "linear") ? ODVGP_LINEAR : ODVGP_LOGLINEAR;
-    if (s->kind != ODVGP_LINEAR && !is_word(p, n, "loglinear")) rest = NULL;
+    s->kind = is_word(p, n, "linear") ? ODVGP_SCHEDULE_LINEAR : ODVGP_SCHEDULE_LOGLINEAR;
+    if (s->kind != ODVGP_SCHEDULE_LINEAR && !is_word(p, n, "loglinear")) rest = NULL;
     if (rest) rest = table__number(rest + 1, &start);
     if (rest && *rest == ':') rest = table__number(rest + 1, &end);
     else rest = NULL;
@@ -80,10 +80,10 @@ static void schedule_parse(const char *text, odvgp_schedule *s, double most)
     if (!rest || *rest || steps < 1)
         die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS",
             length, text);
-    int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_LINEAR);
+    int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_SCHEDULE_LINEAR);
     if (!(start_ok && start <= most && end > 0 && end <= most))
         die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length,
-            text, s->kind == ODVGP_LINEAR ? " (START may be 0)" : "", most);
+            text, s->kind == ODVGP_SCHEDULE_LINEAR ? " (START may be 0)" : "", most);
     s->start = start;
     s->end = end;
     s->steps = steps;
@@ -206,7 +206,7 @@ static int natgrad_way(const options *o, int id, int there)
 static odvgp_gamma_step gamma_way(const options *o, const basis *b)
 {
     return (odvgp_gamma_step)natgrad_way(
-        o, OPT_NATGRAD_GAMMA, b->mean_part == ODVGP_MEAN_ORTH || b->mean_part == ODVGP_MEAN_HYBRID);
+        o, OPT_NATGRAD_GAMMA, b->mean_part == ODVGP_MEAN_PART_ORTH || b->mean_part == ODVGP_MEAN_PART_HYBRID);
 }
 
 /*  Sets the defaults that depend on other options: with all rows gradients have no noise, and
@@ -215,7 +215,7 @@ static void options_settle(options *o)
 {
     int whole = without_q(basis_of(o));
     option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
-    int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_EXACT;
+    int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_STEP_EXACT;
     option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
     option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
     option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
@@ -226,9 +226,9 @@ static void natgrad_ways(odvgp_config *c, const options *o)
     int elbo = !without_q(basis_of(o));
     c->gamma_step = gamma_way(o, basis_of(o));
     c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS,
-                                                    elbo && c->cov_part == ODVGP_COV_BLOCKS);
+                                                    elbo && c->cov_part == ODVGP_COV_PART_BLOCKS);
     c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG,
-                                                elbo && c->cov_part == ODVGP_COV_DIAGONAL);
+                                                elbo && c->cov_part == ODVGP_COV_PART_DIAGONAL);
 }
 
 /*  --whiten on is --param whitened, off is primal. */
@@ -267,18 +267,18 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.kernel = o->value[OPT_KERNEL];
     if (o->value[OPT_NOISE]) c.noise_variance = option_positive(o, OPT_NOISE);
     c.mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
-    c.param = (odvgp_param)option_choice(o, OPT_PARAM);
+    c.param = (odvgp_parametrisation)option_choice(o, OPT_PARAM);
     c.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
-    c.positive = (odvgp_positive)option_choice(o, OPT_POSITIVE);
+    c.positive = (odvgp_positive_transform)option_choice(o, OPT_POSITIVE);
     c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT);
     c.update = (odvgp_update)option_choice(o, OPT_UPDATE);
     c.init_beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
     c.init_gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
     c.init_hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
     /* The cheapest choice: exact regression does not use them. */
-    if (is_exact(b)) c.init_beta = ODVGP_INIT_RANDOM;
+    if (is_exact(b)) c.init_beta = ODVGP_INIT_BETA_RANDOM;
     c.natgrad = natgrad_of(o, b);
-    c.optimizer = is_lbfgs(o) ? ODVGP_LBFGS : ODVGP_ADAM;
+    c.optimizer = is_lbfgs(o) ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
     natgrad_ways(&c, o);
     schedules_of(o, iters_of(o, d->train.n), &c.lr, &c.natgrad_step);
     c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
@@ -357,10 +357,10 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
                     c->M_gamma);
     if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
         bytes_print(notes, "note: the batch is all %td rows\n", n);
-    if (c->mean_part == ODVGP_MEAN_ORTH && !c->M_gamma) {
+    if (c->mean_part == ODVGP_MEAN_PART_ORTH && !c->M_gamma) {
         /* The same model. */
-        c->mean_part = ODVGP_MEAN_BETA;
-        c->gamma_step = ODVGP_GAMMA_ADAM;
+        c->mean_part = ODVGP_MEAN_PART_BETA;
+        c->gamma_step = ODVGP_GAMMA_STEP_ADAM;
     }
     size_settle(o, OPT_BETA, c->M);
     size_settle(o, OPT_GAMMA, c->M_gamma);
@@ -423,7 +423,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     kernel_settle(o, d->s.D);
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
-    if (c.M_gamma && c.gamma_step == ODVGP_GAMMA_EXACT &&
+    if (c.M_gamma && c.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
         fmax((double)c.lr.start, (double)c.lr.end) > 0.001 * (1 + 1e-6))
         bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "
                            "most; with a larger one the bound may fall\n");

@@ -219,23 +219,23 @@ typedef struct basis {
 
 /* clang-format off */
 static const basis basis_list[] = {
-    {"coupled", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 0, 1,
+    {"coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 0, 1,
      "beta points for mean and covariance (SVGP)"},
-    {"orth", ODVGP_MEAN_ORTH, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 1, 1,
+    {"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 1, 1,
      "coupled, and gamma points for the mean, orthogonal to beta"},
-    {"hybrid", ODVGP_MEAN_HYBRID, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_ELBO, 1, 1,
+    {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 1, 1,
      "coupled, and gamma points for the mean, not orthogonal"},
-    {"decoupled", ODVGP_MEAN_FREE, ODVGP_COV_INVERSE, ODVGP_OBJECTIVE_ELBO, 1, 0,
+    {"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, ODVGP_OBJECTIVE_ELBO, 1, 0,
      "gamma points for the mean, beta points for the covariance"},
-    {"solve", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_ELBO, 1, 1,
+    {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_ELBO, 1, 1,
      "gamma points as a second block of mean and covariance (SOLVE-GP)"},
-    {"diagonal", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_ELBO, 0, 1,
+    {"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_ELBO, 0, 1,
      "beta points with one number each for mean and covariance"},
-    {"sgpr", ODVGP_MEAN_BETA, ODVGP_COV_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0, 0,
+    {"sgpr", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0, 0,
      "coupled with its best q at every step (Titsias' bound); all rows"},
-    {"solve-collapsed", ODVGP_MEAN_BLOCKS, ODVGP_COV_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 1, 0,
+    {"solve-collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 1, 0,
      "solve with its best q at every step; all rows"},
-    {"exact", ODVGP_MEAN_FREE, ODVGP_COV_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0,
+    {"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0,
      "exact GP regression: every row is a beta point; up to 5000 rows"},
 };
 /* clang-format on */

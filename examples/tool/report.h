@@ -130,12 +130,12 @@ static const char *objective_text(const odvgp_config *c)
 
 static const char *optimizer_text(const odvgp_config *c)
 {
-    return c->optimizer == ODVGP_LBFGS ? "lbfgs" : "adam";
+    return c->optimizer == ODVGP_OPTIMIZER_LBFGS ? "lbfgs" : "adam";
 }
 
 static const char *training_text(const odvgp_config *c)
 {
-    return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_LBFGS ? "L-BFGS" : "Adam only";
+    return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS" : "Adam only";
 }
 
 /*  The option that chooses this model's natural step, and its word in `value`; NULL: there is
@@ -143,8 +143,8 @@ static const char *training_text(const odvgp_config *c)
 static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
     if (!c->natgrad) return NULL;
-    int id = c->cov_part == ODVGP_COV_BLOCKS     ? OPT_NATGRAD_BLOCKS
-             : c->cov_part == ODVGP_COV_DIAGONAL ? OPT_NATGRAD_DIAG
+    int id = c->cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
+             : c->cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
              : c->M_gamma                        ? OPT_NATGRAD_GAMMA
                                                  : -1;
     if (id < 0) return NULL;
@@ -162,7 +162,7 @@ static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 static void print_schedule(bytes *b, const char *before, const odvgp_schedule *s)
 {
     bytes_print(b, "%s%.6g", before, (double)s->start);
-    if (s->kind != ODVGP_CONSTANT) bytes_print(b, "-%.6g", (double)s->end);
+    if (s->kind != ODVGP_SCHEDULE_CONSTANT) bytes_print(b, "-%.6g", (double)s->end);
     if (s->decay_steps > 0) bytes_print(b, "-%.6g", (double)s->final);
 }
 
@@ -174,7 +174,7 @@ static void text_method(bytes *b, const odvgp_config *c)
     bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c),
                 optimizer_text(c), c->natgrad ? "on" : "off");
     if (way) bytes_print(b, ", %s %s", way, value);
-    if (c->optimizer == ODVGP_ADAM) print_schedule(b, ", lr ", &c->lr);
+    if (c->optimizer == ODVGP_OPTIMIZER_ADAM) print_schedule(b, ", lr ", &c->lr);
     if (c->natgrad) print_schedule(b, ", natgrad-step ", &c->natgrad_step);
     bytes_print(b, "\n");
 }
@@ -193,7 +193,7 @@ static void json_method(bytes *b, const odvgp_config *c)
     json_text(b, "objective", objective_text(c));
     json_text(b, "optimizer", optimizer_text(c));
     json_flag(b, "natgrad", c->natgrad);
-    if (c->optimizer == ODVGP_ADAM) json_schedule(b, "lr", &c->lr);
+    if (c->optimizer == ODVGP_OPTIMIZER_ADAM) json_schedule(b, "lr", &c->lr);
     if (c->natgrad) json_schedule(b, "natgrad_step", &c->natgrad_step);
     if (!way) return;
     char key[40];

@@ -595,8 +595,8 @@ static void print_stop(const training *t, stop_reason reason)
 static void print_step_sizes(const training *t)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    ptrdiff_t end = c->lr.kind == ODVGP_CONSTANT ? 0 : c->lr.steps;
-    if (!t->quiet && c->optimizer == ODVGP_ADAM && end && end < t->iters)
+    ptrdiff_t end = c->lr.kind == ODVGP_SCHEDULE_CONSTANT ? 0 : c->lr.steps;
+    if (!t->quiet && c->optimizer == ODVGP_OPTIMIZER_ADAM && end && end < t->iters)
         fprintf(stderr,
                 "note: the learning rate was made to fall over %td steps; it is %.4g after them\n",
                 end, (double)c->lr.end);

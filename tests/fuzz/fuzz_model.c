@@ -146,11 +146,11 @@ static void write_seeds(const char *folder) {
                     void *work;
                     c.mean_part = (odvgp_mean_part)mean, c.cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
                     c.kernel = kernels[number % 4];
-                    c.optimizer = lbfgs ? ODVGP_LBFGS : ODVGP_ADAM;
+                    c.optimizer = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
                     c.lbfgs_memory = 2;
                     c.tile = number % 3 ? 0 : 10;
                     c.mean_function = (odvgp_mean_function)(number / 2 % 3);
-                    c.param = (odvgp_param)(number / 3 % 2);
+                    c.param = (odvgp_parametrisation)(number / 3 % 2);
                     c.natgrad = !lbfgs;
                     if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) {
                         c.natgrad = 0;
