@@ -6513,7 +6513,8 @@ typedef struct odvgp__tape {
     odvgp__arena scratch;                                      /* each operation takes what it needs from the start */
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
-    odvgp_info *info;
+    odvgp_info *info;         /* of the caller; NULL: it asks for none */
+    odvgp_info own_info;      /* where the caller asks for none and a row is needed */
     ptrdiff_t tile;           /* most rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
     int tasks;                /* at most so many run at once */
@@ -9506,7 +9507,7 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 }
 
 /*  Rows [at, at + n) into the tile; Y is turned. X counts as new only where it is. */
-static odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
     odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
     ptrdiff_t D = m->cfg.D, T = m->T;
@@ -9667,7 +9668,7 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
                                        odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
-    odvgp_info own, *told = info ? info : &own;
+    odvgp_info *told = info ? info : &t->own_info;
     ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards, from = shard * (tiles / S) + shard * (tiles % S) / S,
               to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
     if (shard > 0) odvgp__sums_clear(t, back);
