@@ -105,7 +105,7 @@ CONTENTS                                                        (search for the 
     ODVGP_USE_PTHREADS                 -         compile the ready-made thread pool (link with -pthread)
     ODVGP_USE_CBLAS                    -         send large products to a CBLAS; <cblas.h> is included, bits may depend on
                                                  threads then
-    ODVGP_MAX_LEAVES                   8         most terms of a kernel expression
+    ODVGP_MAX_BASE_KERNELS                   8         most terms of a kernel expression
 
 >>manual
   Models. One config makes every member of the family: a mean part and a covariance part.
@@ -198,11 +198,11 @@ CONTENTS                                                        (search for the 
 
 #define ODVGP_VERSION 100 /* major * 10000 + minor * 100 + patch */
 
-#ifndef ODVGP_MAX_LEAVES
-#define ODVGP_MAX_LEAVES 8
+#ifndef ODVGP_MAX_BASE_KERNELS
+#define ODVGP_MAX_BASE_KERNELS 8
 #endif
-#if ODVGP_MAX_LEAVES < 1 || ODVGP_MAX_LEAVES > 32
-#error "ODVGP_MAX_LEAVES must be 1..32"
+#if ODVGP_MAX_BASE_KERNELS < 1 || ODVGP_MAX_BASE_KERNELS > 32
+#error "ODVGP_MAX_BASE_KERNELS must be 1..32"
 #endif
 
 /*  Every call that can fail returns one of these. */
@@ -375,14 +375,14 @@ typedef enum odvgp_init_beta { ODVGP_INIT_BETA_KMEANS, ODVGP_INIT_BETA_RANDOM, O
                   For gamma that stands beside beta: where it carries the mean alone (FREE), RANDOM leaves no holes in it */
 typedef enum odvgp_init_gamma { ODVGP_INIT_GAMMA_RANDOM, ODVGP_INIT_GAMMA_RESIDUAL } odvgp_init_gamma;
 
-/*  Lengthscales and variances that the kernel expression does not give, each leaf of the expression from its own columns.
-        MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single leaf, else from 0.1 for the first
+/*  Lengthscales and variances that the kernel expression does not give, each base kernel of the expression from its own columns.
+        MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single base kernel, else from 0.1 for the first
                   to 1 for the last; the variance of the targets. O(512 D + N P)                              (default)
         ULAPANE   lengthscale: the mean over columns of the mean gap between neighbours in the sorted column; variance: the
                   square of the mean step of the targets in the same orders, averaged over outputs. Gaps and steps of 0 do not
                   count, nor do constant columns [ULAPANE]. On the sample of KMEANS: max(50 M, 4096) rows at most, between which
-                  gaps are wider than between all. Lengthscales of several leaves: times 1 for the first to 10 for the last, so
-                  that equal leaves do not stay equal. O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
+                  gaps are wider than between all. Lengthscales of several base kernels: times 1 for the first to 10 for the last, so
+                  that equal base kernels do not stay equal. O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
     In units of X, and of Y squared. A value that the data do not tell is 1: that of constant columns or, where [ULAPANE] has an
     exception, constant targets. */
 typedef enum odvgp_init_hyper { ODVGP_INIT_HYPER_MEDIAN, ODVGP_INIT_HYPER_ULAPANE } odvgp_init_hyper;
@@ -891,7 +891,7 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
     instruction set is found here, once.
         odvgp_server_from_block   block is where odvgp_freeze's bytes stand: at an address that a real
                                   can have, frozen by any build of this version and precision. A kernel
-                                  of more terms than ODVGP_MAX_LEAVES is refused
+                                  of more terms than ODVGP_MAX_BASE_KERNELS is refused
         odvgp_server_from_file    file [bytes] is a model file in memory, of either precision; its
                                   predictor is placed in the caller's block, and the file is not needed
                                   any more
@@ -996,7 +996,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing.             */
 typedef struct odvgp_blas {
-    const void *row; /* the instruction set's row */
+    const void *isa; /* the instruction set's table */
     odvgp_threads threads;
     odvgp_real *pack; /* one area per task */
     ptrdiff_t pack_stride, mc, kc, nc;
@@ -1015,7 +1015,7 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "a
       vlog                               1
       vexpm1                             3
       verfc                              5
-      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its slope phi(x) / Phi(x), 7
+      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its derivative phi(x) / Phi(x), 7
       vsqrt                              0.5
     The results of a number do not depend on where in the array it stands. */
 ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
@@ -1793,7 +1793,7 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
 /*                 split into a part without rounding error and a small rest                                           */
 /*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above, */
 /*                 z = |x| / sqrt(2), with its sign for erf                                                            */
-/*      Behind them what kernel matrices are made of: distances, radial functions and their slopes.                    */
+/*      Behind them what kernel matrices are made of: distances, radial functions and their derivatives.                    */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
@@ -1809,10 +1809,10 @@ enum {
     ODVGP__POLYNOMIAL = 7,
     ODVGP__CONSTANT = 8,
     ODVGP__WHITE = 9,
-    ODVGP__LEAF_TYPES
+    ODVGP__BASE_KERNEL_TYPES
 };
 #define ODVGP__NOT_RADIAL (-1)
-enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__ROOT, ODVGP__MAPS };
+enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__VSQRT, ODVGP__MAPS };
 
 /* clang-format off */
 #ifdef ODVGP_FLOAT
@@ -1986,7 +1986,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
-/*  Each of these takes four vectors to four vectors. With d, slopes, where there are any. */
+/*  Each of these takes four vectors to four vectors. With d, derivatives, where there are any. */
 #define ODVGP__MAP_EXP(TARGET, S) \
     TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
@@ -2105,7 +2105,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     } \
     /*  One logarithm for all: of erfcx(z) / 2 up to -1/2, of (1 + erf) / 2 up to 1, of 1 - Phi(-x) beyond; to the last two, \
         what the sum or difference lost in rounding is added. bell: exp(-x^2/2). */ \
-    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *slope) \
+    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *derivative) \
     { \
         const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5), \
                            least = ODVGP__K(S, ODVGP__TINY); \
@@ -2119,8 +2119,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(bell[q] = one) \
         odvgp__times_bell_##S(t, half, bell); \
         ODVGP__WAYS(e[q] = w[q] * bell[q]) \
-        ODVGP__WAYS(slope[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q])) \
-        ODVGP__WAYS(slope[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], slope[q])) \
+        ODVGP__WAYS(derivative[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q])) \
+        ODVGP__WAYS(derivative[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], derivative[q])) \
         ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q])) \
         ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q])) \
         ODVGP__WAYS(t[q] = x[q] * root) \
@@ -2135,7 +2135,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(y[q] = y[q] + e[q]) \
     }
 
-/*  The same for a chunk, as the rows of instruction sets hold them. dy: slopes of LOGCDF; or NULL. */
+/*  The same for a chunk, as the rows of instruction sets hold them. dy: derivatives of LOGCDF; or NULL. */
 #define ODVGP__MAPPED(TARGET, S, name, call) \
     TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
     { \
@@ -2285,7 +2285,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     rows y_w and k rows x_i, with the bits of one axpy after the other. spreads: out[w step] = sum_j h_wj (x[w step] - z_j)^2,
     added up as in dot, over whole chunks; h_wj = 0 gives 0 at any finite distance. squares: out_j += A_ij^2, row after row.
     weigh: A_ij <- A_ij 2 w_j. blend: out <- a x - b y; out may be x or y. combine: out <- x + y or x * y for a chunk;
-    out may be x or y. slope: from dk = dk/dr^2 of a leaf to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
+    out may be x or y. derivative: from dk = dk/dr^2 of a base kernel to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
     added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S) \
     TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
@@ -2466,7 +2466,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             ODVGP__STORE_##S(out + j, a); \
         } \
     } \
-    TARGET static void odvgp__slope_##S(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, \
+    TARGET static void odvgp__derivative_##S(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, \
                                         odvgp_real *dk, odvgp_real *h) \
     { \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
@@ -2572,14 +2572,14 @@ typedef struct odvgp__isa {
     ptrdiff_t (*factor)(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri);
     void (*copy)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs,
                  odvgp_real *to, ptrdiff_t ts);
-    void (*turn)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
+    void (*transpose)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
     void (*sqdist)(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
     void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, odvgp_real *dk);
     void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
     odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
     void (*map[ODVGP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
     void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
-    void (*slope)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
+    void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
     void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
     void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, ptrdiff_t fw,
                    ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
@@ -2722,8 +2722,8 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
         } \
     }
 
-#define ODVGP__TURN(TARGET, S) \
-    TARGET static void odvgp__turn_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, \
+#define ODVGP__TRANSPOSE(TARGET, S) \
+    TARGET static void odvgp__transpose_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, \
                                        odvgp_real *to, ptrdiff_t ts) \
     { \
         enum { L = ODVGP__LANES_##S }; \
@@ -2748,7 +2748,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 /*  All of an instruction set: its macros' suffix, rows and vectors of a kernel. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
     ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) \
-        ODVGP__COPY(TARGET, S) ODVGP__TURN(TARGET, S) \
+        ODVGP__COPY(TARGET, S) ODVGP__TRANSPOSE(TARGET, S) \
             TARGET static ptrdiff_t odvgp__factor_##S(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
     { \
         return odvgp__factor_body(R, d, rs, cs, tri); \
@@ -2791,11 +2791,11 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #define ODVGP__ISA(S, id, v, R, NVMAX, MC, KC, NC) \
     { \
 #S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S), \
-            ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__turn_##S, ODVGP__VROW(v) \
+            ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__transpose_##S, ODVGP__VROW(v) \
     }
 #define ODVGP__VROW(isa) \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
-        odvgp__slope_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
+        odvgp__derivative_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
         odvgp__blend_##isa, odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
@@ -2887,7 +2887,7 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
 {
     ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE);
     if (order > 0) order += ODVGP__MAX_MR;
-    blas->row = isa;
+    blas->isa = isa;
     blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR); /* MC is a multiple of MR, NC of NR */
     blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
     blas->kc = ODVGP__MIN(isa->KC, k);
@@ -2932,9 +2932,9 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
     return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-static const odvgp__isa *odvgp__row(const odvgp_blas *blas) { return (const odvgp__isa *)blas->row; }
+static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas) { return (const odvgp__isa *)blas->isa; }
 
-ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__row(blas)->name; }
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
 
 /*  How a kernel finds its operand: the panel (of A) or strip (of B) that begins with row or column i stands at
     at + i * step; `ragged` is the last one, copied, when it is not a whole one. */
@@ -2949,10 +2949,10 @@ static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_r
 {
     odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
     ptrdiff_t i = 0;
-    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) odvgp__row(blas)->map[f](x + i, y + i, dy ? dy + i : NULL);
+    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) odvgp__isa_of(blas)->map[f](x + i, y + i, dy ? dy + i : NULL);
     if (i >= n) return;
     odvgp__copy(rest[0], x + i, n - i);
-    odvgp__row(blas)->map[f](rest[0], rest[1], rest[2]);
+    odvgp__isa_of(blas)->map[f](rest[0], rest[1], rest[2]);
     odvgp__copy(y + i, rest[1], n - i);
     if (dy) odvgp__copy(dy + i, rest[2], n - i);
 }
@@ -2968,7 +2968,7 @@ ODVGP__MAP(vlog, ODVGP__LOG)
 ODVGP__MAP(vlog1p, ODVGP__LOG1P)
 ODVGP__MAP(verf, ODVGP__ERF)
 ODVGP__MAP(verfc, ODVGP__ERFC)
-ODVGP__MAP(vsqrt, ODVGP__ROOT)
+ODVGP__MAP(vsqrt, ODVGP__VSQRT)
 
 ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
 {
@@ -2983,7 +2983,7 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
     if (rs == 1) {
         isa->copy(k, n, unit, w, from, cs, to, unit);
     } else {
-        isa->turn(k, n, unit, from, rs, to, unit);
+        isa->transpose(k, n, unit, from, rs, to, unit);
         if (w) isa->copy(k, unit, unit, w, to, unit, to, unit);
     }
 }
@@ -3078,7 +3078,7 @@ static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdi
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1,
                           odvgp_real *pack)
 {
-    const odvgp__isa *isa = odvgp__row(blas);
+    const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0; /* else the first block of steps need not read C */
     int pack_b = g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
@@ -3163,7 +3163,7 @@ static void odvgp__mm_task(void *arg, int t)
 {
     const odvgp__mm_job *job = (const odvgp__mm_job *)arg;
     const odvgp__mm *g = job->g;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t i0, i1, j0 = 0, j1;
     if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
         double n = (double)g->m;
@@ -3202,7 +3202,7 @@ static int odvgp__cblas(const odvgp__mm *g)
 
 static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 {
-    const odvgp__isa *isa = odvgp__row(blas);
+    const odvgp__isa *isa = odvgp__isa_of(blas);
     double work = (double)g->m * (double)g->n * (double)g->k;
     if (g->m <= 0 || g->n <= 0) return;
     ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
@@ -3360,24 +3360,24 @@ typedef struct odvgp__solve_job {
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, ptrdiff_t width, odvgp_real *X,
                               ptrdiff_t xs)
 {
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
-    if (job->right) isa->turn(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
+    if (job->right) isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
     else isa->copy(m, cols, width, NULL, job->B + end * job->ldb + j, sign * job->ldb, X, xs);
 }
 
 static void odvgp__store_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
 {
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
-    if (job->right) isa->turn(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
+    if (job->right) isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
     else isa->copy(m, cols, cols, NULL, X, xs, job->B + end * job->ldb + j, sign * job->ldb);
 }
 
 static void odvgp__solve_task(void *arg, int i)
 {
     const odvgp__solve_job *job = (const odvgp__solve_job *)arg;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     const int NR = isa->NR;
     ptrdiff_t j0, j1, m = job->t.m, rows = odvgp__round_up(m, isa->MR);
     odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * ODVGP__MAX_MR;
@@ -3418,7 +3418,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     if (m <= 0 || n <= 0) return;
     ODVGP_ASSERT(L != B);
     if (right ? m == 1 : n == 1 && ldb == 1) {
-        odvgp__trsv(odvgp__row(blas), right ? !trans : trans, order, L, ldl, B);
+        odvgp__trsv(odvgp__isa_of(blas), right ? !trans : trans, order, L, ldl, B);
         return;
     }
     if (order <= ODVGP__BASE) {
@@ -3458,7 +3458,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
-    const odvgp__isa *isa = odvgp__row(blas);
+    const odvgp__isa *isa = odvgp__isa_of(blas);
     const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
     odvgp_real *tile = odvgp__tile_buffer(blas, blas->pack), *tri = tile + ODVGP__TILE_NUMBERS;
     for (ptrdiff_t i = 0; i < n; i += MR) {
@@ -3488,7 +3488,7 @@ static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_r
     ptrdiff_t whole = odvgp__round_up(n, isa->MR), columns = whole + (isa->MR % isa->lanes ? isa->lanes - 1 : 0);
     for (ptrdiff_t j = 0; j < n; j += ODVGP__HALF_UNIT) {
         ptrdiff_t rows = ODVGP__MIN(n - j, ODVGP__HALF_UNIT);
-        if (dir > 0) isa->turn(j + rows, rows, rows, A + j * lda, lda, W + j, ws);
+        if (dir > 0) isa->transpose(j + rows, rows, rows, A + j * lda, lda, W + j, ws);
         else isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda, W + (n - 1 - j) * ws - (n - 1), -ws);
     }
     for (ptrdiff_t i = 0; i < whole && columns > n; i++) /* the identity where rows are missing, zeros where columns are */
@@ -3501,7 +3501,7 @@ static void odvgp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *
     const ptrdiff_t step = ODVGP__MAX_LANES, last = n - 1;
     for (ptrdiff_t j = 0; j < n; j += step) {
         ptrdiff_t rows = ODVGP__MIN(n - j, step);
-        if (dir > 0) isa->turn(rows, j, j, W + j, ws, A + j * lda, lda);
+        if (dir > 0) isa->transpose(rows, j, j, W + j, ws, A + j * lda, lda);
         else isa->copy(rows, j, j, NULL, W + (last - j) * ws - last, -ws, A + j * lda, lda);
         for (ptrdiff_t r = j; r < j + rows; r++) {
             const odvgp_real *from = dir > 0 ? W + r : W + (last - r) * ws - last;
@@ -3520,7 +3520,7 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
                                       ptrdiff_t first, odvgp_info *info)
 {
-    const odvgp__isa *isa = odvgp__row(blas);
+    const odvgp__isa *isa = odvgp__isa_of(blas);
     ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole), dir = reverse ? -1 : 1;
     odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
     ODVGP_ASSERT(blas->pack + whole * stride <= odvgp__tile_buffer(blas, blas->pack)); /* blas is for matrices of this order */
@@ -3569,7 +3569,7 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, 
 /*  n <= BASE: the columns of the identity, strip by strip from the left; a strip needs no column left of it. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
-    const odvgp__isa *isa = odvgp__row(blas);
+    const odvgp__isa *isa = odvgp__isa_of(blas);
     ptrdiff_t rows = odvgp__round_up(n, isa->MR), NR = isa->NR;
     odvgp_real *tri = blas->pack, *last = tri + rows * ODVGP__MAX_MR, *X = last + rows * ODVGP__MAX_MR;
     odvgp__triangle t = odvgp__triangle_of(0, n, L, ldl);
@@ -3652,7 +3652,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                 */
 /*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                */
 /*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide            */
-/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A leaf is a function of  */
+/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A base kernel is a function of  */
 /*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of  */
 /*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or  */
 /*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are*/
@@ -3662,47 +3662,47 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per     */
 /*      column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the*/
 /*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per     */
-/*      leaf); the adjoint about as much again, and as much once more where nothing is kept.                           */
+/*      base kernel); the adjoint about as much again, and as much once more where nothing is kept.                           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
-#define ODVGP__MAX_NODES  (2 * ODVGP_MAX_LEAVES)
+#define ODVGP__MAX_NODES  (2 * ODVGP_MAX_BASE_KERNELS)
 #define ODVGP__KROWS      256 /* rows of H held at once */
 #define ODVGP__UPDATE_ROWS 8  /* of them in one update */
 #define ODVGP__DOTS       16  /* sums with one chunk at once */
 
-enum { ODVGP__NODE_LEAF, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
-enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2, ODVGP__GIVEN_EXTRA = 4, ODVGP__GIVEN_DEGREE = 8 };
-enum { ODVGP__LEAF_VALUES = 3 };
+enum { ODVGP__NODE_BASE_KERNEL, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
+enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2, ODVGP__GIVEN_SHAPE_PARAM = 4, ODVGP__GIVEN_DEGREE = 8 };
+enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
 /*  Only 32-bit numbers, so that predictors and files can hold it as it is. */
-typedef struct odvgp__leaf {
-    uint32_t type, ard, nls, ls, nvar, var, extra; /* nls, nvar: how many; ls, var, extra: where its hyperparameters stand */
+typedef struct odvgp__base_kernel {
+    uint32_t type, ard, nls, ls, nvar, var, shape_param; /* nls, nvar: how many; ls, var, extra: where its hyperparameters stand */
     uint32_t degree;                               /* of polynomial; 0 */
     uint32_t group, given, ndims;
     uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); no range: all */
-} odvgp__leaf;
+} odvgp__base_kernel;
 
 typedef struct odvgp__kernel {
-    uint32_t D, nleaf, nnode, nhyp, ngroup;
-    uint32_t group_leaf[ODVGP_MAX_LEAVES]; /* the leaf that says a group's geometry, columns and scales */
-    uint32_t node[ODVGP__MAX_NODES][3];    /* kind; leaf, or the two operands */
-    odvgp__leaf leaf[ODVGP_MAX_LEAVES];
+    uint32_t D, base_kernels, nnode, nhyp, ngroup;
+    uint32_t group_base[ODVGP_MAX_BASE_KERNELS]; /* the base kernel that says a group's geometry, columns and scales */
+    uint32_t node[ODVGP__MAX_NODES][3];    /* kind; base kernel, or the two operands */
+    odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
 } odvgp__kernel;
 
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
-/*  What a leaf is a function of, which of isa->radial's functions it is, and the hyperparameter that it has besides lengthscale
+/*  What a base kernel is a function of, which of isa->radial's functions it is, and the hyperparameter that it has besides lengthscale
     and variance. */
-typedef struct odvgp__leaf_kind {
+typedef struct odvgp__base_kernel_kind {
     const char *name;
     int geometry, radial;
-    const char *extra;
-} odvgp__leaf_kind;
+    const char *shape_param;
+} odvgp__base_kernel_kind;
 
 /*  The row of a kernel is that of its number. */
-static const odvgp__leaf_kind odvgp__leaf_kinds[ODVGP__LEAF_TYPES] = {
+static const odvgp__base_kernel_kind odvgp__base_kernel_kinds[ODVGP__BASE_KERNEL_TYPES] = {
     {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
     {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
     {"matern32", ODVGP__DISTANCE, ODVGP__MATERN32, NULL},
@@ -3715,29 +3715,29 @@ static const odvgp__leaf_kind odvgp__leaf_kinds[ODVGP__LEAF_TYPES] = {
     {"white", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
 };
 
-static int odvgp__geometry(const odvgp__leaf *leaf) { return odvgp__leaf_kinds[leaf->type].geometry; }
+static int odvgp__geometry(const odvgp__base_kernel *base) { return odvgp__base_kernel_kinds[base->type].geometry; }
 
 /*  Whether sums over the matrix give the derivative with respect to the extra; that of a circle comes from the points. */
-static int odvgp__has_extra(const odvgp__leaf *leaf)
+static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
-    return odvgp__leaf_kinds[leaf->type].extra && odvgp__geometry(leaf) != ODVGP__CIRCLE;
+    return odvgp__base_kernel_kinds[base->type].shape_param && odvgp__geometry(base) != ODVGP__CIRCLE;
 }
 
-static int odvgp__has_lengthscale(const odvgp__leaf *leaf)
+static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
 {
-    return odvgp__geometry(leaf) == ODVGP__DISTANCE || odvgp__geometry(leaf) == ODVGP__CIRCLE;
+    return odvgp__geometry(base) == ODVGP__DISTANCE || odvgp__geometry(base) == ODVGP__CIRCLE;
 }
 
 /*  One number for all columns: what stands for each column is in the points instead. */
-static int odvgp__one_lengthscale(const odvgp__leaf *leaf) { return leaf->nls && !leaf->ard; }
-static int odvgp__one_variance(const odvgp__leaf *leaf) { return leaf->nls || !leaf->ard; }
+static int odvgp__one_lengthscale(const odvgp__base_kernel *base) { return base->nls && !base->ard; }
+static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nls || !base->ard; }
 
 /* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] ---       */
 
 typedef struct odvgp__parser {
     const char *start, *at, *error; /* error: the first complaint, NULL so far */
     odvgp__kernel *k;
-    double *value; /* [.][3] lengthscale, variance and the extra of each leaf, where given */
+    double *value; /* [.][3] lengthscale, variance and the extra of each base kernel, where given */
     int depth;
 } odvgp__parser;
 
@@ -3788,38 +3788,38 @@ static uint32_t odvgp__parse_column(odvgp__parser *p)
 }
 
 /*  dims=0:3+5 */
-static void odvgp__parse_dims(odvgp__parser *p, odvgp__leaf *leaf)
+static void odvgp__parse_dims(odvgp__parser *p, odvgp__base_kernel *base)
 {
-    if (leaf->nranges) {
+    if (base->nranges) {
         odvgp__parse_fail(p, "dims is given twice");
         return;
     }
-    leaf->ndims = 0;
+    base->ndims = 0;
     do {
-        if (leaf->nranges == ODVGP__MAX_RANGES) {
+        if (base->nranges == ODVGP__MAX_RANGES) {
             odvgp__parse_fail(p, "too many ranges in dims");
             return;
         }
-        uint32_t *range = leaf->range[leaf->nranges++];
+        uint32_t *range = base->range[base->nranges++];
         range[0] = odvgp__parse_column(p);
         range[1] = odvgp__accept(p, ":") ? odvgp__parse_column(p) : range[0] + 1;
         if (range[1] <= range[0] || range[1] > p->k->D) {
             odvgp__parse_fail(p, "a range of columns is empty or beyond the inputs");
             return;
         }
-        leaf->ndims += range[1] - range[0];
+        base->ndims += range[1] - range[0];
     } while (odvgp__accept(p, "+"));
 }
 
-static double odvgp__parse_positive(odvgp__parser *p, odvgp__leaf *leaf, uint32_t given)
+static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, uint32_t given)
 {
     double v;
     odvgp__skip_spaces(p);
     v = *p->at == '-' ? -1 : odvgp__parse_number(p);
     if (!(v > 0) || v > 1e30) odvgp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
     else if (v < (double)ODVGP__TINY) odvgp__parse_fail(p, "a kernel's number is too small for the precision");
-    if (leaf->given & given) odvgp__parse_fail(p, "a value is given twice");
-    leaf->given |= given;
+    if (base->given & given) odvgp__parse_fail(p, "a value is given twice");
+    base->given |= given;
     return v;
 }
 
@@ -3831,43 +3831,43 @@ static int odvgp__accept_key(odvgp__parser *p, const char *name)
     return 1;
 }
 
-static void odvgp__parse_degree(odvgp__parser *p, odvgp__leaf *leaf)
+static void odvgp__parse_degree(odvgp__parser *p, odvgp__base_kernel *base)
 {
     double v = odvgp__parse_number(p);
-    if (leaf->type != ODVGP__POLYNOMIAL) odvgp__parse_fail(p, "this kernel has no degree");
+    if (base->type != ODVGP__POLYNOMIAL) odvgp__parse_fail(p, "this kernel has no degree");
     else if (!(v >= 1 && v <= ODVGP__MAX_DEGREE) || v != floor(v))
         odvgp__parse_fail(p, "a degree is a whole number from 1 to 16");
-    else if (leaf->given & ODVGP__GIVEN_DEGREE) odvgp__parse_fail(p, "a value is given twice");
-    else leaf->degree = (uint32_t)v;
-    leaf->given |= ODVGP__GIVEN_DEGREE;
+    else if (base->given & ODVGP__GIVEN_DEGREE) odvgp__parse_fail(p, "a value is given twice");
+    else base->degree = (uint32_t)v;
+    base->given |= ODVGP__GIVEN_DEGREE;
 }
 
 /*  A number without a name is the lengthscale, where there is one, else the variance. */
-static void odvgp__parse_argument(odvgp__parser *p, odvgp__leaf *leaf, double *value)
+static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
-    int inputs = odvgp__geometry(leaf) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(leaf);
+    int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
     if (odvgp__accept(p, "ard")) {
-        leaf->ard = 1;
-        if (!scaled && leaf->type != ODVGP__LINEAR) odvgp__parse_fail(p, "this kernel has no number for each column (ard)");
+        base->ard = 1;
+        if (!scaled && base->type != ODVGP__LINEAR) odvgp__parse_fail(p, "this kernel has no number for each column (ard)");
     } else if (odvgp__accept_key(p, "dims")) {
-        odvgp__parse_dims(p, leaf);
+        odvgp__parse_dims(p, base);
         if (!inputs) odvgp__parse_fail(p, "this kernel does not look at the inputs (dims)");
-    } else if (odvgp__accept_key(p, "degree")) odvgp__parse_degree(p, leaf);
-    else if (odvgp__accept_key(p, odvgp__leaf_kinds[leaf->type].extra))
-        value[2] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_EXTRA);
+    } else if (odvgp__accept_key(p, "degree")) odvgp__parse_degree(p, base);
+    else if (odvgp__accept_key(p, odvgp__base_kernel_kinds[base->type].shape_param))
+        value[2] = odvgp__parse_positive(p, base, ODVGP__GIVEN_SHAPE_PARAM);
     else {
         int length = odvgp__accept_key(p, "lengthscale"), variance = !length && odvgp__accept_key(p, "variance");
         if (length && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
         else if (!length && !variance && *p->at >= 'a' && *p->at <= 'z')
             odvgp__parse_fail(p, "this kernel has no such argument");
-        if (scaled && !variance) value[0] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_LENGTHSCALE);
-        else value[1] = odvgp__parse_positive(p, leaf, ODVGP__GIVEN_VARIANCE);
+        if (scaled && !variance) value[0] = odvgp__parse_positive(p, base, ODVGP__GIVEN_LENGTHSCALE);
+        else value[1] = odvgp__parse_positive(p, base, ODVGP__GIVEN_VARIANCE);
     }
 }
 
-static void odvgp__parse_arguments(odvgp__parser *p, odvgp__leaf *leaf, double *value)
+static void odvgp__parse_arguments(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
-    do odvgp__parse_argument(p, leaf, value);
+    do odvgp__parse_argument(p, base, value);
     while (!p->error && odvgp__accept(p, ","));
     if (!odvgp__accept(p, ")")) odvgp__parse_fail(p, "')' is missing");
 }
@@ -3888,20 +3888,20 @@ static uint32_t odvgp__parse_leaf(odvgp__parser *p)
     size_t length = 0;
     odvgp__skip_spaces(p);
     while ((p->at[length] >= 'a' && p->at[length] <= 'z') || (p->at[length] >= '0' && p->at[length] <= '9')) length++;
-    while (type < ODVGP__LEAF_TYPES &&
-           (strlen(odvgp__leaf_kinds[type].name) != length || strncmp(odvgp__leaf_kinds[type].name, p->at, length) != 0))
+    while (type < ODVGP__BASE_KERNEL_TYPES &&
+           (strlen(odvgp__base_kernel_kinds[type].name) != length || strncmp(odvgp__base_kernel_kinds[type].name, p->at, length) != 0))
         type++;
-    if (type == ODVGP__LEAF_TYPES)
+    if (type == ODVGP__BASE_KERNEL_TYPES)
         return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
-    if (k->nleaf == ODVGP_MAX_LEAVES) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_LEAVES)");
+    if (k->base_kernels == ODVGP_MAX_BASE_KERNELS) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
     p->at += length;
-    odvgp__leaf *leaf = &k->leaf[k->nleaf];
-    double *value = p->value + ODVGP__LEAF_VALUES * k->nleaf;
-    leaf->type = type;
-    leaf->ndims = k->D;
-    leaf->degree = type == ODVGP__POLYNOMIAL ? 2 : 0;
-    if (odvgp__accept(p, "(") && !odvgp__accept(p, ")")) odvgp__parse_arguments(p, leaf, value);
-    return odvgp__new_node(p, ODVGP__NODE_LEAF, k->nleaf++, 0);
+    odvgp__base_kernel *base = &k->base[k->base_kernels];
+    double *value = p->value + ODVGP__BASE_KERNEL_VALUES * k->base_kernels;
+    base->type = type;
+    base->ndims = k->D;
+    base->degree = type == ODVGP__POLYNOMIAL ? 2 : 0;
+    if (odvgp__accept(p, "(") && !odvgp__accept(p, ")")) odvgp__parse_arguments(p, base, value);
+    return odvgp__new_node(p, ODVGP__NODE_BASE_KERNEL, k->base_kernels++, 0);
 }
 
 static uint32_t odvgp__parse_expression(odvgp__parser *p);
@@ -3936,42 +3936,42 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
     return node;
 }
 
-/*  Whether a leaf's pairs of points have the same squared distance or inner product as those of a group's. */
-static int odvgp__same_group(const odvgp__leaf *a, const odvgp__leaf *b)
+/*  Whether a base kernel's pairs of points have the same squared distance or inner product as those of a group's. */
+static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
     return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE && !a->ard && !b->ard &&
            a->nranges == b->nranges && !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  The places of leaf i's hyperparameters behind those of the leaves before it, and its group. */
-static void odvgp__leaf_finish(odvgp__kernel *k, uint32_t i)
+/*  The places of base kernel i's hyperparameters behind those of the base kernels before it, and its group. */
+static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 {
-    odvgp__leaf *leaf = &k->leaf[i];
-    leaf->nls = !odvgp__has_lengthscale(leaf) ? 0 : leaf->ard ? leaf->ndims : 1;
-    leaf->nvar = leaf->type == ODVGP__LINEAR && leaf->ard ? leaf->ndims : 1;
-    leaf->ls = k->nhyp;
-    leaf->var = leaf->ls + leaf->nls;
-    leaf->extra = leaf->var + leaf->nvar;
-    k->nhyp = leaf->extra + (odvgp__leaf_kinds[leaf->type].extra != NULL);
-    leaf->group = odvgp__geometry(leaf) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
+    odvgp__base_kernel *base = &k->base[i];
+    base->nls = !odvgp__has_lengthscale(base) ? 0 : base->ard ? base->ndims : 1;
+    base->nvar = base->type == ODVGP__LINEAR && base->ard ? base->ndims : 1;
+    base->ls = k->nhyp;
+    base->var = base->ls + base->nls;
+    base->shape_param = base->var + base->nvar;
+    k->nhyp = base->shape_param + (odvgp__base_kernel_kinds[base->type].shape_param != NULL);
+    base->group = odvgp__geometry(base) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
     for (uint32_t g = 0; g < k->ngroup; g++)
-        if (odvgp__same_group(leaf, &k->leaf[k->group_leaf[g]])) leaf->group = g;
-    if (leaf->group == k->ngroup) k->group_leaf[k->ngroup++] = i;
+        if (odvgp__same_group(base, &k->base[k->group_base[g]])) base->group = g;
+    if (base->group == k->ngroup) k->group_base[k->ngroup++] = i;
 }
 
 static void odvgp__kernel_finish(odvgp__kernel *k)
 {
-    for (uint32_t i = 0; i < k->nleaf; i++) odvgp__leaf_finish(k, i);
+    for (uint32_t i = 0; i < k->base_kernels; i++) odvgp__base_finish(k, i);
 }
 
-/*  value [3 * ODVGP_MAX_LEAVES] receives lengthscale, variance and the extra of each leaf, 1 where none is given. */
+/*  value [3 * ODVGP_MAX_BASE_KERNELS] receives lengthscale, variance and the extra of each base kernel, 1 where none is given. */
 ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
     odvgp__parser p;
     memset(k, 0, sizeof *k);
     memset(&p, 0, sizeof p);
     k->D = (uint32_t)D;
-    for (int i = 0; i < ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES; i++) value[i] = 1;
+    for (int i = 0; i < ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS; i++) value[i] = 1;
     p.start = p.at = text;
     p.k = k;
     p.value = value;
@@ -3994,33 +3994,33 @@ static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
     return exp(sum / (double)n);
 }
 
-static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp_real *hyp)
+static void odvgp__put_leaf(odvgp__text *t, const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
-    const odvgp__leaf_kind *kind = &odvgp__leaf_kinds[leaf->type];
+    const odvgp__base_kernel_kind *kind = &odvgp__base_kernel_kinds[base->type];
     odvgp__put(t, kind->name);
     odvgp__put(t, "(");
-    if (leaf->nls) {
-        odvgp__put_real(t, odvgp__geometric_mean(hyp + leaf->ls, leaf->nls));
+    if (base->nls) {
+        odvgp__put_real(t, odvgp__geometric_mean(hyp + base->ls, base->nls));
         odvgp__put(t, ", variance=");
     }
-    odvgp__put_real(t, odvgp__geometric_mean(hyp + leaf->var, leaf->nvar));
-    if (kind->extra) {
+    odvgp__put_real(t, odvgp__geometric_mean(hyp + base->var, base->nvar));
+    if (kind->shape_param) {
         odvgp__put(t, ", ");
-        odvgp__put(t, kind->extra);
+        odvgp__put(t, kind->shape_param);
         odvgp__put(t, "=");
-        odvgp__put_real(t, (double)hyp[leaf->extra]);
+        odvgp__put_real(t, (double)hyp[base->shape_param]);
     }
-    if (leaf->degree) {
+    if (base->degree) {
         odvgp__put(t, ", degree=");
-        odvgp__put_int(t, (ptrdiff_t)leaf->degree);
+        odvgp__put_int(t, (ptrdiff_t)base->degree);
     }
-    if (leaf->ard) odvgp__put(t, ", ard");
-    for (uint32_t r = 0; r < leaf->nranges; r++) {
+    if (base->ard) odvgp__put(t, ", ard");
+    for (uint32_t r = 0; r < base->nranges; r++) {
         odvgp__put(t, r ? "+" : ", dims=");
-        odvgp__put_int(t, (ptrdiff_t)leaf->range[r][0]);
-        if (leaf->range[r][1] - leaf->range[r][0] > 1) {
+        odvgp__put_int(t, (ptrdiff_t)base->range[r][0]);
+        if (base->range[r][1] - base->range[r][0] > 1) {
             odvgp__put(t, ":");
-            odvgp__put_int(t, (ptrdiff_t)leaf->range[r][1]);
+            odvgp__put_int(t, (ptrdiff_t)base->range[r][1]);
         }
     }
     odvgp__put(t, ")");
@@ -4029,8 +4029,8 @@ static void odvgp__put_leaf(odvgp__text *t, const odvgp__leaf *leaf, const odvgp
 ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvgp_real *hyp, uint32_t node, int inside_product)
 {
     const uint32_t *n = k->node[node];
-    if (n[0] == ODVGP__NODE_LEAF) {
-        odvgp__put_leaf(t, &k->leaf[n[1]], hyp);
+    if (n[0] == ODVGP__NODE_BASE_KERNEL) {
+        odvgp__put_leaf(t, &k->base[n[1]], hyp);
         return;
     }
     int product = n[0] == ODVGP__NODE_PRODUCT, parentheses = inside_product && !product;
@@ -4044,24 +4044,24 @@ ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, c
 /* --- points: columns of a group. Centred, but for inner products; cosine and sine of each on a circle; scaled where there  */
 /* is a number for each column ---                                                                                        */
 
-/*  Column number `index` of the leaf's active columns. */
-static ptrdiff_t odvgp__column(const odvgp__leaf *leaf, ptrdiff_t index)
+/*  Column number `index` of the base kernel's active columns. */
+static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
 {
-    for (uint32_t r = 0; r < leaf->nranges; r++) {
-        ptrdiff_t width = (ptrdiff_t)(leaf->range[r][1] - leaf->range[r][0]);
-        if (index < width) return (ptrdiff_t)leaf->range[r][0] + index;
+    for (uint32_t r = 0; r < base->nranges; r++) {
+        ptrdiff_t width = (ptrdiff_t)(base->range[r][1] - base->range[r][0]);
+        if (index < width) return (ptrdiff_t)base->range[r][0] + index;
         index -= width;
     }
     return index;
 }
 
 /*  What column d of a group is multiplied by. */
-static odvgp_real odvgp__leaf_column(const odvgp__leaf *leaf, const odvgp_real *hyp, ptrdiff_t d)
+static odvgp_real odvgp__base_column(const odvgp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
 {
-    if (!leaf->ard) return 1;
-    if (!leaf->nls) return ODVGP__SQRT(hyp[leaf->var + (uint32_t)d]);
-    odvgp_real inverse = 1 / hyp[leaf->ls + (uint32_t)d];
-    return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse; /* as in odvgp__leaf_scale */
+    if (!base->ard) return 1;
+    if (!base->nls) return ODVGP__SQRT(hyp[base->var + (uint32_t)d]);
+    odvgp_real inverse = 1 / hyp[base->ls + (uint32_t)d];
+    return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse; /* as in odvgp__base_scale */
 }
 
 /*  A scaled coordinate, kept finite so that the difference of equal ones is 0. NaN stays NaN. */
@@ -4076,19 +4076,19 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n,
                           const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
 {
-    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[group]];
+    const odvgp__base_kernel *base = &k->base[k->group_base[group]];
     ptrdiff_t D = (ptrdiff_t)k->D;
-    int geometry = odvgp__geometry(leaf);
-    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-        ptrdiff_t column = odvgp__column(leaf, d);
-        odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column], scale = odvgp__leaf_column(leaf, hyp, d);
+    int geometry = odvgp__geometry(base);
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+        ptrdiff_t column = odvgp__column(base, d);
+        odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column], scale = odvgp__base_column(base, hyp, d);
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real x = X[i * D + column] - shift;
             if (geometry == ODVGP__CIRCLE) {
-                double angle = odvgp__two_pi * (double)x / (double)hyp[leaf->extra];
+                double angle = odvgp__two_pi * (double)x / (double)hyp[base->shape_param];
                 to[i * rs + 2 * d * cs] = (odvgp_real)cos(angle) * scale;
                 to[i * rs + (2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
-            } else to[i * rs + d * cs] = leaf->ard ? odvgp__scaled(x, scale) : x;
+            } else to[i * rs + d * cs] = base->ard ? odvgp__scaled(x, scale) : x;
         }
     }
 }
@@ -4098,18 +4098,18 @@ static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvg
                               const odvgp_real *centre, const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx,
                               odvgp_real *dhyp)
 {
-    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[group]];
-    int circle = odvgp__geometry(leaf) == ODVGP__CIRCLE;
-    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-        ptrdiff_t column = odvgp__column(leaf, d), c = 2 * d;
+    const odvgp__base_kernel *base = &k->base[k->group_base[group]];
+    int circle = odvgp__geometry(base) == ODVGP__CIRCLE;
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+        ptrdiff_t column = odvgp__column(base, d), c = 2 * d;
         if (!circle) {
-            if (dx) dx[column] += odvgp__leaf_column(leaf, hyp, d) * gradient[d];
+            if (dx) dx[column] += odvgp__base_column(base, hyp, d) * gradient[d];
             continue;
         }
-        odvgp_real period = hyp[leaf->extra], turn = (odvgp_real)(odvgp__two_pi / (double)period);
-        odvgp_real slope = turn * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
-        if (dx) dx[column] += slope;
-        if (dhyp) dhyp[leaf->extra] -= slope * (x[column] - centre[column]) / period;
+        odvgp_real period = hyp[base->shape_param], turn = (odvgp_real)(odvgp__two_pi / (double)period);
+        odvgp_real derivative = turn * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
+        if (dx) dx[column] += derivative;
+        if (dhyp) dhyp[base->shape_param] -= derivative * (x[column] - centre[column]) / period;
     }
 }
 
@@ -4134,11 +4134,11 @@ typedef struct odvgp__kjob {
     odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
     /* what the adjoint needs of each row, in scratch for the rows in hand, or kept by the forward run for all of them */
     int kept;
-    odvgp_real *V0, *H[ODVGP_MAX_LEAVES]; /* K, and dK/d(squared distance) by groups, [rows, ld]; H becomes dloss/d(...) */
-    odvgp_real *slopes;                   /* [P,nhyp,rows], or [1,...] with dK: sums over j of dK_ij/dhyp times a_j, or dK_ij */
+    odvgp_real *V0, *H[ODVGP_MAX_BASE_KERNELS]; /* K, and dK/d(squared distance) by groups, [rows, ld]; H becomes dloss/d(...) */
+    odvgp_real *derivatives;                   /* [P,nhyp,rows], or [1,...] with dK: sums over j of dK_ij/dhyp times a_j, or dK_ij */
     ptrdiff_t lds;
     /* scratch */
-    odvgp_real *centre, *u[ODVGP_MAX_LEAVES], *zt[ODVGP_MAX_LEAVES], *w[ODVGP_MAX_LEAVES], *V[ODVGP_MAX_LEAVES];
+    odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS], *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
     odvgp_real *R, *T, *chunks;
     ptrdiff_t chunk_rows;      /* CHUNK numbers each, of a task's chunk (see odvgp__kchunk) */
     ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
@@ -4162,11 +4162,11 @@ ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
 /*  Columns of a group's points. */
 static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
 {
-    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
-    return (ptrdiff_t)leaf->ndims * (odvgp__geometry(leaf) == ODVGP__CIRCLE ? 2 : 1);
+    const odvgp__base_kernel *base = &k->base[k->group_base[g]];
+    return (ptrdiff_t)base->ndims * (odvgp__geometry(base) == ODVGP__CIRCLE ? 2 : 1);
 }
 
-/*  V0, H and slopes for `rows` rows. */
+/*  V0, H and derivatives for `rows` rows. */
 static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P,
                                       odvgp__kjob *job)
 {
@@ -4174,7 +4174,7 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
     job->lds = rows;
     job->V0 = odvgp__take(a, rows, ld);
     for (uint32_t g = 0; g < k->ngroup; g++) job->H[g] = odvgp__take(a, rows, ld);
-    job->slopes = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
+    job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
 /*  tasks: at most so many run at once. job->kept is set: the forward run needs derivatives where they are kept, the adjoint
@@ -4188,7 +4188,7 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
     for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != ODVGP__NODE_PRODUCT;
     job->centre = odvgp__take(a, 1, (ptrdiff_t)k->D);
     job->chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
-    if (!adjoint == !!job->kept) job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->nleaf + 1;
+    if (!adjoint == !!job->kept) job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
     job->chunks = odvgp__take(a, tasks * job->chunk_rows, ODVGP__CHUNK);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
@@ -4231,10 +4231,10 @@ typedef struct odvgp__kchunk {
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
     ptrdiff_t at; /* where the chunk is in V0 and in H, dK/d(squared distance) */
-    /* by leaves: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
+    /* by base kernels: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
        factor */
     odvgp_real (*dk)[ODVGP__CHUNK], (*adjoint)[ODVGP__CHUNK];
-    odvgp_real (*extra)[ODVGP__CHUNK];   /* dK/d(alpha or offset) */
+    odvgp_real (*shape_param)[ODVGP__CHUNK];   /* dK/d(alpha or offset) */
     odvgp_real (*weights)[ODVGP__CHUNK]; /* one row: of dK, 0 beyond its columns */
 } odvgp__kchunk_back;
 
@@ -4251,83 +4251,83 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
     odvgp__chunk_place(job, t, &c->forward);
     c->adjoint = c->forward.value + job->k->nnode;
     c->dk = c->adjoint + job->k->nnode;
-    c->extra = c->dk + job->k->nleaf;
-    c->weights = c->extra + job->k->nleaf;
+    c->shape_param = c->dk + job->k->base_kernels;
+    c->weights = c->shape_param + job->k->base_kernels;
 }
 
 /*  Squared distance times this is r^2 (distances of ARD groups are scaled already); an inner product is as it is. */
-static odvgp_real odvgp__leaf_scale(const odvgp__leaf *leaf, const odvgp_real *hyp)
+static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
-    if (!odvgp__one_lengthscale(leaf)) return 1;
-    odvgp_real inverse = 1 / hyp[leaf->ls], scale = inverse * inverse;
+    if (!odvgp__one_lengthscale(base)) return 1;
+    odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
     return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale; /* so that it times distance 0 is 0 */
 }
 
 /*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)),
     dk/dalpha = k (z / (1 + z) - log1p(z)). dk and extra hold z and log1p(z) at first. */
-static void odvgp__leaf_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
-                           odvgp_real *k, odvgp_real *dk, odvgp_real *extra)
+static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
+                           odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
     odvgp_real by = scale / (2 * alpha);
-    if (by > ODVGP__R(ODVGP__FAR)) by = ODVGP__R(ODVGP__FAR); /* as in odvgp__leaf_scale */
+    if (by > ODVGP__R(ODVGP__FAR)) by = ODVGP__R(ODVGP__FAR); /* as in odvgp__base_scale */
     for (int i = 0; i < ODVGP__CHUNK; i++) {
         k[i] = d2[i] * by;
         if (k[i] > ODVGP__R(ODVGP__FAR)) k[i] = ODVGP__R(ODVGP__FAR);
     }
     if (dk) odvgp__copy(dk, k, ODVGP__CHUNK);
     isa->map[ODVGP__LOG1P](k, k, NULL);
-    if (dk) odvgp__copy(extra, k, ODVGP__CHUNK);
+    if (dk) odvgp__copy(shape_param, k, ODVGP__CHUNK);
     for (int i = 0; i < ODVGP__CHUNK; i++) k[i] = -alpha * k[i];
     isa->map[ODVGP__EXP](k, k, NULL);
     for (int i = 0; i < ODVGP__CHUNK; i++) k[i] *= v;
     for (int i = 0; i < ODVGP__CHUNK && dk; i++) {
-        odvgp_real z = dk[i], log = extra[i];
+        odvgp_real z = dk[i], log = shape_param[i];
         dk[i] = d2[i] < ODVGP__R(ODVGP__FAR) ? ODVGP__R(-0.5) * k[i] / (1 + z) : 0;
-        extra[i] = k[i] * (z / (1 + z) - log);
+        shape_param[i] = k[i] * (z / (1 + z) - log);
     }
 }
 
-/*  polynomial of one inner product s: k = t^degree with t = v s + offset; slope: dk/dt. */
-static odvgp_real odvgp__leaf_polynomial(const odvgp__leaf *leaf, const odvgp_real *hyp, odvgp_real s, odvgp_real *slope)
+/*  polynomial of one inner product s: k = t^degree with t = v s + offset; derivative: dk/dt. */
+static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
 {
-    odvgp_real t = hyp[leaf->var] * s + hyp[leaf->extra], power = 1;
-    for (uint32_t e = 1; e < leaf->degree; e++) power *= t;
-    *slope = (odvgp_real)leaf->degree * power;
+    odvgp_real t = hyp[base->var] * s + hyp[base->shape_param], power = 1;
+    for (uint32_t e = 1; e < base->degree; e++) power *= t;
+    *derivative = (odvgp_real)base->degree * power;
     return power * t;
 }
 
-/*  A leaf's values for row i of X1 and columns j ... j + 63; back, or NULL: receives its derivatives.
+/*  A base kernel's values for row i of X1 and columns j ... j + 63; back, or NULL: receives its derivatives.
     Inlined: a call for each chunk takes 5 % of a kernel matrix. */
-ODVGP__INLINE void odvgp__leaf_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j, const odvgp_real *d2,
+ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j, const odvgp_real *d2,
                                       odvgp_real *k, odvgp__kchunk_back *back)
 {
-    const odvgp__leaf *leaf = &job->k->leaf[l];
-    const odvgp__isa *isa = odvgp__row(job->blas);
-    odvgp_real v = job->hyp[leaf->var], scale = odvgp__leaf_scale(leaf, job->hyp), slope;
-    odvgp_real *dk = back ? back->dk[l] : NULL, *extra = back ? back->extra[l] : NULL;
+    const odvgp__base_kernel *base = &job->k->base[l];
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
+    odvgp_real v = job->hyp[base->var], scale = odvgp__base_scale(base, job->hyp), derivative;
+    odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
     ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1; /* the row itself among those of X2 */
     int c;
-    ODVGP_ASSERT(d2 || leaf->type == ODVGP__CONSTANT || leaf->type == ODVGP__WHITE); /* these need no distance */
-    switch (leaf->type) {
-    case ODVGP__RQ: odvgp__leaf_rq(isa, v, job->hyp[leaf->extra], scale, d2, k, dk, extra); return;
+    ODVGP_ASSERT(d2 || base->type == ODVGP__CONSTANT || base->type == ODVGP__WHITE); /* these need no distance */
+    switch (base->type) {
+    case ODVGP__RQ: odvgp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param); return;
     case ODVGP__LINEAR:
-        if (leaf->ard) v = 1; /* it is in the points */
+        if (base->ard) v = 1; /* it is in the points */
         for (c = 0; c < ODVGP__CHUNK; c++) k[c] = v * d2[c];
         for (c = 0; c < ODVGP__CHUNK && dk; c++) dk[c] = v;
         return;
     case ODVGP__POLYNOMIAL:
         for (c = 0; c < ODVGP__CHUNK; c++) {
-            k[c] = odvgp__leaf_polynomial(leaf, job->hyp, d2[c], &slope);
-            if (dk) dk[c] = slope * v, extra[c] = slope;
+            k[c] = odvgp__base_polynomial(base, job->hyp, d2[c], &derivative);
+            if (dk) dk[c] = derivative * v, shape_param[c] = derivative;
         }
         return;
     case ODVGP__CONSTANT:
     case ODVGP__WHITE:
-        for (c = 0; c < ODVGP__CHUNK; c++) k[c] = leaf->type == ODVGP__CONSTANT || j + c == self ? v : 0;
+        for (c = 0; c < ODVGP__CHUNK; c++) k[c] = base->type == ODVGP__CONSTANT || j + c == self ? v : 0;
         return;
     default:
-        ODVGP_ASSERT(odvgp__leaf_kinds[leaf->type].radial != ODVGP__NOT_RADIAL);
-        isa->radial(odvgp__leaf_kinds[leaf->type].radial, v, scale, d2, k, dk);
+        ODVGP_ASSERT(odvgp__base_kernel_kinds[base->type].radial != ODVGP__NOT_RADIAL);
+        isa->radial(odvgp__base_kernel_kinds[base->type].radial, v, scale, d2, k, dk);
     }
 }
 
@@ -4340,25 +4340,25 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
 }
 
 /*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's, which are the kernel's, in
-    `to`. back, or NULL: receives the leaves' derivatives. */
+    `to`. back, or NULL: receives the base kernels' derivatives. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to,
                                  odvgp__kchunk_back *back)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
         const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
-        if (odvgp__geometry(&k->leaf[k->group_leaf[g]]) == ODVGP__INNER_PRODUCT)
+        if (odvgp__geometry(&k->base[k->group_base[g]]) == ODVGP__INNER_PRODUCT)
             odvgp__chunk_products(isa, nd, u, zt, job->ld, c->d2[g]);
         else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
     }
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
         odvgp_real *v = t + 1 == k->nnode ? to : c->value[t];
-        if (node[0] == ODVGP__NODE_LEAF) {
-            uint32_t g = k->leaf[node[1]].group;
-            odvgp__leaf_values(job, node[1], job->first + row, j, g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
+        if (node[0] == ODVGP__NODE_BASE_KERNEL) {
+            uint32_t g = k->base[node[1]].group;
+            odvgp__base_values(job, node[1], job->first + row, j, g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
             continue;
         }
         isa->combine(node[0] == ODVGP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
@@ -4366,11 +4366,11 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
 }
 
 /*  Derivatives of the entries of a chunk with respect to squared distances, inner products and hyperparameters. Without
-    products each leaf has the derivative 1; with them it is the product of what stands beside it. */
-static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
+    products each base kernel has the derivative 1; with them it is the product of what stands beside it. */
+static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     if (!job->plain)
         for (int i = 0; i < ODVGP__CHUNK; i++) c->adjoint[k->nnode - 1][i] = 1;
     for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
@@ -4383,15 +4383,15 @@ static void odvgp__chunk_slopes(const odvgp__kjob *job, odvgp__kchunk_back *c)
             odvgp__copy(c->adjoint[node[2]], c->adjoint[t], ODVGP__CHUNK);
         }
     }
-    for (uint32_t t = 0; t < k->nnode; t++) { /* leaves in their order: the first of a group begins its sum */
-        if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
-        uint32_t l = k->node[t][1], g = k->leaf[l].group;
+    for (uint32_t t = 0; t < k->nnode; t++) { /* base kernels in their order: the first of a group begins its sum */
+        if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
+        uint32_t l = k->node[t][1], g = k->base[l].group;
         if (g != ODVGP__NO_GROUP)
-            isa->slope(odvgp__leaf_scale(&k->leaf[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
-                       k->group_leaf[g] == l, c->dk[l], job->H[g] + c->at);
+            isa->derivative(odvgp__base_scale(&k->base[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
+                       k->group_base[g] == l, c->dk[l], job->H[g] + c->at);
         if (job->plain) continue;
-        if (odvgp__has_extra(&k->leaf[l])) isa->combine(1, c->adjoint[t], c->extra[l], c->extra[l]);
-        isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no leaf */
+        if (odvgp__has_shape_param(&k->base[l])) isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
+        isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no base kernel */
     }
 }
 
@@ -4411,33 +4411,33 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
     }
 }
 
-/*  Their sums over the chunk with each of `count` rows w [cols] of weights, added to slopes[(p * nhyp + h) * stride]; the factors
+/*  Their sums over the chunk with each of `count` rows w [cols] of weights, added to derivatives[(p * nhyp + h) * stride]; the factors
     come at the end. last: the values of the last node. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols, ptrdiff_t count,
-                              const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last, odvgp_real *slopes, ptrdiff_t stride)
+                              const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last, odvgp_real *derivatives, ptrdiff_t stride)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
     for (uint32_t t = 0; t < k->nnode; t++) {
-        if (k->node[t][0] != ODVGP__NODE_LEAF) continue;
+        if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
         uint32_t l = k->node[t][1];
-        const odvgp__leaf *leaf = &k->leaf[l];
+        const odvgp__base_kernel *base = &k->base[l];
         const odvgp_real *value = !job->plain ? c->adjoint[t] : t + 1 == k->nnode ? last : c->forward.value[t];
-        if (leaf->type == ODVGP__POLYNOMIAL) value = c->dk[l];
-        if (odvgp__one_variance(leaf)) odvgp__chunk_dots(isa, cols, value, count, w, ldw, slopes + leaf->var * stride, step);
-        if (odvgp__one_lengthscale(leaf)) odvgp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, slopes + leaf->ls * stride, step);
-        if (odvgp__has_extra(leaf)) odvgp__chunk_dots(isa, cols, c->extra[l], count, w, ldw, slopes + leaf->extra * stride, step);
+        if (base->type == ODVGP__POLYNOMIAL) value = c->dk[l];
+        if (odvgp__one_variance(base)) odvgp__chunk_dots(isa, cols, value, count, w, ldw, derivatives + base->var * stride, step);
+        if (odvgp__one_lengthscale(base)) odvgp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride, step);
+        if (odvgp__has_shape_param(base)) odvgp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw, derivatives + base->shape_param * stride, step);
     }
 }
 
-/*  V0, H and slopes of row i, the r-th of those in hand. */
-static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
+/*  V0, H and derivatives of row i, the r-th of those in hand. */
+static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp, weights = job->dK ? 1 : job->P;
-    for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->slopes[q * job->lds + r] = 0;
+    for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->derivatives[q * job->lds + r] = 0;
     for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
         c->at = at;
@@ -4446,16 +4446,16 @@ static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptr
             continue;
         }
         odvgp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
-        odvgp__chunk_slopes(job, c);
+        odvgp__chunk_derivatives(job, c);
         if (job->dK) {
             odvgp_real *w = c->weights[0];
             odvgp__zero(w + cols, ODVGP__CHUNK - cols);
             odvgp__copy(w, job->dK + i * job->lddk + j, cols);
-            odvgp__chunk_sums(job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->slopes + r, job->lds);
+            odvgp__chunk_sums(job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
             for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
             continue;
         }
-        odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at, job->slopes + r, job->lds);
+        odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at, job->derivatives + r, job->lds);
     }
 }
 
@@ -4463,7 +4463,7 @@ static void odvgp__slopes_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptr
 
 static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t i)
 {
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t end = job->lower ? i + 1 : job->m;
     for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
@@ -4496,18 +4496,18 @@ static void odvgp__kernel_task(void *arg, int t)
 /*  Whether the sums with dK/d(variance), but for their factor, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
-    return k->nnode == 1 && odvgp__one_variance(&k->leaf[0]) && k->leaf[0].type != ODVGP__POLYNOMIAL;
+    return k->nnode == 1 && odvgp__one_variance(&k->base[0]) && k->base[0].type != ODVGP__POLYNOMIAL;
 }
 
 /*  With job->kept also what the adjoint needs. */
-static void odvgp__slopes_task(void *arg, int t)
+static void odvgp__derivatives_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    const odvgp_real *sums = odvgp__sums_are_out(job->k) ? job->slopes + job->k->leaf[0].var * job->lds : NULL;
+    const odvgp_real *sums = odvgp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
     odvgp__kchunk_back c;
     odvgp__chunk_place_back(job, t, &c);
     for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
-        odvgp__slopes_row(job, &c, job->first + r, r);
+        odvgp__derivatives_row(job, &c, job->first + r, r);
         if (job->out && !sums) odvgp__kernel_row(job, &c.forward, r);
         for (ptrdiff_t p = 0; job->out && sums && p < job->P; p++)
             job->out[p * job->ldo + r] = sums[p * (ptrdiff_t)job->k->nhyp * job->lds + r];
@@ -4535,7 +4535,7 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
     job->tasks = odvgp__kernel_tasks(job);
     job->first = 0;
     job->rows = job->n;
-    odvgp__run(&job->blas->threads, job->tasks, job->kept ? odvgp__slopes_task : odvgp__kernel_task, job);
+    odvgp__run(&job->blas->threads, job->tasks, job->kept ? odvgp__derivatives_task : odvgp__kernel_task, job);
 }
 
 /* --- adjoint --- */
@@ -4545,7 +4545,7 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 {
     enum { ROWS = 4 };
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     odvgp_real dK[ROWS][ODVGP__CHUNK];
     ptrdiff_t begin, end;
     odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &begin, &end);
@@ -4569,33 +4569,33 @@ static void odvgp__kernel_weights_task(void *arg, int t)
         }
 }
 
-/*  dhyp[h] += factor times the sum of its slopes over the rows in hand. */
-static void odvgp__kernel_adjoint_slope(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
+/*  dhyp[h] += factor times the sum of its derivatives over the rows in hand. */
+static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
 {
     for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
-        const odvgp_real *slopes = job->slopes + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
+        const odvgp_real *derivatives = job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
         odvgp_real sum = 0;
         for (ptrdiff_t r = 0; r < job->rows; r++)
-            sum += job->dK ? slopes[r] : slopes[r] * job->dout[p * job->ldo + job->first + r];
+            sum += job->dK ? derivatives[r] : derivatives[r] * job->dout[p * job->ldo + job->first + r];
         job->dhyp[h] += sum * factor;
     }
 }
 
 /*  dk/dv = k / v (polynomial: s dk/ds / v), and dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
-static void odvgp__kernel_adjoint_slopes(const odvgp__kjob *job)
+static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 {
-    for (uint32_t l = 0; l < job->k->nleaf; l++) {
-        const odvgp__leaf *leaf = &job->k->leaf[l];
-        if (odvgp__one_lengthscale(leaf)) odvgp__kernel_adjoint_slope(job, leaf->ls, -2 / job->hyp[leaf->ls]);
-        if (odvgp__one_variance(leaf)) odvgp__kernel_adjoint_slope(job, leaf->var, 1 / job->hyp[leaf->var]);
-        if (odvgp__has_extra(leaf)) odvgp__kernel_adjoint_slope(job, leaf->extra, 1);
+    for (uint32_t l = 0; l < job->k->base_kernels; l++) {
+        const odvgp__base_kernel *base = &job->k->base[l];
+        if (odvgp__one_lengthscale(base)) odvgp__kernel_adjoint_derivative(job, base->ls, -2 / job->hyp[base->ls]);
+        if (odvgp__one_variance(base)) odvgp__kernel_adjoint_derivative(job, base->var, 1 / job->hyp[base->var]);
+        if (odvgp__has_shape_param(base)) odvgp__kernel_adjoint_derivative(job, base->shape_param, 1);
     }
 }
 
 /*  Whether the gradients of a group's points are needed: for the inputs, or for a period. */
-static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__leaf *leaf, const odvgp_real *dX)
+static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
 {
-    return dX || (odvgp__geometry(leaf) == ODVGP__CIRCLE && job->dhyp);
+    return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
 /*  For each row in hand and each column d of a group: sum_j H_ij (u_id - w_jd)^2, in R. The differences are squared and
@@ -4610,7 +4610,7 @@ static void odvgp__spread_task(void *arg, int t)
 {
     const odvgp__spread_job *s = (const odvgp__spread_job *)arg;
     const odvgp__kjob *job = s->job;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
     for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows; r += ODVGP__SPREAD_ROWS * job->tasks) {
         ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
@@ -4624,14 +4624,14 @@ static void odvgp__spread_task(void *arg, int t)
 /*  The gradient with respect to one lengthscale for each column, dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
-    const odvgp__leaf *leaf = &job->k->leaf[job->k->group_leaf[g]];
-    ptrdiff_t nd = odvgp__group_dims(job->k, g), each = nd / (ptrdiff_t)leaf->ndims;
+    const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
+    ptrdiff_t nd = odvgp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
     odvgp__spread_job spread;
     spread.job = job;
     spread.g = g;
     odvgp__run(&job->blas->threads, job->tasks, odvgp__spread_task, &spread);
     for (ptrdiff_t d = 0; d < nd; d++) {
-        uint32_t h = leaf->ls + (uint32_t)(d / each);
+        uint32_t h = base->ls + (uint32_t)(d / each);
         odvgp_real sum = 0;
         for (ptrdiff_t r = 0; r < job->rows; r++) sum += job->R[r * nd + d];
         job->dhyp[h] += -2 * sum / job->hyp[h];
@@ -4639,28 +4639,28 @@ static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t 
 }
 
 /*  Whether the columns of a group have variances of their own. */
-static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__leaf *leaf)
+static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base)
 {
-    return leaf->ard && !leaf->nls && job->dhyp;
+    return base->ard && !base->nls && job->dhyp;
 }
 
 /*  V += H^T [u, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
 static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
+    const odvgp__base_kernel *base = &k->base[k->group_base[g]];
     ptrdiff_t nd = odvgp__group_dims(k, g), D = (ptrdiff_t)k->D;
     ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m; /* beyond are zeros */
-    int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
-    if (leaf->ard && leaf->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
-    if (odvgp__variances_wanted(job, leaf) || odvgp__points_wanted(job, leaf, job->dX2)) {
+    int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
+    if (base->ard && base->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
+    if (odvgp__variances_wanted(job, base) || odvgp__points_wanted(job, base, job->dX2)) {
         for (ptrdiff_t r = 0; r < job->rows; r++) {
             odvgp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
             job->R[r * (nd + 1) + nd] = 1;
         }
         odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1, job->V[g], nd + 1);
     }
-    if (!odvgp__points_wanted(job, leaf, job->dX1)) return;
+    if (!odvgp__points_wanted(job, base, job->dX1)) return;
     odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++) {
         odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
@@ -4673,12 +4673,12 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 /*  From V to the variances of linear, one for each column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
-    const odvgp__leaf *leaf = &job->k->leaf[job->k->group_leaf[g]];
+    const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
     ptrdiff_t nd = odvgp__group_dims(job->k, g);
     for (ptrdiff_t d = 0; d < nd; d++) {
         odvgp_real sum = 0;
         for (ptrdiff_t j = 0; j < job->m; j++) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
-        uint32_t h = leaf->var + (uint32_t)d;
+        uint32_t h = base->var + (uint32_t)d;
         job->dhyp[h] += sum / job->hyp[h];
     }
 }
@@ -4687,11 +4687,11 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__leaf *leaf = &k->leaf[k->group_leaf[g]];
+    const odvgp__base_kernel *base = &k->base[k->group_base[g]];
     ptrdiff_t nd = odvgp__group_dims(k, g), D = (ptrdiff_t)k->D;
-    int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
-    if (odvgp__variances_wanted(job, leaf)) odvgp__kernel_adjoint_variances(job, g);
-    if (!odvgp__points_wanted(job, leaf, job->dX2)) return;
+    int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
+    if (odvgp__variances_wanted(job, base)) odvgp__kernel_adjoint_variances(job, g);
+    if (!odvgp__points_wanted(job, base, job->dX2)) return;
     for (ptrdiff_t j = 0; j < job->m; j++) {
         odvgp_real *V = job->V[g] + j * (nd + 1);
         const odvgp_real *w = job->w[g] + j * (nd + 1);
@@ -4725,9 +4725,9 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
         }
         if (job->kept) {
             block.V0 += job->first * job->ld;
-            block.slopes += job->first;
-        } else odvgp__run(&job->blas->threads, job->tasks, odvgp__slopes_task, &block);
-        if (job->dhyp) odvgp__kernel_adjoint_slopes(&block);
+            block.derivatives += job->first;
+        } else odvgp__run(&job->blas->threads, job->tasks, odvgp__derivatives_task, &block);
+        if (job->dhyp) odvgp__kernel_adjoint_derivatives(&block);
         if (!job->dK) odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_weights_task, &block);
         for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
     }
@@ -4764,7 +4764,7 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
 }
 
 /*  Rows of CHUNK numbers that a chunk needs, for a kernel of so many base kernels. */
-static ptrdiff_t odvgp__chunk_rows(uint32_t leaves) { return 3 * (ptrdiff_t)leaves; }
+static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
 /*  Where, in work, the kernel's values stand for the point u, row i of X1, and columns j ... j +
     63 of the points. */
@@ -4773,11 +4773,11 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
                                              ptrdiff_t j, odvgp_real *work)
 {
     const odvgp__kernel *k = job->k;
-    const odvgp__isa *isa = odvgp__row(job->blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->blas);
     odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * ODVGP__CHUNK, *v = value;
     for (uint32_t g = 0; g < k->ngroup; g++, d2 += ODVGP__CHUNK) {
         ptrdiff_t columns = odvgp__group_dims(k, g);
-        if (odvgp__geometry(&k->leaf[k->group_leaf[g]]) == ODVGP__INNER_PRODUCT)
+        if (odvgp__geometry(&k->base[k->group_base[g]]) == ODVGP__INNER_PRODUCT)
             odvgp__chunk_products(isa, columns, u, points + j, ld, d2);
         else isa->sqdist(columns, u, points + j, ld, d2);
         u += columns;
@@ -4786,9 +4786,9 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
         v = value + (ptrdiff_t)t * ODVGP__CHUNK;
-        if (node[0] == ODVGP__NODE_LEAF) {
-            uint32_t g = k->leaf[node[1]].group;
-            odvgp__leaf_values(job, node[1], i, j,
+        if (node[0] == ODVGP__NODE_BASE_KERNEL) {
+            uint32_t g = k->base[node[1]].group;
+            odvgp__base_values(job, node[1], i, j,
                                g == ODVGP__NO_GROUP ? NULL : work + (ptrdiff_t)g * ODVGP__CHUNK, v,
                                NULL);
         } else
@@ -4801,37 +4801,37 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
 /*  Whether k(x,x) is the same for all x. */
 ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
 {
-    for (uint32_t i = 0; i < k->nleaf; i++)
-        if (odvgp__geometry(&k->leaf[i]) == ODVGP__INNER_PRODUCT) return 0;
+    for (uint32_t i = 0; i < k->base_kernels; i++)
+        if (odvgp__geometry(&k->base[i]) == ODVGP__INNER_PRODUCT) return 0;
     return 1;
 }
 
-/*  Whether a leaf tells any number of points apart. */
+/*  Whether a base kernel tells any number of points apart. */
 ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
-    for (uint32_t i = 0; i < k->nleaf; i++)
-        if (k->leaf[i].nls) return 1;
+    for (uint32_t i = 0; i < k->base_kernels; i++)
+        if (k->base[i].nls) return 1;
     return 0;
 }
 
-/*  x.x over a leaf's columns; x NULL: all its inputs are 1, their mean square in standardised data. */
-static odvgp_real odvgp__leaf_square(const odvgp__leaf *leaf, const odvgp_real *hyp, const odvgp_real *x)
+/*  x.x over a base kernel's columns; x NULL: all its inputs are 1, their mean square in standardised data. */
+static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
     odvgp_real sum = 0;
-    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-        odvgp_real t = (x ? x[odvgp__column(leaf, d)] : 1) * odvgp__leaf_column(leaf, hyp, d);
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+        odvgp_real t = (x ? x[odvgp__column(base, d)] : 1) * odvgp__base_column(base, hyp, d);
         sum += t * t;
     }
     return sum;
 }
 
-static odvgp_real odvgp__leaf_diag(const odvgp__leaf *leaf, const odvgp_real *hyp, const odvgp_real *x)
+static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
-    odvgp_real slope;
-    if (odvgp__geometry(leaf) != ODVGP__INNER_PRODUCT) return hyp[leaf->var];
-    odvgp_real s = odvgp__leaf_square(leaf, hyp, x);
-    if (leaf->type == ODVGP__POLYNOMIAL) return odvgp__leaf_polynomial(leaf, hyp, s, &slope);
-    return leaf->ard ? s : hyp[leaf->var] * s;
+    odvgp_real derivative;
+    if (odvgp__geometry(base) != ODVGP__INNER_PRODUCT) return hyp[base->var];
+    odvgp_real s = odvgp__base_square(base, hyp, x);
+    if (base->type == ODVGP__POLYNOMIAL) return odvgp__base_polynomial(base, hyp, s, &derivative);
+    return base->ard ? s : hyp[base->var] * s;
 }
 
 /*  k(x,x). value [nnode] receives the nodes'. x NULL: at inputs of mean square 1, a unit for what is relative to the prior. */
@@ -4840,31 +4840,31 @@ static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *h
     odvgp_real last = 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        last = value[t] = node[0] == ODVGP__NODE_LEAF  ? odvgp__leaf_diag(&k->leaf[node[1]], hyp, x)
+        last = value[t] = node[0] == ODVGP__NODE_BASE_KERNEL  ? odvgp__base_diag(&k->base[node[1]], hyp, x)
                           : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]]
                                                        : value[node[1]] * value[node[2]];
     }
     return last;
 }
 
-/*  dhyp and dx, NULL where not wanted, of a leaf's k(x,x). */
-static void odvgp__leaf_diag_adjoint(const odvgp__leaf *leaf, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
+/*  dhyp and dx, NULL where not wanted, of a base kernel's k(x,x). */
+static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
                                      odvgp_real *dhyp, odvgp_real *dx)
 {
-    if (odvgp__geometry(leaf) != ODVGP__INNER_PRODUCT) {
-        if (dhyp) dhyp[leaf->var] += adjoint;
+    if (odvgp__geometry(base) != ODVGP__INNER_PRODUCT) {
+        if (dhyp) dhyp[base->var] += adjoint;
         return;
     }
-    odvgp_real s = odvgp__leaf_square(leaf, hyp, x), v = hyp[leaf->var], slope = 1; /* of t = v s + offset, or of v s */
-    if (leaf->type == ODVGP__POLYNOMIAL) odvgp__leaf_polynomial(leaf, hyp, s, &slope);
-    slope *= adjoint;
-    if (dhyp && odvgp__has_extra(leaf)) dhyp[leaf->extra] += slope;
-    int one = odvgp__one_variance(leaf);
-    if (dhyp && one) dhyp[leaf->var] += slope * s;
-    for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-        odvgp_real t = x[odvgp__column(leaf, d)], own = one ? v : hyp[leaf->var + (uint32_t)d];
-        if (dhyp && !one) dhyp[leaf->var + (uint32_t)d] += slope * t * t;
-        if (dx) dx[odvgp__column(leaf, d)] += 2 * slope * own * t;
+    odvgp_real s = odvgp__base_square(base, hyp, x), v = hyp[base->var], derivative = 1; /* of t = v s + offset, or of v s */
+    if (base->type == ODVGP__POLYNOMIAL) odvgp__base_polynomial(base, hyp, s, &derivative);
+    derivative *= adjoint;
+    if (dhyp && odvgp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
+    int one = odvgp__one_variance(base);
+    if (dhyp && one) dhyp[base->var] += derivative * s;
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+        odvgp_real t = x[odvgp__column(base, d)], own = one ? v : hyp[base->var + (uint32_t)d];
+        if (dhyp && !one) dhyp[base->var + (uint32_t)d] += derivative * t * t;
+        if (dx) dx[odvgp__column(base, d)] += 2 * derivative * own * t;
     }
 }
 
@@ -4876,8 +4876,8 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
     d[k->nnode - 1] = adjoint;
     for (uint32_t t = k->nnode; t-- > 0;) {
         const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF) {
-            odvgp__leaf_diag_adjoint(&k->leaf[node[1]], hyp, x, d[t], dhyp, dx);
+        if (node[0] == ODVGP__NODE_BASE_KERNEL) {
+            odvgp__base_diag_adjoint(&k->base[node[1]], hyp, x, d[t], dhyp, dx);
             continue;
         }
         d[node[1]] = node[0] == ODVGP__NODE_SUM ? d[t] : d[t] * value[node[2]];
@@ -5059,7 +5059,7 @@ static const struct {
     bytes, then the reals. */
 typedef struct odvgp__predictor { /* 32-bit numbers only: the file holds them as they are */
     uint32_t magic, version, real_size;
-    uint32_t leaves;      /* base kernels */
+    uint32_t base_kernels;      /* base kernels */
     uint32_t checksum[2]; /* of all that follows; 0 in a file */
     uint32_t reals[2];
     uint32_t D, M, M_gamma;
@@ -5067,7 +5067,7 @@ typedef struct odvgp__predictor { /* 32-bit numbers only: the file holds them as
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
     uint32_t factor;   /* ODVGP__FACTOR_..., ODVGP__DIAGONAL_OF_INVERSE */
-    uint32_t M_root;   /* rows of the first block of the root; M: there is one */
+    uint32_t M_factor;   /* rows of the first block of the root; M: there is one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
@@ -5083,17 +5083,17 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
     p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
 }
 
-/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_leaf [n] |
-    node [2 n - 1][3] | leaf [n]. They do not depend on ODVGP_MAX_LEAVES. */
+/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
+    node [2 n - 1][3] | base kernel [n]. They do not depend on ODVGP_MAX_BASE_KERNELS. */
 enum {
     ODVGP__KERNEL_COUNTS = 4,
-    ODVGP__LEAF_WORDS = (int)(sizeof(odvgp__leaf) / sizeof(uint32_t))
+    ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
 };
 
-static size_t odvgp__kernel_words(uint32_t leaves)
+static size_t odvgp__kernel_words(uint32_t base_kernels)
 {
-    return ODVGP__KERNEL_COUNTS + (size_t)leaves + 3 * (2 * (size_t)leaves - 1) +
-           (size_t)leaves * ODVGP__LEAF_WORDS;
+    return ODVGP__KERNEL_COUNTS + (size_t)base_kernels + 3 * (2 * (size_t)base_kernels - 1) +
+           (size_t)base_kernels * ODVGP__BASE_KERNEL_WORDS;
 }
 
 ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
@@ -5101,25 +5101,25 @@ ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
     const uint32_t counts[ODVGP__KERNEL_COUNTS] = {k->D, k->nnode, k->nhyp, k->ngroup};
     memcpy(to, counts, sizeof counts);
     to += ODVGP__KERNEL_COUNTS;
-    memcpy(to, k->group_leaf, k->nleaf * sizeof *to);
-    to += k->nleaf;
+    memcpy(to, k->group_base, k->base_kernels * sizeof *to);
+    to += k->base_kernels;
     memcpy(to, k->node, k->nnode * sizeof k->node[0]);
-    memcpy(to + 3 * k->nnode, k->leaf, k->nleaf * sizeof k->leaf[0]);
+    memcpy(to + 3 * k->nnode, k->base, k->base_kernels * sizeof k->base[0]);
 }
 
 /*  What stands behind the last base kernel of k is left as it is. */
-static void odvgp__kernel_unpack(const uint32_t *from, uint32_t leaves, odvgp__kernel *k)
+static void odvgp__kernel_unpack(const uint32_t *from, uint32_t base_kernels, odvgp__kernel *k)
 {
-    k->nleaf = leaves;
+    k->base_kernels = base_kernels;
     k->D = from[0];
     k->nnode = from[1];
     k->nhyp = from[2];
     k->ngroup = from[3];
     from += ODVGP__KERNEL_COUNTS;
-    memcpy(k->group_leaf, from, leaves * sizeof *from);
-    from += leaves;
-    memcpy(k->node, from, (2 * leaves - 1) * sizeof k->node[0]);
-    memcpy(k->leaf, from + 3 * (2 * leaves - 1), leaves * sizeof k->leaf[0]);
+    memcpy(k->group_base, from, base_kernels * sizeof *from);
+    from += base_kernels;
+    memcpy(k->node, from, (2 * base_kernels - 1) * sizeof k->node[0]);
+    memcpy(k->base, from + 3 * (2 * base_kernels - 1), base_kernels * sizeof k->base[0]);
 }
 
 static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
@@ -5128,15 +5128,15 @@ static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
 }
 
 /*  Bytes of head and kernel, up to the reals. */
-static size_t odvgp__predictor_head(uint32_t leaves)
+static size_t odvgp__predictor_head(uint32_t base_kernels)
 {
-    size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(leaves) * sizeof(uint32_t);
+    size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(base_kernels) * sizeof(uint32_t);
     return (bytes + 63) & ~(size_t)63;
 }
 
 static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 {
-    return odvgp__predictor_head(p->leaves) +
+    return odvgp__predictor_head(p->base_kernels) +
            (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
 }
 
@@ -5146,17 +5146,17 @@ typedef struct odvgp__view {
     odvgp_real *beyond;       /* zeros: the last chunk of points is read so far beyond them */
     odvgp_real *alpha, *a_gamma;
     odvgp_real *L;      /* [M,M], or L_H [P,M,M] */
-    odvgp_real *root;   /* q_sqrt or its first block [P,M_root,M_root]; B_sqrt [P,M,M], or its diagonal [P,M] */
+    odvgp_real *factor; /* q_sqrt or its first block [P,M_factor,M_factor]; B_sqrt [P,M,M], or its diagonal [P,M] */
     odvgp_real *root_v; /* the second block */
-    odvgp_real *hyp, *lik, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
+    odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
         *y_scale;
 } odvgp__view;
-/*  Measured with base NULL; M_root <= M. Returns the number of reals, -1 if that overflows. */
+/*  Measured with base NULL; M_factor <= M. Returns the number of reals, -1 if that overflows. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
     ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-              Mr = (ptrdiff_t)p->M_root;
+              Mr = (ptrdiff_t)p->M_factor;
     ptrdiff_t used = 0;
     double total = 0;
     int meanfn = (int)p->mean_function;
@@ -5173,10 +5173,10 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     ODVGP__PIECE(alpha, p->no_alpha ? 0 : P, M)
     ODVGP__PIECE(a_gamma, P, Mg)
     ODVGP__PIECE(L, dense ? M : P * M, M)
-    ODVGP__PIECE(root, diagonal ? P : P * Mr, Mr)
+    ODVGP__PIECE(factor, diagonal ? P : P * Mr, Mr)
     ODVGP__PIECE(root_v, P * (M - Mr), M - Mr)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
-    ODVGP__PIECE(lik, 1, (ptrdiff_t)p->lik_params)
+    ODVGP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
     ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
     ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
     ODVGP__PIECE(beta_centre, 1, D)
@@ -5193,7 +5193,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
-    odvgp__view_layout(p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->leaves)), &v);
+    odvgp__view_layout(p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->base_kernels)), &v);
     return v;
 }
 
@@ -5206,7 +5206,7 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 }
 
 /*  Scratch of one turn of up to `rows` rows. */
-typedef struct odvgp__turn {
+typedef struct odvgp__prediction {
     const odvgp__predictor *p;
     odvgp__view v;
     odvgp_blas blas;
@@ -5222,10 +5222,10 @@ typedef struct odvgp__turn {
     odvgp_real *prior, *square;
     odvgp_real *y, *of_y; /* [T,rows] targets on the scale of training; moments or densities of y */
     ptrdiff_t ld;
-} odvgp__turn;
+} odvgp__prediction;
 
-static void odvgp__turn_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows,
-                               odvgp__turn *t)
+static void odvgp__predict_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows,
+                               odvgp__prediction *t)
 {
     const odvgp__predictor *p = (const odvgp__predictor *)s->block;
     ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, columns = (ptrdiff_t)p->columns;
@@ -5237,7 +5237,7 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t
     t->job = (odvgp__kjob *)odvgp__take_bytes(a, 1, sizeof(odvgp__kjob));
     t->X = odvgp__take(a, rows, (ptrdiff_t)p->D);
     t->u = odvgp__take(a, 1, columns);
-    t->chunk = odvgp__take(a, odvgp__chunk_rows(p->leaves), ODVGP__CHUNK);
+    t->chunk = odvgp__take(a, odvgp__chunk_rows(p->base_kernels), ODVGP__CHUNK);
     t->by_columns = odvgp__take(a, 1, columns * odvgp__points_ld(rows) + ODVGP__POINTS_BEYOND);
     t->A = odvgp__take(a, rows, M);
     t->T = odvgp__take(a, rows, M);
@@ -5253,13 +5253,13 @@ static void odvgp__turn_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t
 }
 
 /*  0: too large. */
-static size_t odvgp__turn_size(const odvgp_server *s, ptrdiff_t rows)
+static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 {
     odvgp__arena a;
-    odvgp__turn t;
+    odvgp__prediction t;
     odvgp__arena_init(&a, NULL, 0);
     odvgp__take_bytes(&a, 1, sizeof t);
-    odvgp__turn_layout(&a, s, rows, &t);
+    odvgp__predict_layout(&a, s, rows, &t);
     return a.bad ? 0 : a.used + 64;
 }
 
@@ -5267,36 +5267,36 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 {
     const odvgp__predictor *p = odvgp__served(s);
     if (!p || rows < 1 || rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
-    return odvgp__turn_size(s, rows);
+    return odvgp__predict_size(s, rows);
 }
 
 /*  The largest turn that fits: sizes grow about linearly, so guess and go down. 0 if not one row fits. */
-static ptrdiff_t odvgp__turn_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
+static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
     if (n <= 8) return 1; /* few rows are faster one by one */
-    size_t one = odvgp__turn_size(s, 1), many = odvgp__turn_size(s, ODVGP__MIN(n, 256));
+    size_t one = odvgp__predict_size(s, 1), many = odvgp__predict_size(s, ODVGP__MIN(n, 256));
     if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger turns are no faster */
     if (bytes < one || !one) return 0;
     ptrdiff_t low = 1, high = ODVGP__MIN(n, 256);
     while (low + 1 < high) {
         ptrdiff_t middle = (low + high) / 2;
-        if (odvgp__turn_size(s, middle) <= bytes) low = middle;
+        if (odvgp__predict_size(s, middle) <= bytes) low = middle;
         else high = middle;
     }
     return low;
 }
 
 /*  A turn in its scratch, which spares the stack. NULL: there is not enough. */
-static odvgp__turn *odvgp__turn_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
+static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
                                       size_t bytes)
 {
     odvgp__arena a;
     odvgp__arena_init(&a, scratch, bytes);
-    odvgp__turn *t = (odvgp__turn *)odvgp__take_bytes(&a, 1, sizeof *t);
+    odvgp__prediction *t = (odvgp__prediction *)odvgp__take_bytes(&a, 1, sizeof *t);
     if (!t) return NULL;
-    odvgp__turn_layout(&a, s, rows, t);
+    odvgp__predict_layout(&a, s, rows, t);
     if (a.bad || bytes < a.used + 64) return NULL; /* the same bytes wherever the block stands */
-    odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->leaves, t->kernel);
+    odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
     memset(t->job, 0, sizeof *t->job);
     t->job->blas = &t->blas;
     t->job->k = t->kernel;
@@ -5305,7 +5305,7 @@ static odvgp__turn *odvgp__turn_begin(const odvgp_server *s, ptrdiff_t rows, voi
     return t;
 }
 
-static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
+static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
     ptrdiff_t D = (ptrdiff_t)t->p->D;
     t->has_var = 0;
@@ -5315,11 +5315,11 @@ static void odvgp__turn_inputs(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n)
 
 /*  Row i of k(x,Z) for the m prepared points Z: into `to` [m], or NULL; and its sums with
     coefficients [P,m], or NULL, are added to the mean. */
-static void odvgp__turn_row(odvgp__turn *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
+static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
                             const odvgp_real *centre, const odvgp_real *coefficients,
                             odvgp_real *to)
 {
-    const odvgp__isa *isa = odvgp__row(&t->blas);
+    const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
     ODVGP_ASSERT(!t->has_var);
     odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
@@ -5336,7 +5336,7 @@ static void odvgp__turn_row(odvgp__turn *t, ptrdiff_t i, ptrdiff_t m, const odvg
     for (ptrdiff_t q = 0; q < P; q++) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
-static void odvgp__turn_mean_function(odvgp__turn *t, ptrdiff_t n)
+static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
 {
     ptrdiff_t P = (ptrdiff_t)t->p->P, D = (ptrdiff_t)t->p->D;
     for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
@@ -5350,7 +5350,7 @@ static void odvgp__turn_mean_function(odvgp__turn *t, ptrdiff_t n)
 
 /*  Means of one turn on the scale of training, into t->mean; with `features` also K(X,Zb) into
     t->A, for the variances. */
-static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n, int features)
+static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
     const odvgp__predictor *p = t->p;
     ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
@@ -5358,11 +5358,11 @@ static void odvgp__turn_mean(odvgp__turn *t, ptrdiff_t n, int features)
     for (ptrdiff_t q = 0; q < P; q++) odvgp__zero(t->mean + q * t->ld, n);
     for (ptrdiff_t i = 0; i < n; i++) {
         if (features || !p->no_alpha)
-            odvgp__turn_row(t, i, M, t->v.beta, t->v.beta_centre,
+            odvgp__predict_row(t, i, M, t->v.beta, t->v.beta_centre,
                             p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
-        if (Mg) odvgp__turn_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
+        if (Mg) odvgp__predict_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
     }
-    odvgp__turn_mean_function(t, n);
+    odvgp__predict_mean_function(t, n);
 }
 
 /*  x <- L^-1 x for one contiguous vector. The rows of a block first take what all solved numbers
@@ -5388,18 +5388,18 @@ static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_
 }
 
 /*  Rows of X [n,M] <- L^-1 of them. */
-static void odvgp__turn_solve(odvgp__turn *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
+static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M;
-    if (n == 1) odvgp__solve_vector(odvgp__row(&t->blas), M, L, M, X);
+    if (n == 1) odvgp__solve_vector(odvgp__isa_of(&t->blas), M, L, M, X);
     else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
 /*  n rows of T <- A R for one block of a root, R [m,m] lower triangular. */
-static void odvgp__turn_product(odvgp__turn *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
+static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
                                 const odvgp_real *A, odvgp_real *T)
 {
-    const odvgp__isa *isa = odvgp__row(&t->blas);
+    const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M;
     if (n == 1) {
         odvgp__zero(T, m);
@@ -5413,48 +5413,48 @@ static void odvgp__turn_product(odvgp__turn *t, ptrdiff_t n, ptrdiff_t m, const 
 
 /*  Rows of T: q_sqrt^T A of output q, what q(u) adds to the variance; or L_H^-1 B_sqrt^T k, what
     it takes away. */
-static void odvgp__turn_root(odvgp__turn *t, ptrdiff_t n, ptrdiff_t q)
+static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
-    ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_root, Mv = M - Mr;
+    ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
     if (odvgp__factors[t->p->factor].diagonal) {
         for (ptrdiff_t i = 0; i < n; i++)
             for (ptrdiff_t j = 0; j < M; j++)
-                t->T[i * M + j] = t->v.root[q * M + j] * t->A[i * M + j];
+                t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
     } else {
-        odvgp__turn_product(t, n, Mr, t->v.root + q * Mr * Mr, t->A, t->T);
-        if (Mv) odvgp__turn_product(t, n, Mv, t->v.root_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
+        odvgp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
+        if (Mv) odvgp__predict_product(t, n, Mv, t->v.root_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
     }
-    if (!odvgp__factors[t->p->factor].of_S) odvgp__turn_solve(t, n, t->v.L + q * M * M, t->T);
+    if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*  k(x,x) of row i. */
-static odvgp_real odvgp__turn_prior(const odvgp__turn *t, ptrdiff_t i)
+static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
 {
     odvgp_real node[ODVGP__MAX_NODES];
     return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
 /*  A, k(x,x), and k(x,x) - |A|^2 where all outputs share a factor. */
-static void odvgp__turn_features(odvgp__turn *t, ptrdiff_t n)
+static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
-    const odvgp__isa *isa = odvgp__row(&t->blas);
+    const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M;
-    for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__turn_prior(t, i);
+    for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__predict_prior(t, i);
     if (!odvgp__factors[t->p->factor].of_S) return;
-    odvgp__turn_solve(t, n, t->v.L, t->A);
+    odvgp__predict_solve(t, n, t->v.L, t->A);
     for (ptrdiff_t i = 0; i < n; i++)
         t->square[i] = ODVGP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M)); /* NaN stays NaN */
 }
 
-static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
+static void odvgp__predict_var(odvgp__prediction *t, ptrdiff_t n)
 {
-    const odvgp__isa *isa = odvgp__row(&t->blas);
+    const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
     int dense = odvgp__factors[t->p->factor].of_S;
     t->has_var = 1;
-    odvgp__turn_features(t, n);
+    odvgp__predict_features(t, n);
     for (ptrdiff_t q = 0; q < P; q++) {
-        odvgp__turn_root(t, n, q);
+        odvgp__predict_cholesky(t, n, q);
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
             t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(0, t->prior[i] - sum); /* NaN stays NaN */
@@ -5462,27 +5462,27 @@ static void odvgp__turn_var(odvgp__turn *t, ptrdiff_t n)
     }
 }
 
-static const odvgp__likelihood *odvgp__turn_likelihood(const odvgp__turn *t)
+static const odvgp__likelihood *odvgp__predict_likelihood(const odvgp__prediction *t)
 {
     return &odvgp__likelihoods[t->p->likelihood];
 }
 
 /*  The scale of function q: that of its target, where f is scaled with y. */
-static odvgp_real odvgp__turn_scale(const odvgp__turn *t, ptrdiff_t q)
+static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 {
-    return odvgp__turn_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
+    return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
 /*  Mean of function q at row i, in units of y. */
-static odvgp_real odvgp__turn_unscaled_mean(const odvgp__turn *t, ptrdiff_t q, ptrdiff_t i)
+static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdiff_t q, ptrdiff_t i)
 {
-    int scaled = odvgp__turn_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
+    int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
     odvgp_real m = t->mean[q * t->ld + i];
     return scaled ? t->v.y_mean[q] + t->v.y_scale[q] * m : m;
 }
 
 /*  What the likelihood sees of n rows: their functions, the targets in t->y, parameters. */
-static odvgp__lik_job odvgp__turn_lik_job(const odvgp__turn *t, ptrdiff_t n)
+static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff_t n)
 {
     odvgp__lik_job job;
     memset(&job, 0, sizeof job);
@@ -5493,7 +5493,7 @@ static odvgp__lik_job odvgp__turn_lik_job(const odvgp__turn *t, ptrdiff_t n)
     job.Y = t->y;
     job.mean = t->mean;
     job.var = t->var;
-    job.par = t->v.lik;
+    job.par = t->v.lik_params;
     return job;
 }
 
@@ -5514,30 +5514,30 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
 {
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
-    ptrdiff_t rows = odvgp__turn_rows(s, n, scratch_bytes), D = s->D;
-    odvgp__turn *t = rows ? odvgp__turn_begin(s, rows, scratch, scratch_bytes) : NULL;
+    ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D;
+    odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
     if (!t) return ODVGP_E_MEMORY;
     int variances = var || var_y, finite = 1;
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
-        odvgp__turn_inputs(t, X + first * D, count);
-        odvgp__turn_mean(
+        odvgp__predict_inputs(t, X + first * D, count);
+        odvgp__predict_mean(
             t, count,
             variances); /* also where only variances are asked for: some likelihoods' need it */
-        if (variances) odvgp__turn_var(t, count);
+        if (variances) odvgp__predict_var(t, count);
         for (ptrdiff_t q = 0; q < s->F; q++) {
             for (ptrdiff_t i = 0; i < count; i++) {
-                odvgp_real scale = odvgp__turn_scale(t, q);
+                odvgp_real scale = odvgp__predict_scale(t, q);
                 ptrdiff_t at = q * n + first + i;
-                if (mean) mean[at] = odvgp__turn_unscaled_mean(t, q, i);
+                if (mean) mean[at] = odvgp__predict_unscaled_mean(t, q, i);
                 if (var) var[at] = scale * scale * t->var[q * t->ld + i];
             }
             if (mean) finite &= odvgp__finite(mean + q * n + first, count);
             if (var) finite &= odvgp__finite(var + q * n + first, count);
         }
         if (!var_y) continue;
-        odvgp__lik_job job = odvgp__turn_lik_job(t, count);
-        odvgp__turn_likelihood(t)->y_moments(&job, NULL, t->of_y);
+        odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+        odvgp__predict_likelihood(t)->y_moments(&job, NULL, t->of_y);
         for (ptrdiff_t q = 0; q < job.T; q++) {
             for (ptrdiff_t i = 0; i < count; i++) {
                 odvgp_real scale = t->v.y_scale[q];
@@ -5559,7 +5559,7 @@ static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odv
 }
 
 /*  Targets of n rows [n,T] on the scale of training, a row for each of the T. */
-static void odvgp__turn_targets(odvgp__turn *t, const odvgp_real *Y, ptrdiff_t n)
+static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
 {
     ptrdiff_t T = (ptrdiff_t)t->p->T;
     for (ptrdiff_t q = 0; q < T; q++)
@@ -5573,19 +5573,19 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 {
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
-    ptrdiff_t rows = odvgp__turn_rows(s, n, scratch_bytes), D = s->D, T = s->T;
+    ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D, T = s->T;
     if (!Y || !logp) return ODVGP_E_ARG;
     if ((status = odvgp__served_targets_check(s, Y, n * T)) != ODVGP_OK) return status;
-    odvgp__turn *t = rows ? odvgp__turn_begin(s, rows, scratch, scratch_bytes) : NULL;
+    odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
     if (!t) return ODVGP_E_MEMORY;
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
-        odvgp__turn_inputs(t, X + first * D, count);
-        odvgp__turn_mean(t, count, 1);
-        odvgp__turn_var(t, count);
-        odvgp__turn_targets(t, Y + first * T, count);
-        odvgp__lik_job job = odvgp__turn_lik_job(t, count);
-        odvgp__turn_likelihood(t)->log_density(&job, t->of_y);
+        odvgp__predict_inputs(t, X + first * D, count);
+        odvgp__predict_mean(t, count, 1);
+        odvgp__predict_var(t, count);
+        odvgp__predict_targets(t, Y + first * T, count);
+        odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+        odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
         for (ptrdiff_t i = 0; i < count; i++) {
             odvgp_real sum = 0;
             for (ptrdiff_t q = 0; q < T; q++) {
@@ -5599,7 +5599,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 }
 
 /*  Lower triangle of C [n,n] <- K(X,X) of one turn. */
-static void odvgp__turn_prior_cov(odvgp__turn *t, ptrdiff_t n, odvgp_real *C)
+static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
     ptrdiff_t ld = odvgp__points_ld(n);
     const odvgp_real *centre = t->v.beta_centre;
@@ -5616,21 +5616,21 @@ static void odvgp__turn_prior_cov(odvgp__turn *t, ptrdiff_t n, odvgp_real *C)
 }
 
 /*  Mean [F,n], or NULL, and cov [F,n,n] of one turn, on the scale of y. The prior stays. */
-static void odvgp__turn_cov(odvgp__turn *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
                             odvgp_real *cov)
 {
     ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
     int dense = odvgp__factors[t->p->factor].of_S;
-    odvgp__turn_inputs(t, X, n);
-    odvgp__turn_mean(t, n, 1);
+    odvgp__predict_inputs(t, X, n);
+    odvgp__predict_mean(t, n, 1);
     for (ptrdiff_t q = 0; q < F && mean; q++)
         for (ptrdiff_t i = 0; i < n; i++)
-            mean[q * n + i] = odvgp__turn_unscaled_mean(t, q, i);
-    odvgp__turn_features(t, n);
+            mean[q * n + i] = odvgp__predict_unscaled_mean(t, q, i);
+    odvgp__predict_features(t, n);
     for (ptrdiff_t q = 0; q < F; q++) { /* K - A A^T + T T^T, or K - T T^T */
-        odvgp_real *C = cov + q * n * n, scale = odvgp__turn_scale(t, q) * odvgp__turn_scale(t, q);
-        odvgp__turn_prior_cov(t, n, C);
-        odvgp__turn_root(t, n, q);
+        odvgp_real *C = cov + q * n * n, scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
+        odvgp__predict_prior_cov(t, n, C);
+        odvgp__predict_cholesky(t, n, q);
         odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]); /* NaN stays NaN */
         if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
@@ -5647,9 +5647,9 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
     if (!cov) return ODVGP_E_ARG;
-    odvgp__turn *t = odvgp__turn_begin(s, n, scratch, scratch_bytes);
+    odvgp__prediction *t = odvgp__predict_begin(s, n, scratch, scratch_bytes);
     if (!t) return ODVGP_E_MEMORY;
-    odvgp__turn_cov(t, X, n, mean, cov);
+    odvgp__predict_cov(t, X, n, mean, cov);
     int finite = odvgp__finite(cov, s->F * n * n) && (!mean || odvgp__finite(mean, s->F * n));
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
@@ -5695,7 +5695,7 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 
 /*  The same where rounding is relative to the prior variance of each point: with C scaled to a prior of variance 1, and
     back. */
-static void odvgp__scaled_root(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
+static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < n; j++)
@@ -5743,13 +5743,13 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
     odvgp__arena_init(&a, scratch, scratch_bytes);
     odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
-    odvgp__turn *t = odvgp__turn_begin(s, n, a.base + a.used, a.size - a.used);
+    odvgp__prediction *t = odvgp__predict_begin(s, n, a.base + a.used, a.size - a.used);
     if (!t) return ODVGP_E_MEMORY;
-    odvgp__turn_cov(t, X, n, mean, cov);
+    odvgp__predict_cov(t, X, n, mean, cov);
     ptrdiff_t F = s->F;
     int finite = odvgp__finite(cov, F * n * n); /* the root takes a pivot that is NaN for 0 */
     for (ptrdiff_t q = 0; q < F; q++)
-        odvgp__scaled_root(n, cov + q * n * n, t->prior, perm + q * n);
+        odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
     for (ptrdiff_t k = 0; k < samples; k++)
         for (ptrdiff_t q = 0; q < F; q++) {
             const odvgp_real *L = cov + q * n * n;
@@ -5838,45 +5838,45 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each leaf with columns of the
+/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each base kernel with columns of the
     inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them: it is
-    finished again, leaf by leaf, for a second kernel would take much stack. It may change only where it is refused. */
+    finished again, base kernel by base kernel, for a second kernel would take much stack. It may change only where it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
-    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_LEAVES] = {0}, hyp = k->nhyp, groups = k->ngroup,
-             group_leaf[ODVGP_MAX_LEAVES];
-    if (k->D != (uint32_t)D || k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES || k->nnode != 2 * k->nleaf - 1) return 0;
-    for (uint32_t i = 0; i < k->nleaf; i++) {
-        const odvgp__leaf *leaf = &k->leaf[i];
-        uint64_t dims = leaf->nranges ? 0 : k->D;
-        if (leaf->type >= ODVGP__LEAF_TYPES || leaf->ard > 1 || leaf->nranges > ODVGP__MAX_RANGES) return 0;
-        if (leaf->ard && !odvgp__has_lengthscale(leaf) && leaf->type != ODVGP__LINEAR) return 0;
-        if (leaf->nranges && odvgp__geometry(leaf) == ODVGP__NO_INPUT) return 0;
-        if (leaf->type == ODVGP__POLYNOMIAL ? leaf->degree < 1 || leaf->degree > ODVGP__MAX_DEGREE : leaf->degree) return 0;
-        for (uint32_t r = 0; r < leaf->nranges; r++) {
-            if (leaf->range[r][0] >= leaf->range[r][1] || leaf->range[r][1] > k->D) return 0;
-            dims += leaf->range[r][1] - leaf->range[r][0];
+    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_BASE_KERNELS] = {0}, hyp = k->nhyp, groups = k->ngroup,
+             group_base[ODVGP_MAX_BASE_KERNELS];
+    if (k->D != (uint32_t)D || k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS || k->nnode != 2 * k->base_kernels - 1) return 0;
+    for (uint32_t i = 0; i < k->base_kernels; i++) {
+        const odvgp__base_kernel *base = &k->base[i];
+        uint64_t dims = base->nranges ? 0 : k->D;
+        if (base->type >= ODVGP__BASE_KERNEL_TYPES || base->ard > 1 || base->nranges > ODVGP__MAX_RANGES) return 0;
+        if (base->ard && !odvgp__has_lengthscale(base) && base->type != ODVGP__LINEAR) return 0;
+        if (base->nranges && odvgp__geometry(base) == ODVGP__NO_INPUT) return 0;
+        if (base->type == ODVGP__POLYNOMIAL ? base->degree < 1 || base->degree > ODVGP__MAX_DEGREE : base->degree) return 0;
+        for (uint32_t r = 0; r < base->nranges; r++) {
+            if (base->range[r][0] >= base->range[r][1] || base->range[r][1] > k->D) return 0;
+            dims += base->range[r][1] - base->range[r][0];
         }
-        if (leaf->ndims != dims) return 0;
-        nhyp += (leaf->ard ? dims : 1) + 2; /* at most */
+        if (base->ndims != dims) return 0;
+        nhyp += (base->ard ? dims : 1) + 2; /* at most */
     }
     if (nhyp > INT_MAX) return 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        if (node[0] == ODVGP__NODE_LEAF) {
-            if (node[1] >= k->nleaf || uses[node[1]]++) return 0;
+        if (node[0] == ODVGP__NODE_BASE_KERNEL) {
+            if (node[1] >= k->base_kernels || uses[node[1]]++) return 0;
         } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
             return 0;
     }
-    memcpy(group_leaf, k->group_leaf, sizeof group_leaf);
+    memcpy(group_base, k->group_base, sizeof group_base);
     k->nhyp = k->ngroup = 0;
-    for (uint32_t i = 0; i < k->nleaf; i++) {
-        odvgp__leaf leaf = k->leaf[i];
-        odvgp__leaf_finish(k, i);
-        if (memcmp(&leaf, &k->leaf[i], sizeof leaf) != 0) return 0;
+    for (uint32_t i = 0; i < k->base_kernels; i++) {
+        odvgp__base_kernel base = k->base[i];
+        odvgp__base_finish(k, i);
+        if (memcmp(&base, &k->base[i], sizeof base) != 0) return 0;
     }
-    return k->nhyp == hyp && k->ngroup == groups && !memcmp(group_leaf, k->group_leaf, sizeof group_leaf);
+    return k->nhyp == hyp && k->ngroup == groups && !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
@@ -5901,8 +5901,8 @@ static void odvgp__predictor_sum(const odvgp__predictor *p, uint32_t *sum)
     sum[1] = (uint32_t)(h >> 32);
 }
 
-static const char odvgp__too_many_leaves[] =
-    "its kernel has more terms than this build allows: compile with a larger ODVGP_MAX_LEAVES";
+static const char odvgp__too_many_base_kernels[] =
+    "its kernel has more terms than this build allows: compile with a larger ODVGP_MAX_BASE_KERNELS";
 
 /*  Magic, version and number of base kernels: what must be known before the kernel is read. */
 static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, const char *what,
@@ -5915,10 +5915,10 @@ static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, cons
         return odvgp__fail(
             info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
             "holds a predictor of another version: freeze the model again with this one");
-    if (p->leaves > ODVGP_MAX_LEAVES)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->leaves,
-                           odvgp__too_many_leaves);
-    return p->leaves ? ODVGP_OK
+    if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
+                           odvgp__too_many_base_kernels);
+    return p->base_kernels ? ODVGP_OK
                      : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
 }
 
@@ -5929,7 +5929,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     odvgp__kernel k;
     odvgp__view v;
     memset(&k, 0, sizeof k);
-    odvgp__kernel_unpack(odvgp__predictor_kernel(p), p->leaves, &k);
+    odvgp__kernel_unpack(odvgp__predictor_kernel(p), p->base_kernels, &k);
     if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
         p->P < 1 || p->P > INT_MAX)
         return -1;
@@ -5938,8 +5938,8 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     if ((ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
         (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
         return -1;
-    if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_root > p->M ||
-        (p->M_root != p->M && !odvgp__factors[p->factor].of_S))
+    if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
+        (p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
         return -1;
     if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
     if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
@@ -5956,7 +5956,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
     const struct {
         const odvgp_real *x;
         uint32_t n;
-    } positive[] = {{v.hyp, p->nhyp}, {v.lik, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
+    } positive[] = {{v.hyp, p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
         for (uint32_t i = 0; i < positive[k].n; i++)
             if (!(positive[k].x[i] > 0)) return 0;
@@ -6004,7 +6004,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
     if (p->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
                            "is of the other precision: only a model file can be read in both");
-    if (bytes < odvgp__predictor_head(p->leaves))
+    if (bytes < odvgp__predictor_head(p->base_kernels))
         return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
     if (odvgp__predictor_measure(p) < 0)
         return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its predictor is not valid");
@@ -6093,7 +6093,7 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
     odvgp_status s = odvgp__predictor_start_check(p, "model file", info);
     if (s) return s;
-    size_t head = odvgp__predictor_head(p->leaves);
+    size_t head = odvgp__predictor_head(p->base_kernels);
     ODVGP_ASSERT(head <= sizeof *start);
     odvgp__file_words(f, p + 1, head - sizeof *p);
     ptrdiff_t reals = f->bad ? -1 : odvgp__predictor_measure(p);
@@ -6142,7 +6142,7 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
     if ((s = odvgp__file_predictor(&f, &h, &start, info)) != ODVGP_OK) return s;
     size_t need = odvgp__predictor_bytes(&start.head),
-           head = odvgp__predictor_head(start.head.leaves);
+           head = odvgp__predictor_head(start.head.base_kernels);
     if (block_bytes < need)
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
     memcpy(p, &start, head);
@@ -6458,10 +6458,10 @@ typedef struct odvgp__node {
 typedef struct odvgp__block {
     int number;                          /* among all blocks of the model */
     ptrdiff_t M, natural;                /* points; the same where natural steps move it, else 0 */
-    int slot_mu, slot_root;              /* 0: none */
+    int slot_mu, slot_sqrt;              /* 0: none */
     odvgp__ref L;                        /* the factor that whitens it */
-    odvgp__ref mu, root;                 /* what the slots hold ... */
-    odvgp__ref white_mu, white_root;     /* ... in whitened coordinates */
+    odvgp__ref mu, sqrt;                 /* what the slots hold ... */
+    odvgp__ref white_mu, white_sqrt;     /* ... in whitened coordinates */
     odvgp__ref A, stats;                 /* features of the tile; statistics for a natural step */
     odvgp_real *P, *j;                   /* natural parameters, [P,M,M] lower and [P,M] */
 } odvgp__block;
@@ -6566,9 +6566,9 @@ struct odvgp_model {
     odvgp__tape tape;
     odvgp__state state;
     ptrdiff_t F, T;                             /* functions that the likelihood sees; columns of targets */
-    int slot_lik, lik_slots;                    /* the likelihood's positive parameters ... */
-    int slot_lik_free, lik_free_slots;          /* ... and its free ones; 0: none */
-    odvgp__ref X, Y, lik, lik_free, expect, moments, objective; /* moments, objective: of bounds without q */
+    int slot_lik_params, lik_slots;                    /* the likelihood's positive parameters ... */
+    int slot_lik_free_params, lik_free_slots;          /* ... and its free ones; 0: none */
+    odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective; /* moments, objective: of bounds without q */
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
@@ -6640,10 +6640,10 @@ typedef struct odvgp__cov_part {
     const char *name;
     odvgp_cov_part without_gamma;
     int factor;                       /* ODVGP__FACTOR_... */
-    const char *root, *v_root, *diag; /* slots; NULL: none */
-    const char *Z_gamma;              /* slot of the points that v_root needs where the mean has none */
-    int root_power;                   /* of the targets' unit that root has; 0: what the coordinates give it */
-    odvgp_real root_start;            /* the diagonal of root before training, 1: the prior */
+    const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
+    const char *Z_gamma;              /* slot of the points that v_sqrt needs where the mean has none */
+    int sqrt_power;                   /* of the targets' unit that root has; 0: what the coordinates give it */
+    odvgp_real sqrt_start;            /* the diagonal of root before training, 1: the prior */
     int steps, optimum, objectives;   /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., bits of the bounds without q */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
@@ -6697,7 +6697,7 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
 
 /*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t); with them from theta, for the
     distance to a bound has fewer digits than theta. */
-static odvgp_real odvgp__positive_slope(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
+static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
@@ -6832,13 +6832,13 @@ static double odvgp__log_gamma(double x)
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
-/*  The log density of v in slot s, and its slope. */
-static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *slope)
+/*  The log density of v in slot s, and its derivative. */
+static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *derivative)
 {
-    *slope = 0;
+    *derivative = 0;
     if (!(v > 0)) return -HUGE_VAL;
     double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
-    *slope = p->state[s].prior == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
+    *derivative = p->state[s].prior == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
     if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
@@ -6846,12 +6846,12 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
 /*  The sum of the log priors of all values; its gradient is subtracted from grad, that of the loss, unless that is NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
-    double sum = 0, slope;
+    double sum = 0, derivative;
     for (int s = 1; s <= p->positive_slots; s++) {
         if (p->state[s].prior == ODVGP_PRIOR_NONE) continue;
         for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
-            sum += odvgp__log_prior(p, s, (double)p->value[i], &slope);
-            if (grad) grad[i] -= (odvgp_real)slope;
+            sum += odvgp__log_prior(p, s, (double)p->value[i], &derivative);
+            if (grad) grad[i] -= (odvgp_real)derivative;
         }
     }
     return sum;
@@ -6890,7 +6890,7 @@ static void odvgp__touch(odvgp_model *m, int slot)
     for (int k = 0; k < m->units; k++)
         for (int b = 0; b < ODVGP__BLOCKS; b++) {
             const odvgp__block *block = &m->unit[k].block[b];
-            if (slot == block->slot_mu || slot == block->slot_root) m->state.nat_valid &= ~((uint64_t)1 << block->number);
+            if (slot == block->slot_mu || slot == block->slot_sqrt) m->state.nat_valid &= ~((uint64_t)1 << block->number);
         }
 }
 
@@ -6923,13 +6923,13 @@ static int odvgp__has_noise(const odvgp_config *c)
 /*  The variance of Gaussian noise; other likelihoods stay as they are. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
-    if (odvgp__has_noise(&m->cfg)) odvgp__set_positive(m, m->par.slot[m->slot_lik].offset, value);
+    if (odvgp__has_noise(&m->cfg)) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset, value);
 }
 
 static odvgp_real odvgp__noise(const odvgp_model *m)
 {
     ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
-    return m->tape.node[m->lik.id].v[0];
+    return m->tape.node[m->lik_params.id].v[0];
 }
 
 /*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
@@ -7096,9 +7096,9 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
     const odvgp__kernel *kernel = odvgp__model_ok(m) ? &odvgp__only_unit(m)->kernel : NULL;
-    if (!kernel || term < 0 || term >= (int)kernel->nleaf) return -1;
-    const odvgp__leaf *leaf = &kernel->leaf[term];
-    return leaf->ard && k >= 0 && k < (ptrdiff_t)leaf->ndims ? odvgp__column(leaf, k) : -1;
+    if (!kernel || term < 0 || term >= (int)kernel->base_kernels) return -1;
+    const odvgp__base_kernel *base = &kernel->base[term];
+    return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? odvgp__column(base, k) : -1;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------- */
@@ -7140,14 +7140,14 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
 
 /* --- PARAM, INPUT: nothing to do; their values are set from outside, gradients of parameters land in the vector ---     */
 
-static odvgp_status odvgp__leaf_forward(odvgp__tape *t, odvgp__node *nd)
+static odvgp_status odvgp__source_forward(odvgp__tape *t, odvgp__node *nd)
 {
     (void)t;
     (void)nd;
     return ODVGP_OK;
 }
 
-static void odvgp__leaf_reverse(odvgp__tape *t, odvgp__node *nd)
+static void odvgp__source_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     (void)t;
     (void)nd;
@@ -7296,9 +7296,9 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
         if (i != pivot) nearest = ODVGP__MIN(nearest, r2);
         widest = ODVGP__MAX(widest, r2);
     }
-    for (uint32_t i = 0; i < kernel->nleaf; i++)
-        if (odvgp__geometry(&kernel->leaf[i]) == ODVGP__DISTANCE)
-            coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[kernel->leaf[i].ls]);
+    for (uint32_t i = 0; i < kernel->base_kernels; i++)
+        if (odvgp__geometry(&kernel->base[i]) == ODVGP__DISTANCE)
+            coarse = ODVGP__MAX(coarse, (double)odvgp__in(t, K, 0)->v[kernel->base[i].ls]);
     if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
     if (widest == 0 && Z->rows > 1) return cause[1];
     if (nearest == 0) return cause[2];
@@ -7723,7 +7723,7 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = 0; p < nd->rows; p++) {
         odvgp__tri_product(t, nd, p);
         odvgp__zero(nd->v + p * nd->ld, A->cols);
-        odvgp__row(&t->blas)->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
+        odvgp__isa_of(&t->blas)->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
     }
     return ODVGP_OK;
 }
@@ -7735,7 +7735,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
         if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
-        odvgp__row(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
+        odvgp__isa_of(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
         if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
         odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
@@ -8473,8 +8473,8 @@ typedef struct odvgp__op_row {
 
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
     /* in the order of odvgp__op */
-    {"param", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_NOTHING, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
-    {"input", odvgp__leaf_forward, odvgp__leaf_reverse, ODVGP__STORES_VALUE, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
+    {"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
+    {"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
     {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, odvgp__kernel_scratch_bytes},
     {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
     {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__kernel_vec_aux,
@@ -8810,18 +8810,18 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
 {
     ptrdiff_t M = b->M, P = u->P;
     b->L = L;
-    b->mu = b->root = b->white_mu = b->white_root = b->stats = odvgp__none;
+    b->mu = b->sqrt = b->white_mu = b->white_sqrt = b->stats = odvgp__none;
     if (b->slot_mu) b->white_mu = b->mu = odvgp__param_node(u, b->slot_mu, 1, P, M);
-    if (b->slot_root) b->root = odvgp__param_node(u, b->slot_root, 1, P * M, M);
-    if (dense) b->white_root = b->root;
+    if (b->slot_sqrt) b->sqrt = odvgp__param_node(u, b->slot_sqrt, 1, P * M, M);
+    if (dense) b->white_sqrt = b->sqrt;
     if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
     int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
     if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
         b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
     else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
         b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
-    if (dense && b->root.id)
-        b->white_root = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->root, odvgp__none, odvgp__none);
+    if (dense && b->sqrt.id)
+        b->white_sqrt = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
 }
 
 /*  q_mu holds coefficients at beta, which takes the whole matrix Kb. */
@@ -8835,10 +8835,10 @@ static void odvgp__build_lik(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
-    if (m->lik_slots && !m->lik.id)
-        m->lik = odvgp__param_node(u, m->slot_lik, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
-    if (m->lik_free_slots && !m->lik_free.id)
-        m->lik_free = odvgp__param_node(u, m->slot_lik_free, m->lik_free_slots, 1,
+    if (m->lik_slots && !m->lik_params.id)
+        m->lik_params = odvgp__param_node(u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
+    if (m->lik_free_slots && !m->lik_free_params.id)
+        m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
                                         odvgp__lik_numbers(lik, 0));
 }
 
@@ -9029,16 +9029,16 @@ static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
 }
 
 /*  The KL of one block's covariance. */
-static void odvgp__kl_of_root(odvgp__unit *u, odvgp__ref root, int purpose)
+static void odvgp__kl_of_sqrt(odvgp__unit *u, odvgp__ref root, int purpose)
 {
     odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none), purpose);
 }
 
-static void odvgp__dense_head(odvgp__unit *u) { odvgp__kl_of_root(u, u->block[ODVGP__ON_BETA].white_root, 0); }
+static void odvgp__dense_head(odvgp__unit *u) { odvgp__kl_of_sqrt(u, u->block[ODVGP__ON_BETA].white_sqrt, 0); }
 
 static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
 {
-    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_root, A, odvgp__none, odvgp__none);
+    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_sqrt, A, odvgp__none, odvgp__none);
 }
 
 /*  |q_sqrt^T A|^2 + residual + |v_sqrt^T A_v|^2, the last only where there is a second block. */
@@ -9057,7 +9057,7 @@ static odvgp__ref odvgp__dense_tile(odvgp__unit *u) { return odvgp__dense_var(u,
 static void odvgp__blocks_cov_head(odvgp__unit *u)
 {
     odvgp__dense_head(u);
-    odvgp__kl_of_root(u, u->block[ODVGP__ON_GAMMA].white_root, odvgp__kept_terms(u));
+    odvgp__kl_of_sqrt(u, u->block[ODVGP__ON_GAMMA].white_sqrt, odvgp__kept_terms(u));
 }
 
 static odvgp__ref odvgp__blocks_cov_tile(odvgp__unit *u) { return odvgp__dense_var(u, u->A_v); }
@@ -9069,7 +9069,7 @@ static void odvgp__inverse_head(odvgp__unit *u)
 {
     odvgp__tape *t = &u->model->tape;
     ptrdiff_t P = u->P, M = u->M;
-    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M) : u->block[ODVGP__ON_BETA].root;
+    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M) : u->block[ODVGP__ON_BETA].sqrt;
     odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, odvgp__none, odvgp__none);
     u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none, odvgp__none);
     if (t->node) t->node[u->L_H.id].jitter = NULL;
@@ -9086,30 +9086,30 @@ static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
 
 static const odvgp_real *odvgp__node_value(const odvgp__unit *u, odvgp__ref ref) { return u->model->tape.node[ref.id].v; }
 
-static void odvgp__freeze_root(const odvgp__unit *u, int b, odvgp_real *to)
+static void odvgp__freeze_sqrt(const odvgp__unit *u, int b, odvgp_real *to)
 {
     const odvgp__block *block = &u->block[b];
-    odvgp__copy(to, odvgp__node_value(u, block->white_root), u->P * block->M * block->M);
+    odvgp__copy(to, odvgp__node_value(u, block->white_sqrt), u->P * block->M * block->M);
 }
 
 static void odvgp__dense_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     odvgp__copy(v->L, odvgp__node_value(u, u->L), u->M * u->M);
-    odvgp__freeze_root(u, ODVGP__ON_BETA, v->root);
+    odvgp__freeze_sqrt(u, ODVGP__ON_BETA, v->factor);
 }
 
 static void odvgp__inverse_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     ptrdiff_t square = u->P * u->M * u->M;
     odvgp__copy(v->L, odvgp__node_value(u, u->L_H), square);
-    odvgp__copy(v->root, odvgp__node_value(u, u->q_diag), square);
+    odvgp__copy(v->factor, odvgp__node_value(u, u->q_diag), square);
 }
 
 static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     const odvgp_real *g = odvgp__node_value(u, u->q_diag);
     odvgp__copy(v->L, odvgp__node_value(u, u->L_H), u->P * u->M * u->M);
-    for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->root[i] = ODVGP__SQRT(g[i]);
+    for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
 /*  The factor of both sets of points as one, [L 0; W^T L_v], and the two roots. */
@@ -9123,8 +9123,8 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
         for (ptrdiff_t j = 0; j < M; j++) row[j] = W->v[j * W->ld + i];
         odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
     }
-    odvgp__freeze_root(u, ODVGP__ON_BETA, v->root);
-    odvgp__freeze_root(u, ODVGP__ON_GAMMA, v->root_v);
+    odvgp__freeze_sqrt(u, ODVGP__ON_BETA, v->factor);
+    odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->root_v);
 }
 
 /*  In the order of odvgp_mean_part and odvgp_cov_part. Lines of a row: name, part without gamma, kinds | slots, and of a covariance
@@ -9185,7 +9185,7 @@ static int odvgp__steps_of(const odvgp__mean_part *mean, const odvgp__cov_part *
 }
 
 /*  Whether a second Gaussian block, or its features, stand on the residual of gamma. */
-static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_root; }
+static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
 /*  The nodes of a unit that a predictor is made from, besides parameters. */
 #define ODVGP__PREDICTOR_NODES 10
@@ -9194,7 +9194,7 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
     int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
     const odvgp__ref none = odvgp__none,
-                     list[] = {u->weights, beta->white_root, gamma->white_mu,  gamma->white_root,    u->a,
+                     list[] = {u->weights, beta->white_sqrt, gamma->white_mu,  gamma->white_sqrt,    u->a,
                                u->L_H,     u->q_diag,        L ? u->L : none, two ? u->W : none, two ? u->L_v : none};
     memcpy(node, list, sizeof list);
 }
@@ -9405,7 +9405,7 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
     double M = (double)c->M, P = (double)c->P, D = (double)c->D, Mg = (double)c->M_gamma;
-    double root_v = odvgp__cov_part_of(c->cov_part)->v_root ? P * Mg * Mg : 0;
+    double root_v = odvgp__cov_part_of(c->cov_part)->v_sqrt ? P * Mg * Mg : 0;
     if (P * M * M + root_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
         return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0, "make too many parameters for memory");
     return ODVGP_OK;
@@ -9746,7 +9746,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
     }
-    if (grads && divergence - divergence == 0) { /* it is not where a root's diagonal holds a 0, and its slope is 1 / 0 there */
+    if (grads && divergence - divergence == 0) { /* it is not where a root's diagonal holds a 0, and its derivative is 1 / 0 there */
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m, &want);
     }
@@ -9985,7 +9985,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 /*      alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2).                   */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  A variance of two blocks needs both sets of points as one. */
-static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_root != NULL; }
+static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
 /*  Coefficients at gamma (or alpha) that are not among those of the variance's points. */
 static int odvgp__has_own_mean(const odvgp__unit *u)
@@ -10001,7 +10001,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
     p->magic = ODVGP__PREDICTOR_MAGIC;
     p->version = ODVGP__PREDICTOR_VERSION;
     p->real_size = sizeof(odvgp_real);
-    p->leaves = u->kernel.nleaf;
+    p->base_kernels = u->kernel.base_kernels;
     p->nhyp = u->kernel.nhyp;
     p->columns = (uint32_t)odvgp__points_columns(&u->kernel);
     p->D = (uint32_t)u->D;
@@ -10011,7 +10011,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
     p->lik_params = (uint32_t)odvgp__lik_all_numbers(&odvgp__likelihoods[u->model->cfg.likelihood]);
     int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
     p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
-    p->M_root = (uint32_t)u->M;
+    p->M_factor = (uint32_t)u->M;
     p->M_gamma = (uint32_t)(own ? u->M_gamma : 0);
     p->factor = (uint32_t)u->cov_part->factor;
     p->no_alpha = !u->weights.id && own;
@@ -10187,8 +10187,8 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
     if (own) odvgp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
     u->cov_part->freeze(u, &v);
     odvgp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
-    if (m->lik.id) odvgp__copy(v.lik, node[m->lik.id].v, m->lik.cols);
-    if (m->lik_free.id) odvgp__copy(v.lik + m->lik.cols, node[m->lik_free.id].v, m->lik_free.cols);
+    if (m->lik_params.id) odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
+    if (m->lik_free_params.id) odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v, m->lik_free_params.cols);
     if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
     if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
     odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
@@ -10260,7 +10260,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     odvgp_model *m = u->model;
     const odvgp__block *block = &u->block[b];
     ptrdiff_t M = block->M;
-    const odvgp_real *root = m->tape.node[block->white_root.id].v;
+    const odvgp_real *root = m->tape.node[block->white_sqrt.id].v;
     int known = (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
     if (known && !odvgp__nat_shift(u, b)) return;
     odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
@@ -10271,7 +10271,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
             odvgp_lauum(&m->tape.blas, M, R, M, block->P + p * M * M, M);
         }
         odvgp__nat_mean(u, b, p, m->nat_t);
-        odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
+        odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
     }
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
@@ -10285,7 +10285,7 @@ static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, pt
     odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
     for (ptrdiff_t i = 0; i < M; i++) {
         odvgp_real *row = R + i * M;
-        odvgp__row(&m->tape.blas)->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
+        odvgp__isa_of(&m->tape.blas)->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
         row[i] += tau;
         odvgp__zero(row + i + 1, M - i - 1);
     }
@@ -10307,14 +10307,14 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
-    odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M, *slot_root = odvgp__nat_staged(m, block->root) + p * M * M;
+    odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M, *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
     const odvgp_real *L = m->tape.node[block->L.id].v, *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-    if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_root, R, M * M);
+    if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_sqrt, R, M * M);
     else {
-        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_root, M);
+        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
         g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&m->tape.blas, &g);
-        for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_root + i * M + i + 1, M - i - 1);
+        for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
     }
     if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
     if (u->param == ODVGP_PARAMETRISATION_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
@@ -10339,10 +10339,10 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
     }
     if (s) return s;
     odvgp__nat_mean(u, b, p, mu);
-    odvgp__symmetric_times(odvgp__row(&m->tape.blas), M, G, mu, Gmu);
+    odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, G, mu, Gmu);
     for (ptrdiff_t i = 0; i < M; i++) {
         h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-        odvgp__row(&m->tape.blas)->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
+        odvgp__isa_of(&m->tape.blas)->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
         G[i * M + i] += step;
     }
     odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; R holds R^-1 */
@@ -10357,13 +10357,13 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
     odvgp_model *m = u->model;
     odvgp__block *block = &u->block[b];
     ptrdiff_t M = block->M, all = u->P * M;
-    odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id], *root = &m->tape.node[block->root.id];
+    odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id], *root = &m->tape.node[block->sqrt.id];
     odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
-    odvgp__copy(root->v, odvgp__nat_staged(m, block->root), all * M);
+    odvgp__copy(root->v, odvgp__nat_staged(m, block->sqrt), all * M);
     odvgp__copy(block->P, stats->aux, all * M);
     odvgp__copy(block->j, stats->v, all);
     odvgp__touch(m, block->slot_mu);
-    odvgp__touch(m, block->slot_root);
+    odvgp__touch(m, block->slot_sqrt);
     if (u->param == ODVGP_PARAMETRISATION_WHITENED) m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
@@ -11070,7 +11070,7 @@ static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_rea
     const odvgp__block *block = &u->block[b];
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = block->M, from = b == ODVGP__ON_GAMMA ? f->M : 0;
-    if (!block->white_root.id || (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY)) return ODVGP_OK;
+    if (!block->white_sqrt.id || (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY)) return ODVGP_OK;
     for (ptrdiff_t i = 0; i < M; i++) {
         for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
         odvgp__zero(f->G + i * M + i + 1, M - i - 1);
@@ -11079,7 +11079,7 @@ static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_rea
     if (status) return status;
     odvgp_trtri(blas, M, f->G, M);
     for (ptrdiff_t p = 0; p < u->P; p++) {
-        odvgp_real *to = odvgp__fit_slot(m, block->slot_root) + p * M * M;
+        odvgp_real *to = odvgp__fit_slot(m, block->slot_sqrt) + p * M * M;
         if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(to, f->G, M * M);
         else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
@@ -11101,7 +11101,7 @@ static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_
     const odvgp_blas *blas = &m->tape.blas;
     const odvgp_real *L = m->tape.node[u->L.id].v;
     ptrdiff_t M = f->M;
-    odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_root);
+    odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt);
     odvgp_info bad;
     for (ptrdiff_t i = 0; i < M; i++)
         for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
@@ -11187,9 +11187,9 @@ static void odvgp__fit_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     const int slots[] = {u->block[0].slot_mu,
-                         u->block[0].slot_root,
+                         u->block[0].slot_sqrt,
                          u->block[1].slot_mu,
-                         u->block[1].slot_root,
+                         u->block[1].slot_sqrt,
                          u->a_slot.id ? u->slot_a : 0,
                          u->slot_q_diag};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
@@ -11271,7 +11271,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
     odvgp__fit_put_gamma(u, &f);
     odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(u, &f, ODVGP__ON_GAMMA);
-    if (u->cov_part->v_root && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
+    if (u->cov_part->v_sqrt && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
         f.gamma = ODVGP__WHITE_GAMMA;
         odvgp__fit_prior(u, &f);
         s = odvgp__fit_sums(u, &f, X, Y, info);
@@ -11479,7 +11479,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
     return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED &&
            ((u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
-            (u->cov_part->root_power < 0 && slot == beta->slot_root));
+            (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
 /*  D of a slot: from the units of the data, but for what SCALED names. */
@@ -11525,7 +11525,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (!slot->trainable || slot->natgrad || !slot->count) continue;
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
-                m->par.grad[i] *= odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]);
+                m->par.grad[i] *= odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
         odvgp__scale scale = odvgp__adam_scale(m, s);
         odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o, m->m2 + o);
         for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++) odvgp__set_theta(m, s, i, m->par.theta[i]);
@@ -11562,7 +11562,7 @@ static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
     return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
 }
 
-/*  d = -H g. Returns the slope d.g, 0 where d does not lead down. */
+/*  d = -H g. Returns the derivative d.g, 0 where d does not lead down. */
 static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 {
     ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
@@ -11582,44 +11582,44 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
         double beta = odvgp__wide_dot(n, w->Y + k * n, w->d) / w->sy[k];
         odvgp__wide_axpy(n, w->alpha[k] - beta, w->S + k * n, w->d);
     }
-    double slope = odvgp__finite(w->d, n) ? odvgp__wide_dot(n, w->d, w->g) : 0;
-    return slope < 0 && slope - slope == 0 ? slope : 0;
+    double derivative = odvgp__finite(w->d, n) ? odvgp__wide_dot(n, w->d, w->g) : 0;
+    return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
 }
 
-/*  A point x + a d of the line: value (HUGE_VAL: too far) and slope. */
+/*  A point x + a d of the line: value (HUGE_VAL: too far) and derivative. */
 typedef struct odvgp__probe {
-    double a, f, slope;
+    double a, f, derivative;
 } odvgp__probe;
 
 static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p, double a)
 {
     odvgp__probe at = {a, HUGE_VAL, 0};
-    double f = HUGE_VAL, slope;
+    double f = HUGE_VAL, derivative;
     for (ptrdiff_t i = 0; i < w->n; i++) w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
     if (!odvgp__finite(w->trial, w->n)) return at;
     w->evaluations++;
     p->loss(p->user, w->trial, &f, w->g_trial);
     if (!(f - f == 0) || !odvgp__finite(w->g_trial, w->n)) return at;
-    slope = odvgp__wide_dot(w->n, w->g_trial, w->d);
-    if (!(slope - slope == 0)) return at;
+    derivative = odvgp__wide_dot(w->n, w->g_trial, w->d);
+    if (!(derivative - derivative == 0)) return at;
     at.f = f;
-    at.slope = slope;
+    at.derivative = derivative;
     return at;
 }
 
-/*  Lower by enough. Where the values differ by their rounding alone, slopes tell: for a parabola this is the same condition. */
+/*  Lower by enough. Where the values differ by their rounding alone, derivatives tell: for a parabola this is the same condition. */
 static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
 {
-    if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->slope) return 1;
+    if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
     int same = from->f - at->f <= 8 * (double)ODVGP__EPS * fabs(from->f);
-    return at->f <= from->f && same && at->slope <= (2 * ODVGP__WOLFE_1 - 1) * from->slope;
+    return at->f <= from->f && same && at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
 /*  Where the cubic through two points has its minimum, in units of the way from one to the other; NaN where it has none. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
-    double way = q->a - p->a, s0 = p->slope * way, s1 = q->slope * way, rise = q->f - p->f, none = HUGE_VAL - HUGE_VAL;
-    if (fabs(rise) <= 16 * (double)ODVGP__EPS * fabs(p->f)) return s0 < s1 ? s0 / (s0 - s1) : none; /* the slopes' parabola */
+    double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way, rise = q->f - p->f, none = HUGE_VAL - HUGE_VAL;
+    if (fabs(rise) <= 16 * (double)ODVGP__EPS * fabs(p->f)) return s0 < s1 ? s0 / (s0 - s1) : none; /* the derivatives' parabola */
     double d1 = s0 + s1 - 3 * rise, square = d1 * d1 - s0 * s1;
     if (!(square >= 0)) return none;
     double d2 = sqrt(square), bend = s1 - s0 + 2 * d2;
@@ -11643,21 +11643,21 @@ static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
 
 /*  A step length with the Wolfe conditions, or else the lowest point that was seen; trial and g_trial are there. The loss is a
     function, so that to look at a point again is to have been there last. Returns 0 where no point is lower. */
-static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first, double slope, odvgp__probe *at)
+static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
 {
-    odvgp__probe start = {0, w->loss, slope}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0}, old = start;
+    odvgp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0}, old = start;
     double a = first, width = HUGE_VAL;
     for (int i = 0; i < ODVGP__SEARCH_PROBES; i++) {
         *at = odvgp__lbfgs_probe(w, p, a);
         if (odvgp__lower_by_enough(&start, at) && at->f <= lo.f) {
-            if (fabs(at->slope) <= -ODVGP__WOLFE_2 * slope) return 1;
+            if (fabs(at->derivative) <= -ODVGP__WOLFE_2 * derivative) return 1;
             old = lo;
-            if (at->slope * (hi.a - lo.a) >= 0) hi = lo;
+            if (at->derivative * (hi.a - lo.a) >= 0) hi = lo;
             lo = *at;
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
-        /* Between lo and hi the value can fall by the slope times the width. Less than a rounding error is not worth a look. */
-        if (hi.a < HUGE_VAL && -lo.slope * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f)) break;
+        /* Between lo and hi the value can fall by the derivative times the width. Less than a rounding error is not worth a look. */
+        if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f)) break;
         if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a)) break;
     }
     if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
@@ -11704,10 +11704,10 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
     w->length = 0;
     w->converged = w->stuck = 0;
     for (;;) {
-        double slope = odvgp__lbfgs_direction(w);
+        double derivative = odvgp__lbfgs_direction(w);
         double length = odvgp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
-        if (gain < 0) gain = -slope;
-        if (slope < 0 && odvgp__lbfgs_search(w, p, first, slope, &at)) break;
+        if (gain < 0) gain = -derivative;
+        if (derivative < 0 && odvgp__lbfgs_search(w, p, first, derivative, &at)) break;
         if (!w->pairs) {
             odvgp__lbfgs_end(w, gain, size);
             return 0;
@@ -11768,8 +11768,8 @@ static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
         odvgp__scale scale = odvgp__unit_scale(m, s);
         for (ptrdiff_t k = 0; k < slot->count; k++) {
             ptrdiff_t i = slot->offset + k;
-            odvgp_real slope = slot->positive ? odvgp__positive_slope(&m->par, s, m->par.theta[i], m->par.value[i]) : 1;
-            g[i] = slot->trainable ? m->par.grad[i] * slope / odvgp__scale_at(&scale, k) : 0;
+            odvgp_real derivative = slot->positive ? odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]) : 1;
+            g[i] = slot->trainable ? m->par.grad[i] * derivative / odvgp__scale_at(&scale, k) : 0;
         }
     }
 }
@@ -12099,7 +12099,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 /*      l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY]*/
 /*      gamma: random rows that are not in beta, or those of the largest residual variance.                            */
 /*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several    */
-/*      leaves (0.1 sqrt(D) and sqrt(D) for two leaves on standardised inputs, as [ODVGP] appendix E), times 0.5 for a */
+/*      base kernels (0.1 sqrt(D) and sqrt(D) for two base kernels on standardised inputs, as [ODVGP] appendix E), times 0.5 for a */
 /*      single one; or [ULAPANE].                                                                                      */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 /*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
@@ -12311,7 +12311,7 @@ static void odvgp__kmeans_task(void *arg, int task)
         odvgp_real least = 0;
         ptrdiff_t best = -1;
         for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
-            odvgp__row(&job->m->tape.blas)->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+            odvgp__isa_of(&job->m->tape.blas)->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
             for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
                 if (best < 0 || r2[c] < least) {
                     least = r2[c];
@@ -12436,14 +12436,14 @@ typedef struct odvgp__pivot_job {
     const odvgp__init_work *w;
     ptrdiff_t column, M;
     const odvgp_real *pivot; /* its row of the factor, of which the columns so far are read */
-    odvgp_real root;         /* of its variance */
+    odvgp_real sd;           /* the square root of its variance */
 } odvgp__pivot_job;
 
 /*  64 rows at a time: their kernel values, entries of the column and what is left of their variances. */
 static void odvgp__pivot_task(void *arg, int t)
 {
     const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
-    const odvgp__isa *isa = odvgp__row(job->kernel.blas);
+    const odvgp__isa *isa = odvgp__isa_of(job->kernel.blas);
     ptrdiff_t from, to, k = job->column;
     odvgp__kchunk chunk;
     odvgp__chunk_place(&job->kernel, t, &chunk);
@@ -12453,7 +12453,7 @@ static void odvgp__pivot_task(void *arg, int t)
         odvgp__chunk_forward(&job->kernel, &chunk, 0, j, K, NULL);
         for (ptrdiff_t i = j; i < ODVGP__MIN(to, j + ODVGP__CHUNK); i++) {
             odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
-            l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->root;
+            l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
             *v -= l[k] * l[k];
             if (!(*v > 0)) *v = 0;
         }
@@ -12466,7 +12466,7 @@ static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t r
     for (uint32_t g = 0; g < kernel->k->ngroup; g++)
         odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g], odvgp__group_dims(kernel->k, g), 1);
     job->pivot = job->w->factor + row * job->M;
-    job->root = ODVGP__SQRT(job->w->distance[row]);
+    job->sd = ODVGP__SQRT(job->w->distance[row]);
     odvgp__run(&kernel->blas->threads, kernel->tasks, odvgp__pivot_task, job);
     job->column++;
 }
@@ -12545,7 +12545,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
         odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->D, value);
-            odvgp_real rest = odvgp__row(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
+            odvgp_real rest = odvgp__isa_of(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
             most = ODVGP__MAX(most, k);
             w->distance[from + i] = rest < 0 ? rest : 0;
         }
@@ -12640,9 +12640,9 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
     return x[k];
 }
 
-/*  Median distance of random pairs of rows over a leaf's columns; 1 where it is 0 (constant columns), taken from
+/*  Median distance of random pairs of rows over a base kernel's columns; 1 where it is 0 (constant columns), taken from
     distinct pairs only. */
-static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X, const odvgp__leaf *leaf, odvgp_real *work)
+static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N, count = 0;
@@ -12650,8 +12650,8 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X, const 
         const odvgp_real *x = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
         const odvgp_real *z = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
         odvgp_real r2 = 0;
-        for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-            odvgp_real t = x[odvgp__column(leaf, d)] - z[odvgp__column(leaf, d)];
+        for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+            odvgp_real t = x[odvgp__column(base, d)] - z[odvgp__column(base, d)];
             r2 += t * t;
         }
         if (r2 > 0) work[count++] = r2;
@@ -12676,14 +12676,14 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 }
 
 typedef struct odvgp__start {
-    double lengthscale, variance; /* of a leaf */
+    double lengthscale, variance; /* of a base kernel */
 } odvgp__start;
 
 static odvgp__start odvgp__median_start(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
-    double n = (double)u->kernel.nleaf, factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
+    double n = (double)u->kernel.base_kernels, factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
     odvgp__start start = {0, w->target_variance};
-    start.lengthscale = odvgp__median_distance(u, X, &u->kernel.leaf[i], w->median) * factor * 0.70710678118654752;
+    start.lengthscale = odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor * 0.70710678118654752;
     return start;
 }
 
@@ -12716,15 +12716,15 @@ static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const od
 /*  Constant columns, whose d_x would be 0/0, are left out of both means; 0 if there are no others. */
 static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
-    const odvgp__leaf *leaf = &u->kernel.leaf[i];
+    const odvgp__base_kernel *base = &u->kernel.base[i];
     ptrdiff_t T = u->model->T;
-    double factor = u->kernel.nleaf > 1 ? pow(10, (double)i / (double)(u->kernel.nleaf - 1)) : 1;
+    double factor = u->kernel.base_kernels > 1 ? pow(10, (double)i / (double)(u->kernel.base_kernels - 1)) : 1;
     odvgp__start start = {0, 0};
     (void)X;
     for (ptrdiff_t k = 0; k <= T; k++) {
         double sum = 0, used = 0;
-        for (ptrdiff_t d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-            const odvgp_real *gap = w->gaps + odvgp__column(leaf, d) * (1 + T);
+        for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+            const odvgp_real *gap = w->gaps + odvgp__column(base, d) * (1 + T);
             if (!(gap[0] > 0)) continue;
             sum += (double)gap[k];
             used++;
@@ -12736,32 +12736,32 @@ static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, ui
     return start;
 }
 
-/*  By odvgp_init_hyper: what looks at the data as a whole, or NULL, and what gives a leaf's start. */
+/*  By odvgp_init_hyper: what looks at the data as a whole, or NULL, and what gives a base kernel's start. */
 static const struct {
     void (*look)(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
-    odvgp__start (*leaf)(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
+    odvgp__start (*base)(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  Where a leaf begins: lengthscales of distances from the data, those on circles at 1; variances so that the leaf's k(x,x)
+/*  Where a base kernel begins: lengthscales of distances from the data, those on circles at 1; variances so that the base kernel's k(x,x)
     is that of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and
     periods begin at 1, which for periods is a guess: give them. */
 static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
-    const odvgp__leaf *leaf = &u->kernel.leaf[i];
+    const odvgp__base_kernel *base = &u->kernel.base[i];
     odvgp__start start = {1, w->target_variance};
-    int inner = odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT;
+    int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
     ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
-    if (odvgp__geometry(leaf) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init_hyper].leaf(u, X, i, w);
-    if (leaf->type == ODVGP__WHITE) start.variance *= 0.1;
-    if (leaf->type == ODVGP__POLYNOMIAL) start.variance = 0.5 * pow(start.variance, 1 / (double)leaf->degree);
-    if (leaf->type == ODVGP__POLYNOMIAL && !(leaf->given & ODVGP__GIVEN_EXTRA))
-        odvgp__set_positive(m, first + (ptrdiff_t)leaf->extra, odvgp__usable(start.variance));
-    if (inner) start.variance /= (double)leaf->ndims;
-    for (uint32_t d = 0; d < leaf->nls && !(leaf->given & ODVGP__GIVEN_LENGTHSCALE); d++)
-        odvgp__set_positive(m, first + (ptrdiff_t)(leaf->ls + d), odvgp__usable(start.lengthscale));
-    for (uint32_t d = 0; d < leaf->nvar && !(leaf->given & ODVGP__GIVEN_VARIANCE); d++)
-        odvgp__set_positive(m, first + (ptrdiff_t)(leaf->var + d), odvgp__usable(start.variance));
+    if (odvgp__geometry(base) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init_hyper].base(u, X, i, w);
+    if (base->type == ODVGP__WHITE) start.variance *= 0.1;
+    if (base->type == ODVGP__POLYNOMIAL) start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
+    if (base->type == ODVGP__POLYNOMIAL && !(base->given & ODVGP__GIVEN_SHAPE_PARAM))
+        odvgp__set_positive(m, first + (ptrdiff_t)base->shape_param, odvgp__usable(start.variance));
+    if (inner) start.variance /= (double)base->ndims;
+    for (uint32_t d = 0; d < base->nls && !(base->given & ODVGP__GIVEN_LENGTHSCALE); d++)
+        odvgp__set_positive(m, first + (ptrdiff_t)(base->ls + d), odvgp__usable(start.lengthscale));
+    for (uint32_t d = 0; d < base->nvar && !(base->given & ODVGP__GIVEN_VARIANCE); d++)
+        odvgp__set_positive(m, first + (ptrdiff_t)(base->var + d), odvgp__usable(start.variance));
 }
 
 /*  Only what neither the expression nor the config gives. */
@@ -12769,7 +12769,7 @@ static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_r
 {
     odvgp_model *m = u->model;
     if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(u, X, Y, w);
-    for (uint32_t i = 0; i < u->kernel.nleaf; i++) odvgp__init_leaf(u, X, i, w);
+    for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_leaf(u, X, i, w);
 }
 
 /*  Kernel and inducing inputs of a unit that sees the data; the kernel first, for points may be chosen by it. */
@@ -12827,12 +12827,12 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     odvgp_real k = (odvgp_real)odvgp__usable((double)odvgp__prior_variance(u)),
-               root = u->cov_part->root_start / (u->cov_part->root_power < 0 ? ODVGP__SQRT(k) : 1);
+               root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? ODVGP__SQRT(k) : 1);
     const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
     odvgp__zero_slot(m, u->slot_a);
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         odvgp__zero_slot(m, u->block[b].slot_mu);
-        odvgp__identity_slot(m, u->block[b].slot_root, root);
+        odvgp__identity_slot(m, u->block[b].slot_sqrt, root);
     }
     for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++) odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
@@ -12863,8 +12863,8 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 /*  q_sqrt = L for each output: the prior in the papers' coordinates. */
 static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
 {
-    if (!block->white_root.id) return;
-    const odvgp_slot *slot = &m->par.slot[block->slot_root];
+    if (!block->white_sqrt.id) return;
+    const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
     odvgp_real *root = m->par.theta + slot->offset;
     for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
         odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
@@ -12908,11 +12908,11 @@ static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
     odvgp_real mean;
-    ptrdiff_t D = m->cfg.D, noise = m->par.slot[m->slot_lik].offset;
+    ptrdiff_t D = m->cfg.D, noise = m->par.slot[m->slot_lik_params].offset;
     for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
     m->data_sd[D] = (odvgp_real)sqrt(target_variance);
     if (!odvgp__has_noise(&m->cfg)) return;
-    m->par.state[m->slot_lik].floor = odvgp__noise_floor(m, target_variance);
+    m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
     odvgp__set_positive(m, noise, (double)m->par.value[noise]);
 }
 
@@ -12929,8 +12929,8 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp__copy(theta_before, m->par.theta, m->par.count);
     odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
     odvgp__copy(value_before, m->par.value, m->par.positive);
-    odvgp_real floor_before = m->par.state[m->slot_lik].floor;
-    m->par.state[m->slot_lik].floor = 0; /* that of other data */
+    odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
+    m->par.state[m->slot_lik_params].floor = 0; /* that of other data */
     double variance = odvgp__usable(odvgp__target_variance(m, Y));
     if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
     for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
@@ -12943,7 +12943,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
         odvgp__init_units(m, X, variance);
         return ODVGP_OK;
     }
-    m->par.state[m->slot_lik].floor = floor_before;
+    m->par.state[m->slot_lik_params].floor = floor_before;
     odvgp__copy(m->par.theta, theta_before, m->par.count);
     odvgp__copy(m->par.value, value_before, m->par.positive);
     odvgp__touch_all(m);
@@ -12987,11 +12987,11 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 {
     odvgp__params *par = &u->model->par;
     u->slot_kernel = par->slots + 1;
-    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &u->kernel.leaf[i];
-        const char *extra = odvgp__leaf_kinds[leaf->type].extra, *ends[ODVGP__LEAF_VALUES] = {"lengthscale", "variance", extra};
-        uint32_t count[ODVGP__LEAF_VALUES] = {leaf->nls, leaf->nvar, extra != NULL};
-        for (int k = 0; k < ODVGP__LEAF_VALUES; k++) {
+    for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
+        const odvgp__base_kernel *base = &u->kernel.base[i];
+        const char *shape_param = odvgp__base_kernel_kinds[base->type].shape_param, *ends[ODVGP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
+        uint32_t count[ODVGP__BASE_KERNEL_VALUES] = {base->nls, base->nvar, shape_param != NULL};
+        for (int k = 0; k < ODVGP__BASE_KERNEL_VALUES; k++) {
             if (!count[k]) continue;
             char name[ODVGP__SLOT_NAME];
             odvgp__text t;
@@ -13015,11 +13015,11 @@ static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, 
     odvgp__params *par = &u->model->par;
     int kind = natural ? ODVGP__NATURAL : 0;
     b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
-    b->slot_root = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
+    b->slot_sqrt = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
     int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
-        power = u->cov_part->root_power;
+        power = u->cov_part->sqrt_power;
     odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
-    odvgp__slot_units(par, b->slot_root, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
+    odvgp__slot_units(par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void odvgp__positive_slots(odvgp__unit *u)
@@ -13055,9 +13055,9 @@ static void odvgp__free_slots(odvgp__unit *u)
     int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
     const char *mu = own ? NULL : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
-    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->root,
+    odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->q_sqrt,
                        c->natgrad && (u->steps & ODVGP__STEPS_OF_MU));
-    odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_root,
+    odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
                        c->natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
@@ -13068,11 +13068,11 @@ static void odvgp__slots_build(odvgp_model *m)
     m->par.count = m->par.adam = 0;
     m->par.kind = m->cfg.positive;
     for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
-    m->slot_lik = odvgp__likelihood_slots(m, 1, &m->lik_slots);
+    m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
     for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
     m->par.positive = m->par.count;
     m->par.positive_slots = m->par.slots;
-    m->slot_lik_free = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
+    m->slot_lik_free_params = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
     for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
 }
 
@@ -13132,7 +13132,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
     odvgp__ref r = odvgp__build_target(u), X = u->X;
     odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, X, X,
                                odvgp__none);
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik, odvgp__none);
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, odvgp__none);
 }
 
 /*  Sums over the rows, and the bound that is made of them. */
@@ -13141,7 +13141,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
     odvgp_model *m = u->model;
     int partly = odvgp__kept_terms(u) != 0,
         mean_beta = u->mean_part->v_mu == NULL, /* features of beta only, in the mean ... */
-        cov_beta = u->cov_part->v_root == NULL; /* ... and in the covariance */
+        cov_beta = u->cov_part->v_sqrt == NULL; /* ... and in the covariance */
     odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
     if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
         odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, u->X, u->X,
@@ -13157,7 +13157,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
                   : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
                   : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
                                         : ODVGP__COLLAPSE_BOTH;
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik, V, odvgp__none);
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V, odvgp__none);
 }
 
 /*  Whitened features of a tile; what is made in place is read by nothing else. */
@@ -13187,7 +13187,7 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
     if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
     if (odvgp__uses_v(u)) {
         odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
-        odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_root != NULL);
+        odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_sqrt != NULL);
     }
     u->mean_part->head(u);
     u->cov_part->head(u);
@@ -13215,7 +13215,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         odvgp__block *block = &u->block[b];
-        block->L = block->mu = block->root = block->white_mu = block->white_root = block->A = block->stats = odvgp__none;
+        block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A = block->stats = odvgp__none;
     }
 }
 
@@ -13233,7 +13233,7 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->keep = (size_t)c->keep;
     t->likelihood = &odvgp__likelihoods[c->likelihood];
     t->all_rows = c->N;
-    m->X = m->Y = m->lik = m->lik_free = m->expect = m->moments = m->objective = odvgp__none;
+    m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective = odvgp__none;
     odvgp__unit_clear(u);
     odvgp__build_head(u);
     m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
@@ -13241,7 +13241,7 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
     if (c->objective == ODVGP_OBJECTIVE_ELBO) {
         odvgp__build_outputs(u);
-        const odvgp__ref in[] = {u->mean, u->var, m->Y, m->lik, m->lik_free};
+        const odvgp__ref in[] = {u->mean, u->var, m->Y, m->lik_params, m->lik_free_params};
         m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
         odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
     } else {
@@ -13445,7 +13445,7 @@ static void odvgp__settle_config(odvgp_config *c)
         c->cov_part = odvgp__cov_part_of(c->cov_part)->without_gamma;
         if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
     }
-    if (!odvgp__mean_part_of(c->mean_part)->gamma && !odvgp__cov_part_of(c->cov_part)->v_root) c->M_gamma = 0;
+    if (!odvgp__mean_part_of(c->mean_part)->gamma && !odvgp__cov_part_of(c->cov_part)->v_sqrt) c->M_gamma = 0;
     if (c->gamma_batch == 0 || c->gamma_batch > c->M_gamma) c->gamma_batch = c->M_gamma;
     if (c->noise_floor == 0) c->noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->M * ODVGP__EPS);
 }
@@ -13490,7 +13490,7 @@ static void odvgp__model_settle(odvgp_model *m)
 ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
     odvgp__kernel kernel;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     odvgp_status s = odvgp__check_config(config, info);
     if (s) return s;
     if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
@@ -13522,7 +13522,7 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
 {
     odvgp__draft draft;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
     odvgp_status s = odvgp__check_new_config(config, info);
     odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
@@ -13534,7 +13534,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 static void odvgp__start_likelihood(odvgp_model *m)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
-    int positive = m->slot_lik, others = m->slot_lik_free;
+    int positive = m->slot_lik_params, others = m->slot_lik_free_params;
     for (int k = 0; k < lik->params; k++) {
         const odvgp__lik_param *par = &lik->param[k];
         const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
@@ -13570,12 +13570,12 @@ static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t b
 static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
 {
     ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
-    for (uint32_t i = 0; i < u->kernel.nleaf; i++) {
-        const odvgp__leaf *leaf = &u->kernel.leaf[i];
-        const double *value = hyp + ODVGP__LEAF_VALUES * i;
-        uint32_t end = i + 1 < u->kernel.nleaf ? leaf[1].ls : u->kernel.nhyp;
-        for (uint32_t h = leaf->ls; h < end; h++)
-            odvgp__set_positive(u->model, first + (ptrdiff_t)h, value[h < leaf->var ? 0 : h < leaf->extra ? 1 : 2]);
+    for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
+        const odvgp__base_kernel *base = &u->kernel.base[i];
+        const double *value = hyp + ODVGP__BASE_KERNEL_VALUES * i;
+        uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
+        for (uint32_t h = base->ls; h < end; h++)
+            odvgp__set_positive(u->model, first + (ptrdiff_t)h, value[h < base->var ? 0 : h < base->shape_param ? 1 : 2]);
     }
 }
 
@@ -13584,7 +13584,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 {
     odvgp__arena a;
     odvgp_model *m;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
     *model = NULL;
     odvgp_status s = odvgp__check_new_config(config, info);
@@ -13704,12 +13704,12 @@ static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
 {
     uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than are packed */
     if (f->bad) return;
-    odvgp__file_u32(f, &k->nleaf);
-    f->bad |= k->nleaf < 1 || k->nleaf > ODVGP_MAX_LEAVES;
+    odvgp__file_u32(f, &k->base_kernels);
+    f->bad |= k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS;
     if (f->bad) return;
     if (f->mode != ODVGP__FILE_READ) odvgp__kernel_pack(k, words);
-    odvgp__file_words(f, words, odvgp__kernel_words(k->nleaf) * sizeof *words);
-    if (f->mode == ODVGP__FILE_READ) odvgp__kernel_unpack(words, k->nleaf, k);
+    odvgp__file_words(f, words, odvgp__kernel_words(k->base_kernels) * sizeof *words);
+    if (f->mode == ODVGP__FILE_READ) odvgp__kernel_unpack(words, k->base_kernels, k);
 }
 
 /*  Its row of the table of units. */
@@ -13898,7 +13898,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
     at += (sizeof(odvgp_real) - (uintptr_t)at % sizeof(odvgp_real)) % sizeof(odvgp_real);
     odvgp__predictor *p = (odvgp__predictor *)(void *)at;
     odvgp__predictor_write(odvgp__only_unit(m), scales, p);
-    size_t head = odvgp__predictor_head(p->leaves), reals = (size_t)odvgp__predictor_reals(p);
+    size_t head = odvgp__predictor_head(p->base_kernels), reals = (size_t)odvgp__predictor_reals(p);
     p->checksum[0] = p->checksum[1] = 0; /* that of the file is enough */
     for (size_t i = 0; i < head; i += sizeof(uint32_t)) {
         uint32_t word;
@@ -13940,8 +13940,8 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
     odvgp__settle(m);
     odvgp__unit_config(u, m, 0);
     odvgp__file_units(f, m);
-    if (u->kernel.nleaf > ODVGP_MAX_LEAVES)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)u->kernel.nleaf, odvgp__too_many_leaves);
+    if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
     if (f->bad)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
                            "its units or its likelihood do not fit its config");

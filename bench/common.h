@@ -129,7 +129,7 @@ static void print_machine(FILE *to)
     fprintf(to, "odvgp.h %d.%d.%d, %s; %s, %s\n%s, %ld cores online; instruction set %s", ODVGP_VERSION / 10000,
             ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100, sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised,
             model, sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas));
-    option.isa_used = odvgp__row(&blas)->id;
+    option.isa_used = odvgp__isa_of(&blas)->id;
     free(block);
 }
 

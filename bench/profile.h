@@ -161,13 +161,13 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
 {
     odvgp_threads serial = {NULL, NULL, 0};
     odvgp_model *m = model_make(who, s, r, &serial);
-    odvgp__isa row = counting_row(odvgp__row(&m->tape.blas));
+    odvgp__isa row = counting_row(odvgp__isa_of(&m->tape.blas));
     need n = flops_needed(who, s);
     double done[ODVGP__OPS][2], all = 0, all_done = 0, distances = 0, exponentials = 0;
     char name[64];
     memset(done, 0, sizeof done);
     probe_start(m);
-    m->tape.blas.row = &row;
+    m->tape.blas.isa = &row;
     step_in_stages(m, r);
     for (int i = 1; i <= m->tape.nodes; i++)
         for (int pass = 0; pass < 2; pass++) {

@@ -1,5 +1,5 @@
 /*  The library built for kernels of at most two terms, beside the usual build of test_leaves.c. */
-#define ODVGP_MAX_LEAVES 2
+#define ODVGP_MAX_BASE_KERNELS 2
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"

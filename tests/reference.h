@@ -130,7 +130,7 @@ TEST_UNUSED static double ref_condition(ptrdiff_t n, const wide *A) {
     return (double)c;
 }
 
-/* ---- kernels: an expression of plain names, and the values of each leaf apart ---- */
+/* ---- kernels: an expression of plain names, and the values of each base apart ---- */
 
 #define REF_LEAVES 16
 #define REF_DIMS 64
@@ -138,16 +138,16 @@ typedef struct ref_leaf {
     char name[32];
     int ard, ndims; /* ndims 0: all columns */
     int dims[REF_DIMS];
-    wide lengthscale[REF_DIMS], variance[REF_DIMS], extra; /* extra: alpha, period or offset */
+    wide lengthscale[REF_DIMS], variance[REF_DIMS], shape_param; /* shape_param: alpha, period or offset */
     int degree;
 } ref_leaf;
 typedef struct ref_kernel {
     char text[400]; /* names, + * ( ) */
-    int leaves;
-    ref_leaf leaf[REF_LEAVES];
+    int base_kernels;
+    ref_leaf base[REF_LEAVES];
 } ref_kernel;
 
-/*  Names from the text; numbers 1, degree 2, all columns. 0 if there are too many leaves. */
+/*  Names from the text; numbers 1, degree 2, all columns. 0 if there are too many base_kernels. */
 TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text) {
     const char *s = text;
     int i;
@@ -157,25 +157,25 @@ TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text) {
     while (*s) {
         if (isalpha((unsigned char)*s)) {
             size_t n = 0;
-            if (k->leaves == REF_LEAVES) return 0;
+            if (k->base_kernels == REF_LEAVES) return 0;
             while (isalnum((unsigned char)*s)) {
-                if (n + 1 < sizeof k->leaf[0].name) k->leaf[k->leaves].name[n++] = *s;
+                if (n + 1 < sizeof k->base[0].name) k->base[k->base_kernels].name[n++] = *s;
                 s++;
             }
-            for (i = 0; i < REF_DIMS; i++) k->leaf[k->leaves].lengthscale[i] = k->leaf[k->leaves].variance[i] = 1;
-            k->leaf[k->leaves].extra = 1;
-            k->leaf[k->leaves].degree = 2;
-            k->leaves++;
+            for (i = 0; i < REF_DIMS; i++) k->base[k->base_kernels].lengthscale[i] = k->base[k->base_kernels].variance[i] = 1;
+            k->base[k->base_kernels].shape_param = 1;
+            k->base[k->base_kernels].degree = 2;
+            k->base_kernels++;
         } else
             s++;
     }
-    return k->leaves > 0;
+    return k->base_kernels > 0;
 }
-/*  Whether a leaf can have a number for each column. */
+/*  Whether a base can have a number for each column. */
 TEST_UNUSED static int ref_can_be_ard(const ref_leaf *l) {
     return strcmp(l->name, "polynomial") && strcmp(l->name, "constant") && strcmp(l->name, "white");
 }
-/*  The values of the leaves as a model has them now. */
+/*  The values of the base_kernels as a model has them now. */
 TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m) {
     int s, l;
     ptrdiff_t i;
@@ -184,11 +184,11 @@ TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m) {
         char what[40];
         odvgp_real v[REF_DIMS];
         if (sscanf(slot->name, "kernel.%d.%39s", &l, what) != 2) continue;
-        CHECK(l < k->leaves && odvgp_get(m, slot->name, v, slot->count) == ODVGP_OK);
+        CHECK(l < k->base_kernels && odvgp_get(m, slot->name, v, slot->count) == ODVGP_OK);
         for (i = 0; i < slot->count; i++) {
-            if (!strcmp(what, "lengthscale")) k->leaf[l].lengthscale[i] = (wide)v[i];
-            else if (!strcmp(what, "variance")) k->leaf[l].variance[i] = (wide)v[i];
-            else k->leaf[l].extra = (wide)v[i];
+            if (!strcmp(what, "lengthscale")) k->base[l].lengthscale[i] = (wide)v[i];
+            else if (!strcmp(what, "variance")) k->base[l].variance[i] = (wide)v[i];
+            else k->base[l].shape_param = (wide)v[i];
         }
     }
 }
@@ -196,10 +196,10 @@ TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m) {
 TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t size) {
     const char *s = k->text;
     size_t n = 0;
-    int leaf = 0, i;
+    int base = 0, i;
     while (*s && n + 200 < size) {
         if (isalpha((unsigned char)*s)) {
-            const ref_leaf *l = &k->leaf[leaf++];
+            const ref_leaf *l = &k->base[base++];
             while (isalnum((unsigned char)*s)) out[n++] = *s++;
             n += (size_t)sprintf(out + n, "(1%s", l->ard ? ", ard" : "");
             for (i = 0; i < l->ndims && n + 20 < size; i++) n += (size_t)sprintf(out + n, "%s%d", i ? "+" : ", dims=", l->dims[i]);
@@ -215,7 +215,7 @@ TEST_UNUSED static wide ref_leaf_value(const ref_leaf *l, ptrdiff_t D, const wid
     int i, n = l->ndims ? l->ndims : (int)D;
     for (i = 0; i < n; i++) {
         int d = l->ndims ? l->dims[i] : i;
-        wide scale = l->lengthscale[l->ard ? i : 0], t = (x[d] - z[d]) / scale, sine = sinl(acosl(-1) * (x[d] - z[d]) / l->extra) / scale;
+        wide scale = l->lengthscale[l->ard ? i : 0], t = (x[d] - z[d]) / scale, sine = sinl(acosl(-1) * (x[d] - z[d]) / l->shape_param) / scale;
         r2 += t * t;
         sines += sine * sine;
         product += x[d] * z[d] * l->variance[l->ard ? i : 0];
@@ -225,55 +225,55 @@ TEST_UNUSED static wide ref_leaf_value(const ref_leaf *l, ptrdiff_t D, const wid
     if (!strcmp(l->name, "matern12")) return v * expl(-r);
     if (!strcmp(l->name, "matern32")) return s = sqrtl(3.0L) * r, v * (1 + s) * expl(-s);
     if (!strcmp(l->name, "matern52")) return s = sqrtl(5.0L) * r, v * (1 + s + s * s / 3) * expl(-s);
-    if (!strcmp(l->name, "rq")) return v * powl(1 + r2 / (2 * l->extra), -l->extra);
+    if (!strcmp(l->name, "rq")) return v * powl(1 + r2 / (2 * l->shape_param), -l->shape_param);
     if (!strcmp(l->name, "periodic")) return v * expl(-2 * sines);
     if (!strcmp(l->name, "linear")) return product;
-    if (!strcmp(l->name, "polynomial")) return powl(product + l->extra, l->degree);
+    if (!strcmp(l->name, "polynomial")) return powl(product + l->shape_param, l->degree);
     if (!strcmp(l->name, "constant")) return v;
     if (!strcmp(l->name, "white")) return x == z ? v : 0; /* the same row of the same array */
     CHECK_SAY(0, "reference.h knows no kernel %s", l->name);
     return 0;
 }
 /*  sum := product {+ product};  product := factor {* factor};  factor := name | ( sum ) */
-static wide ref_kernel_sum(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z);
+static wide ref_kernel_sum(const ref_kernel *k, const char **s, int *base, ptrdiff_t D, const wide *x, const wide *z);
 static void ref_blank(const char **s) {
     while (isspace((unsigned char)**s)) ++*s;
 }
-static wide ref_kernel_factor(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z) {
+static wide ref_kernel_factor(const ref_kernel *k, const char **s, int *base, ptrdiff_t D, const wide *x, const wide *z) {
     wide v;
     ref_blank(s);
     if (**s == '(') {
         ++*s;
-        v = ref_kernel_sum(k, s, leaf, D, x, z);
+        v = ref_kernel_sum(k, s, base, D, x, z);
         ref_blank(s);
         if (**s == ')') ++*s;
     } else {
         while (isalnum((unsigned char)**s)) ++*s;
-        v = ref_leaf_value(&k->leaf[(*leaf)++], D, x, z);
+        v = ref_leaf_value(&k->base[(*base)++], D, x, z);
     }
     ref_blank(s);
     return v;
 }
-static wide ref_kernel_product(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z) {
-    wide v = ref_kernel_factor(k, s, leaf, D, x, z);
+static wide ref_kernel_product(const ref_kernel *k, const char **s, int *base, ptrdiff_t D, const wide *x, const wide *z) {
+    wide v = ref_kernel_factor(k, s, base, D, x, z);
     while (**s == '*') {
         ++*s;
-        v *= ref_kernel_factor(k, s, leaf, D, x, z);
+        v *= ref_kernel_factor(k, s, base, D, x, z);
     }
     return v;
 }
-static wide ref_kernel_sum(const ref_kernel *k, const char **s, int *leaf, ptrdiff_t D, const wide *x, const wide *z) {
-    wide v = ref_kernel_product(k, s, leaf, D, x, z);
+static wide ref_kernel_sum(const ref_kernel *k, const char **s, int *base, ptrdiff_t D, const wide *x, const wide *z) {
+    wide v = ref_kernel_product(k, s, base, D, x, z);
     while (**s == '+') {
         ++*s;
-        v += ref_kernel_product(k, s, leaf, D, x, z);
+        v += ref_kernel_product(k, s, base, D, x, z);
     }
     return v;
 }
 TEST_UNUSED static wide ref_k(const ref_kernel *k, ptrdiff_t D, const wide *x, const wide *z) {
     const char *s = k->text;
-    int leaf = 0;
-    return ref_kernel_sum(k, &s, &leaf, D, x, z);
+    int base = 0;
+    return ref_kernel_sum(k, &s, &base, D, x, z);
 }
 /*  K [n,m] of X [n,D] and Z [m,D]. */
 TEST_UNUSED static wide *ref_K(const ref_kernel *k, ptrdiff_t D, const wide *X, ptrdiff_t n, const wide *Z, ptrdiff_t m) {

@@ -92,7 +92,7 @@ languages() { # compiler, C++ compiler
         for std in c99 c11 c17; do check "$1 $std $real" "$1" -std=$std $WARN -O1 -I. $real -c "$dir/impl.c" -o "$dir/x.o"; done
         for std in c++11 c++17; do check "$2 $std $real" "$2" -std=$std $WARN -O1 -I. $real -x c++ -c "$dir/impl.c" -o "$dir/x.o"; done
         for option in -DODVGP_NO_MALLOC -DODVGP_NO_STDIO "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" -DODVGP_NO_SIMD -DODVGP_NO_AVX512 -DODVGP_NO_AVX2 \
-            -DODVGP_STATIC -DODVGP_USE_PTHREADS -DODVGP_MAX_LEAVES=1 -DNDEBUG -DODVGP_NO_TRAINING \
+            -DODVGP_STATIC -DODVGP_USE_PTHREADS -DODVGP_MAX_BASE_KERNELS=1 -DNDEBUG -DODVGP_NO_TRAINING \
             "-DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_NO_MALLOC"; do
             check "$1 $option $real" "$1" -std=c99 $WARN -I. $real $option -fsyntax-only "$dir/impl.c"
             check "$2 $option $real" "$2" -std=c++11 $WARN -I. $real $option -fsyntax-only -x c++ "$dir/impl.c"

@@ -6,7 +6,7 @@
 static void check_counts(const odvgp_model *m, const odvgp_config *c, size_t bytes, const char *where) {
     odvgp__draft draft;
     const odvgp_model *d = &draft.model;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     int time, i;
     CHECK_STATUS(odvgp__model_config(odvgp__model_start(&draft.model, &draft.unit), c, hyp, NULL), ODVGP_OK);
     for (time = 0; time < 2; time++) {
@@ -73,7 +73,7 @@ static void tables_hold(const char *kernel) {
                                     end += slot->count;
                                 }
                                 CHECK_INT(odvgp_param_count(m), end);
-                                for (k = 0; k < (int)m->unit[0].kernel.nleaf; k++) {
+                                for (k = 0; k < (int)m->unit[0].kernel.base_kernels; k++) {
                                     char name[40];
                                     odvgp_real one[D] = {0};
                                     sprintf(name, "kernel.%d.lengthscale", k);

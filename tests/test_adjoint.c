@@ -79,7 +79,7 @@ static void place_sums(odvgp__node *nd) {
 /*  A tape whose first nodes are the inputs. Call build_out next. */
 static void start(const char *kernel, ptrdiff_t D) {
     size_t bytes = odvgp_blas_size(NULL);
-    double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     memset(&b, 0, sizeof b);
     b.t.sums = &b.sums;
     use_step(1e-3, 0.03, 2e-10, 5e-4);
@@ -363,7 +363,7 @@ TEST(kernel_values) {
             ptrdiff_t i, j, l;
             int falls = 0; /* to 0 and below: errors are absolute */
             double turns = 0; /* angles of many turns are rounded as such */
-            double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+            double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
             odvgp__kernel k;
             ref_kernel ref;
             odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m), spread = (odvgp_real)(turn == 1 ? 1e-3 : turn == 2 ? 8 : 1);
@@ -382,17 +382,17 @@ TEST(kernel_values) {
                 if (*s == ')' && j) j--;
             }
             plain[i] = 0;
-            CHECK(ref_kernel_read(&ref, plain) && ref.leaves == (int)k.nleaf);
-            for (l = 0; l < (ptrdiff_t)k.nleaf; l++) {
-                const odvgp__leaf *leaf = &k.leaf[l];
-                ref.leaf[l].ard = leaf->ard != 0;
-                ref.leaf[l].ndims = leaf->nranges ? (int)leaf->ndims : 0;
-                for (i = 0; i < (ptrdiff_t)leaf->ndims; i++) ref.leaf[l].dims[i] = (int)odvgp__column(leaf, i);
-                for (i = 0; i < (ptrdiff_t)leaf->nls; i++) ref.leaf[l].lengthscale[i] = (wide)(hyp[leaf->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
-                for (i = 0; i < (ptrdiff_t)leaf->nvar; i++) ref.leaf[l].variance[i] = (wide)(hyp[leaf->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3));
-                if (odvgp__leaf_kinds[leaf->type].extra) ref.leaf[l].extra = (wide)(hyp[leaf->extra] = (odvgp_real)test_between(0.7, 3));
-                if (leaf->degree) ref.leaf[l].degree = (int)leaf->degree;
-                if (leaf->type == ODVGP__PERIODIC) turns += 32 * (double)spread / (double)(hyp[leaf->extra] * hyp[leaf->ls] * hyp[leaf->ls]);
+            CHECK(ref_kernel_read(&ref, plain) && ref.base_kernels == (int)k.base_kernels);
+            for (l = 0; l < (ptrdiff_t)k.base_kernels; l++) {
+                const odvgp__base_kernel *leaf = &k.base[l];
+                ref.base[l].ard = leaf->ard != 0;
+                ref.base[l].ndims = leaf->nranges ? (int)leaf->ndims : 0;
+                for (i = 0; i < (ptrdiff_t)leaf->ndims; i++) ref.base[l].dims[i] = (int)odvgp__column(leaf, i);
+                for (i = 0; i < (ptrdiff_t)leaf->nls; i++) ref.base[l].lengthscale[i] = (wide)(hyp[leaf->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
+                for (i = 0; i < (ptrdiff_t)leaf->nvar; i++) ref.base[l].variance[i] = (wide)(hyp[leaf->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3));
+                if (odvgp__base_kernel_kinds[leaf->type].shape_param) ref.base[l].shape_param = (wide)(hyp[leaf->shape_param] = (odvgp_real)test_between(0.7, 3));
+                if (leaf->degree) ref.base[l].degree = (int)leaf->degree;
+                if (leaf->type == ODVGP__PERIODIC) turns += 32 * (double)spread / (double)(hyp[leaf->shape_param] * hyp[leaf->ls] * hyp[leaf->ls]);
                 falls |= odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT || leaf->type == ODVGP__WHITE;
             }
             for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-1, 1) * spread;
@@ -571,7 +571,7 @@ TEST(large_kernel_matrices) {
     static const struct { ptrdiff_t n, m; int lower; } sizes[] = {{130, 65, 0}, {300, 129, 0}, {64, 64, 0}, {257, 200, 0}, {1, 200, 0}, {200, 1, 0}, {70, 70, 1}, {150, 150, 1}, {300, 300, 1}};
     static const int cuts[] = {1, 2, 3, 7};
     const ptrdiff_t D = 3, P = 2;
-    double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     size_t e, s;
     int isa, t;
     ptrdiff_t i, j;
@@ -1230,7 +1230,7 @@ TEST(coincident_points) {
             sprintf(text, "%s%s", names[e], ard ? "(1, ard)" : "");
             start(text, 2);
             if (!ard) hyp[1] = hyp[2];
-            v = hyp[b.unit.kernel.leaf[0].var];
+            v = hyp[b.unit.kernel.base[0].var];
             odvgp__arena_init(&a, block, 1 << 20);
             odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
             job.K = K;
@@ -1246,8 +1246,8 @@ TEST(coincident_points) {
             job.dX2 = dX2;
             odvgp__kernel_adjoint_run(&job, a);
             CHECK(dX1[0] == 0 && dX1[1] == 0 && dX2[0] == 0 && dX2[1] == 0);
-            CHECK(dhyp[b.unit.kernel.leaf[0].ls] == 0);
-            CHECK_NEAR(dhyp[b.unit.kernel.leaf[0].var], 1, 4 * EPS);
+            CHECK(dhyp[b.unit.kernel.base[0].ls] == 0);
+            CHECK_NEAR(dhyp[b.unit.kernel.base[0].var], 1, 4 * EPS);
             /* far apart: exactly flat, never NaN */
             X2[0] = (odvgp_real)1e15, X2[1] = (odvgp_real)-1e15;
             dK[1] = 1;
@@ -1264,7 +1264,7 @@ TEST(coincident_points) {
             job.dX2 = dX2;
             odvgp__kernel_adjoint_run(&job, a);
             CHECK(dX1[0] == 0 && dX1[3] == 0 && dX2[1] == 0);
-            CHECK(dhyp[b.unit.kernel.leaf[0].ls] == 0);
+            CHECK(dhyp[b.unit.kernel.base[0].ls] == 0);
             free(block);
             stop();
         }
@@ -1328,11 +1328,11 @@ TEST(short_lengthscales_for_each_column) {
         for (form = 0; form < SHORT_FORMS; form++) {
             const ptrdiff_t D = cases[c].D, m = M, n = form == SHORT_LOWER ? M : N;
             odvgp_real *X = NEW(odvgp_real, N * D), *Z = NEW(odvgp_real, M * D), *W = NEW(odvgp_real, N * M), *a = NEW(odvgp_real, M), *dout = NEW(odvgp_real, N), hyp[4];
-            double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+            double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
             wide want[3] = {0}, off[3] = {0}, size[3] = {0}, centre[3] = {0}, most = 0;
             odvgp__kernel k;
             CHECK_STATUS(odvgp__kernel_parse(&k, cases[c].kernel, D, value, NULL), ODVGP_OK);
-            const odvgp__leaf *leaf = &k.leaf[0];
+            const odvgp__base_kernel *leaf = &k.base[0];
             for (i = 0; i < (ptrdiff_t)k.nhyp; i++) hyp[i] = 1;
             for (d = 0; d < (ptrdiff_t)leaf->nls; d++) hyp[d] = (odvgp_real)cases[c].l[d];
             for (i = 0; i < m; i++) { /* each point has neighbours within its lengthscales */
@@ -1401,7 +1401,7 @@ TEST(short_and_far_for_each_column) {
                     for (isa = 0; isa < test_isas.count; isa++) {
                         const double far[] = {1e4, BY_PRECISION(1e100, 1e16), BY_PRECISION(1e150, 1e18)};
                         odvgp_real hyp[5] = {0}, X[4] = {1, 2, 0, 0}, K[4], dK[4] = {1, 1, 1, 1}, dhyp[5] = {0}, dX[4] = {0};
-                        double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+                        double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
                         size_t bytes = odvgp_blas_size(NULL);
                         void *block = test_alloc(bytes), *scratch = test_alloc(1 << 20);
                         odvgp_blas blas;
@@ -1413,8 +1413,8 @@ TEST(short_and_far_for_each_column) {
                         sprintf(text, "%s%s", names[e], ard ? "(ard)" : "");
                         CHECK_STATUS(odvgp__kernel_parse(&k, text, 2, value, NULL), ODVGP_OK);
                         for (i = 0; i < k.nhyp; i++) hyp[i] = 1;
-                        for (i = 0; i < k.leaf[0].nls; i++) hyp[i] = (odvgp_real)lengths[l];
-                        if (k.leaf[0].type == ODVGP__RQ) hyp[k.leaf[0].extra] = 3;
+                        for (i = 0; i < k.base[0].nls; i++) hyp[i] = (odvgp_real)lengths[l];
+                        if (k.base[0].type == ODVGP__RQ) hyp[k.base[0].shape_param] = 3;
                         X[2] = (odvgp_real)far[f], X[3] = (odvgp_real)-far[f];
                         odvgp__arena_init(&a, scratch, 1 << 20);
                         if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) == ODVGP_OK) {

@@ -245,7 +245,7 @@ TEST(models_are_what_they_were) {
 TEST(kernels_have_their_numbers) {
     static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq", "periodic", "linear", "polynomial", "constant", "white"};
     uint64_t number;
-    CHECK_INT(ODVGP__LEAF_TYPES, sizeof names / sizeof *names);
+    CHECK_INT(ODVGP__BASE_KERNEL_TYPES, sizeof names / sizeof *names);
     for (number = 0; number < sizeof names / sizeof *names; number++) {
         odvgp_config c = odvgp_config_defaults(N, D, P, M, 0);
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};

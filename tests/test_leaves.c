@@ -93,7 +93,7 @@ TEST(a_build_for_fewer_terms_refuses_more_of_them) {
             s = from_file ? two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server, &info)
                           : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
             CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
-            CHECK_SAY(strstr(info.text, "ODVGP_MAX_LEAVES") != NULL, "the sentence is \"%s\"", info.text);
+            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"", info.text);
             CHECK_NEAR(info.value, kernels[k].terms, 0);
             CHECK_BITS(&server, &before, sizeof server);
             free(block);
@@ -111,7 +111,7 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses) {
         odvgp_status s = two_train(f.file, f.file_bytes, test_isa(), f.X, f.Y, 5, again, &info);
         if (kernels[k].terms > 2) {
             CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
-            CHECK_SAY(strstr(info.text, "ODVGP_MAX_LEAVES") != NULL, "the sentence is \"%s\"", info.text);
+            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"", info.text);
             CHECK_NEAR(info.value, kernels[k].terms, 0);
         } else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
             CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL), ODVGP_OK);

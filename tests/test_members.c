@@ -79,7 +79,7 @@ static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
     memset(&a, 0, sizeof a);
     a.mean = mean, a.cov = cov, a.N = c.N, a.P = c.P, a.M = c.M;
     CHECK(ref_kernel_read(&a.k, kernel));
-    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2 && ref_can_be_ard(&a.k.leaf[l]);
+    for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
     ref_kernel_spell(&a.k, text, sizeof text);
     c.kernel = text;
     CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "%s + %s: size: %s", mean_name[mean], cov_name[cov], info.text);
@@ -926,7 +926,7 @@ TEST(every_pair_starts_at_the_prior) {
             CHECK_SAY(fabs(kl) <= near, "%s + %s, param %d: KL is %.3g at the start", mean_name[mean], cov_name[cov], param, kl);
             predict(&a, a.X, 8, m, v, NULL);
             read_kernel(&a);
-            k = (double)(a.k.leaf[0].variance[0] + a.k.leaf[1].variance[0]);
+            k = (double)(a.k.base[0].variance[0] + a.k.base[1].variance[0]);
             for (i = 0; i < 16; i++) CHECK(m[i] == 0 && fabs((double)v[i] - k) <= near);
             drop(&a);
         }
@@ -1576,12 +1576,12 @@ TEST(rows_of_parts_agree) {
             int steps = mp->steps & cp->steps, kinds = 0;
             for (k = 0; k < (int)ODVGP__COUNT(odvgp__step_kinds); k++) kinds += (steps & odvgp__step_kinds[k].steps) != 0;
             CHECK_SAY(kinds == (steps != 0), "%s + %s: %d kinds of natural step", mp->name, cp->name, kinds);
-            CHECK_SAY(!(steps & ODVGP__STEPS_GAMMA) || ((steps & ODVGP__STEPS_BETA) && mp->v_mu && cp->v_root), "%s + %s: steps of v", mp->name, cp->name);
-            CHECK_SAY(!(steps & ODVGP__STEPS_BETA) || (mp->q_mu && mp->a_beta && mp->mu == ODVGP__MU_MEAN && cp->root && odvgp__factors[cp->factor].of_S), "%s + %s: steps of u", mp->name, cp->name);
+            CHECK_SAY(!(steps & ODVGP__STEPS_GAMMA) || ((steps & ODVGP__STEPS_BETA) && mp->v_mu && cp->v_sqrt), "%s + %s: steps of v", mp->name, cp->name);
+            CHECK_SAY(!(steps & ODVGP__STEPS_BETA) || (mp->q_mu && mp->a_beta && mp->mu == ODVGP__MU_MEAN && cp->q_sqrt && odvgp__factors[cp->factor].of_S), "%s + %s: steps of u", mp->name, cp->name);
             CHECK_SAY(!(steps & ODVGP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag), "%s + %s: steps of O(M)", mp->name, cp->name);
             CHECK(cp->optimum >= 0 && cp->optimum < (int)ODVGP__COUNT(odvgp__optima) && (cp->optimum == ODVGP__NO_OPTIMUM) == (odvgp__optima[cp->optimum].put == NULL));
-            CHECK(mp->head && mp->tile && cp->head && cp->tile && cp->freeze && cp->root_start > 0);
-            CHECK(!mp->gamma == !mp->Z_gamma && (!cp->v_root || cp->Z_gamma) && (mp->gamma || mp->without_gamma == (odvgp_mean_part)mean));
+            CHECK(mp->head && mp->tile && cp->head && cp->tile && cp->freeze && cp->sqrt_start > 0);
+            CHECK(!mp->gamma == !mp->Z_gamma && (!cp->v_sqrt || cp->Z_gamma) && (mp->gamma || mp->without_gamma == (odvgp_mean_part)mean));
         }
 }
 

@@ -33,7 +33,7 @@ static made make(const odvgp_config *cfg, const char *kernel) {
     memset(&a, 0, sizeof a);
     a.N = c.N, a.D = c.D, a.P = c.P, a.M = c.M, a.Mg = c.mean_part == ODVGP_MEAN_PART_ORTH ? c.M_gamma : 0;
     CHECK(ref_kernel_read(&a.k, kernel));
-    for (l = 0; l < a.k.leaves; l++) a.k.leaf[l].ard = l % 2 && ref_can_be_ard(&a.k.leaf[l]);
+    for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
     ref_kernel_spell(&a.k, a.text, sizeof a.text);
     c.kernel = a.text;
     CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "size: %s", info.text);
@@ -356,7 +356,7 @@ TEST(gamma_on_beta_has_a_floor) {
         double D = (double)a.m->tape.node[a.m->unit[0].gamma_residual.id].v[j], k = 0;
         int l;
         read_kernel(&a);
-        for (l = 0; l < a.k.leaves; l++) k += (double)a.k.leaf[l].variance[0];
+        for (l = 0; l < a.k.base_kernels; l++) k += (double)a.k.base[l].variance[0];
         CHECK(D >= 0.01 * k * (1 - 1e-5));
         if (j < 2) CHECK_NEAR(D, 0.01 * k, 1e-5 * k);
         floored += D < 0.0101 * k;
@@ -731,7 +731,7 @@ static names all_slot_names(void) {
     odvgp_config c = config(9, 1, 1, 2, 0);
     int kernel, mean, cov, param, function, gamma, i;
     n.count = 0;
-    for (kernel = 0; kernel < ODVGP__LEAF_TYPES; kernel++)
+    for (kernel = 0; kernel < ODVGP__BASE_KERNEL_TYPES; kernel++)
         for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
             for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
                 for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
@@ -740,7 +740,7 @@ static names all_slot_names(void) {
                             size_t bytes;
                             void *block;
                             odvgp_model *m;
-                            c.kernel = odvgp__leaf_kinds[kernel].name;
+                            c.kernel = odvgp__base_kernel_kinds[kernel].name;
                             c.mean_part = (odvgp_mean_part)mean;
                             c.cov_part = (odvgp_cov_part)cov;
                             c.param = (odvgp_parametrisation)param;

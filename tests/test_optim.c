@@ -653,7 +653,7 @@ TEST(units_and_floor_go_through_a_file) {
         for (i = 0; i < 3; i++) step(&a);
         b = again(&a);
         CHECK_BITS(a.m->data_sd, b.m->data_sd, 3 * sizeof(odvgp_real));
-        CHECK(a.m->par.state[a.m->slot_lik].floor > 0 && a.m->par.state[a.m->slot_lik].floor == b.m->par.state[b.m->slot_lik].floor);
+        CHECK(a.m->par.state[a.m->slot_lik_params].floor > 0 && a.m->par.state[a.m->slot_lik_params].floor == b.m->par.state[b.m->slot_lik_params].floor);
         for (i = 0; i < 6; i++) {
             step(&a);
             step(&b);
@@ -679,7 +679,7 @@ TEST(bounded_values_and_slopes) {
             for (i = -700; i <= 700; i++) {
                 odvgp_real t = (odvgp_real)(i * 0.125);
                 double v = (double)odvgp__to_positive(&p, 2, t), h = BY_PRECISION(1e-5, 1e-2), up, down, slope;
-                slope = (double)odvgp__positive_slope(&p, 2, t, (odvgp_real)v);
+                slope = (double)odvgp__positive_derivative(&p, 2, t, (odvgp_real)v);
                 CHECK_SAY(v >= (double)p.state[2].low && v <= (double)p.state[2].high && v >= before, "%g of %g in [%g, %g]", v, (double)t, low, high);
                 CHECK(slope >= 0 && slope <= HUGE_REAL && (slope > 0 || v == 0 || fabs((double)t) > 80));
                 before = v;
@@ -694,11 +694,11 @@ TEST(bounded_values_and_slopes) {
             CHECK_SAY(worst < 8 * EPS, "[%g, %g]: theta comes back with an error of %g in the value", low, high, worst);
             if (low > 0 || high < HUGE_VAL) { /* at the ends: finite, and not stuck */
                 odvgp_real t = odvgp__from_positive(&p, 2, p.state[2].low > 0 ? p.state[2].low : (odvgp_real)(high * 1e-30));
-                CHECK((double)t < -5 && (double)t > -200 && odvgp__positive_slope(&p, 2, t, p.state[2].low) > 0);
+                CHECK((double)t < -5 && (double)t > -200 && odvgp__positive_derivative(&p, 2, t, p.state[2].low) > 0);
             }
             if (high < HUGE_VAL) {
                 odvgp_real t = odvgp__from_positive(&p, 2, p.state[2].high);
-                CHECK((double)t > 5 && (double)t < 200 && odvgp__positive_slope(&p, 2, t, p.state[2].high) > 0);
+                CHECK((double)t > 5 && (double)t < 200 && odvgp__positive_derivative(&p, 2, t, p.state[2].high) > 0);
             }
         }
 }

@@ -281,8 +281,8 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
     char name[64];
     tensor *t;
     if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
-    for (i = 0; i < k->leaves; i++) {
-        ref_leaf *l = &k->leaf[i];
+    for (i = 0; i < k->base_kernels; i++) {
+        ref_leaf *l = &k->base[i];
         sprintf(name, "kernel.%d.active_dims", i);
         if ((t = find(c, name))) {
             if (t->count > REF_DIMS) return 0;
@@ -304,7 +304,7 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
         for (j = 0; j < 3; j++) {
             static const char *const extras[3] = {"alpha", "period", "offset"};
             sprintf(name, "kernel.%d.%s", i, extras[j]);
-            if ((t = find(c, name))) l->extra = (wide)t->v[0];
+            if ((t = find(c, name))) l->shape_param = (wide)t->v[0];
         }
         sprintf(name, "kernel.%d.degree", i);
         if ((t = find(c, name))) l->degree = (int)t->v[0];
@@ -875,7 +875,7 @@ static void run_natgrad_solve(ocase *c) {
             for (b = 0; b < 2; b++)
                 for (q = 0; q < 2; q++) {
                     const odvgp__block *block = &w.model->unit[0].block[b];
-                    const odvgp__node *nd = &w.model->tape.node[(q ? block->white_root : block->white_mu).id];
+                    const odvgp__node *nd = &w.model->tape.node[(q ? block->white_sqrt : block->white_mu).id];
                     count[2 * b + q] = nd->rows * nd->cols;
                     start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
                     memcpy(start[2 * b + q], nd->v, (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
@@ -1077,10 +1077,10 @@ static void run_natgrad_diagonal(ocase *c) {
 /*  Gradients of all hyperparameters, where the library has them. */
 static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head, const odvgp_real *dhyp, const char *variant) {
     uint32_t i, j;
-    for (i = 0; i < k->nleaf; i++) {
-        const odvgp__leaf *l = &k->leaf[i];
-        const char *names[3] = {"lengthscale", "variance", odvgp__leaf_kinds[l->type].extra};
-        uint32_t at[3] = {l->ls, l->var, l->extra}, count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
+    for (i = 0; i < k->base_kernels; i++) {
+        const odvgp__base_kernel *l = &k->base[i];
+        const char *names[3] = {"lengthscale", "variance", odvgp__base_kernel_kinds[l->type].shape_param};
+        uint32_t at[3] = {l->ls, l->var, l->shape_param}, count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
         for (j = 0; j < 3; j++) {
             char name[100];
             if (!count[j]) continue;
@@ -1189,7 +1189,7 @@ static void run_kernel(ocase *c) {
     ref_kernel spelled;
     odvgp__kernel k;
     char text[4000];
-    double value[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES];
+    double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     odvgp_status s;
     odvgp_real *hyp;
@@ -1203,10 +1203,10 @@ static void run_kernel(ocase *c) {
     s = odvgp__kernel_parse(&k, text, X->dim[1], value, &info);
     if (!good(c, s, "the kernel's expression", &info)) return;
     hyp = NEW(odvgp_real, k.nhyp);
-    for (i = 0; i < k.nleaf; i++) {
-        for (d = 0; d < k.leaf[i].nls; d++) hyp[k.leaf[i].ls + d] = (odvgp_real)spelled.leaf[i].lengthscale[d];
-        for (d = 0; d < k.leaf[i].nvar; d++) hyp[k.leaf[i].var + d] = (odvgp_real)spelled.leaf[i].variance[d];
-        if (odvgp__leaf_kinds[k.leaf[i].type].extra) hyp[k.leaf[i].extra] = (odvgp_real)spelled.leaf[i].extra;
+    for (i = 0; i < k.base_kernels; i++) {
+        for (d = 0; d < k.base[i].nls; d++) hyp[k.base[i].ls + d] = (odvgp_real)spelled.base[i].lengthscale[d];
+        for (d = 0; d < k.base[i].nvar; d++) hyp[k.base[i].var + d] = (odvgp_real)spelled.base[i].variance[d];
+        if (odvgp__base_kernel_kinds[k.base[i].type].shape_param) hyp[k.base[i].shape_param] = (odvgp_real)spelled.base[i].shape_param;
     }
     for (v = 0; v < test_isas.count; v++) {
         odvgp_blas blas;

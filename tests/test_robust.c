@@ -1335,9 +1335,9 @@ TEST(damaged_blocks_are_refused) {
     REFUSED(odvgp_server_from_block(NULL, block, bytes, test_isa(), &info), ODVGP_E_ARG);
     REFUSED(odvgp_server_from_block(&server, block, bytes, (odvgp_isa)99, &info), ODVGP_E_UNSUPPORTED);
     for (i = 0; i < 3; i++) { /* with a checksum that is right, where it is looked at */
-        uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->leaves;
+        uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->base_kernels;
         uint32_t keep = *field;
-        *field = i == 0 ? keep + 1 : i == 1 ? 12 - keep : ODVGP_MAX_LEAVES + 1;
+        *field = i == 0 ? keep + 1 : i == 1 ? 12 - keep : ODVGP_MAX_BASE_KERNELS + 1;
         if (i < 2) odvgp__predictor_sum(head, head->checksum);
         REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_UNSUPPORTED);
         *field = keep;
@@ -1562,13 +1562,13 @@ TEST(forged_units_are_refused) {
         for (i = at; i < end; i++) {
             unsigned char keep = file[i];
             int bit;
-            if (i == kernel) i += 4 * odvgp__kernel_words(a.m->unit[0].kernel.nleaf), keep = file[i];
+            if (i == kernel) i += 4 * odvgp__kernel_words(a.m->unit[0].kernel.base_kernels), keep = file[i];
             for (bit = 0; bit <= 8; bit++) {
                 odvgp_info info = no_info();
                 odvgp_status s;
                 int many = i + 4 >= kernel && i < kernel;
                 file[i] = (unsigned char)(keep ^ (bit < 8 ? 1 << bit : 0xff));
-                many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_LEAVES); /* terms, more than the build allows */
+                many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_BASE_KERNELS); /* terms, more than the build allows */
                 mend(file, bytes);
                 s = odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, &info);
                 taken += s == ODVGP_OK;
@@ -1589,7 +1589,7 @@ TEST(forged_units_are_refused) {
 /*  The words of a forged kernel where those of one of `leaves` base kernels stand: its own counts do not decide how many. */
 static void pack_forged(const odvgp__kernel *k, uint32_t leaves, uint32_t *to) {
     odvgp__kernel same = *k;
-    same.nleaf = leaves, same.nnode = 2 * leaves - 1;
+    same.base_kernels = leaves, same.nnode = 2 * leaves - 1;
     odvgp__kernel_pack(&same, to);
     to[1] = k->nnode;
 }
@@ -1600,22 +1600,22 @@ TEST(forged_kernels_are_refused) {
         {"D 0", K(D), 0, 0, 0},
         {"another D", K(D), 4, 0, 0},
         {"a huge D", K(D), 0x7fffffff, 0, 0},
-        {"no leaf", K(nleaf), 0, 0, 0},
-        {"fewer leaves", K(nleaf), 1, 0, 0},
-        {"more leaves", K(nleaf), 3, K(nnode), 5},
-        {"too many leaves", K(nleaf), ODVGP_MAX_LEAVES + 1, K(nnode), 2 * ODVGP_MAX_LEAVES + 1},
+        {"no leaf", K(base_kernels), 0, 0, 0},
+        {"fewer leaves", K(base_kernels), 1, 0, 0},
+        {"more leaves", K(base_kernels), 3, K(nnode), 5},
+        {"too many leaves", K(base_kernels), ODVGP_MAX_BASE_KERNELS + 1, K(nnode), 2 * ODVGP_MAX_BASE_KERNELS + 1},
         {"too many nodes", K(nnode), 1000, 0, 0},
         {"no nodes", K(nnode), 0, 0, 0},
         {"hyperparameters", K(nhyp), 1000, 0, 0},
         {"fewer hyperparameters", K(nhyp), 4, 0, 0},
         {"no group", K(ngroup), 0, 0, 0},
-        {"too many groups", K(ngroup), ODVGP_MAX_LEAVES + 1, 0, 0},
+        {"too many groups", K(ngroup), ODVGP_MAX_BASE_KERNELS + 1, 0, 0},
         {"far too many groups", K(ngroup), 5000, 0, 0},
         {"fewer groups", K(ngroup), 1, 0, 0},
-        {"the leaf of a group", K(group_leaf[0]), 7, 0, 0},
-        {"the leaf of a group, far away", K(group_leaf[1]), 0x10000000, 0, 0},
-        {"a leaf of another group", K(leaf[1].group), 0, 0, 0},
-        {"a leaf of no group", K(leaf[0].group), 5, 0, 0},
+        {"the leaf of a group", K(group_base[0]), 7, 0, 0},
+        {"the leaf of a group, far away", K(group_base[1]), 0x10000000, 0, 0},
+        {"a leaf of another group", K(base[1].group), 0, 0, 0},
+        {"a leaf of no group", K(base[0].group), 5, 0, 0},
         {"a node's kind", K(node[2][0]), 3, 0, 0},
         {"a node of itself", K(node[2][1]), 2, 0, 0},
         {"a node of later ones", K(node[2][2]), 9, 0, 0},
@@ -1623,27 +1623,27 @@ TEST(forged_kernels_are_refused) {
         {"a node twice", K(node[2][2]), 0, 0, 0},
         {"a leaf twice", K(node[1][1]), 0, 0, 0},
         {"a node's leaf", K(node[1][1]), 2, 0, 0},
-        {"a type", K(leaf[0].type), ODVGP__LEAF_TYPES, 0, 0},
-        {"ard", K(leaf[0].ard), 2, 0, 0},
-        {"ard off", K(leaf[1].ard), 0, 0, 0},
-        {"lengthscales", K(leaf[1].nls), 3, 0, 0},
-        {"place of the lengthscales", K(leaf[1].ls), 100, K(leaf[1].var), 102},
-        {"place of the variance", K(leaf[0].var), 100, 0, 0},
-        {"variances", K(leaf[0].nvar), 2, 0, 0},
-        {"place of the extra", K(leaf[0].extra), 100, 0, 0},
-        {"a degree", K(leaf[0].degree), 3, 0, 0},
-        {"a kernel with more numbers", K(leaf[0].type), ODVGP__RQ, 0, 0},
-        {"a kernel without inputs", K(leaf[0].type), ODVGP__CONSTANT, 0, 0},
-        {"a kernel without a lengthscale for each column", K(leaf[1].type), ODVGP__POLYNOMIAL, K(leaf[1].degree), 2},
-        {"columns", K(leaf[0].ndims), 2, 0, 0},
-        {"number of ranges", K(leaf[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
-        {"a range beyond the inputs", K(leaf[0].range[0][0]), 7, K(leaf[0].range[0][1]), 8},
-        {"a range far beyond", K(leaf[0].range[0][0]), 0xfffffff0u, K(leaf[0].range[0][1]), 0xfffffff1u},
-        {"an empty range", K(leaf[0].range[0][1]), 0, 0, 0},
-        {"a range backwards", K(leaf[1].range[0][0]), 3, K(leaf[1].range[0][1]), 1},
+        {"a type", K(base[0].type), ODVGP__BASE_KERNEL_TYPES, 0, 0},
+        {"ard", K(base[0].ard), 2, 0, 0},
+        {"ard off", K(base[1].ard), 0, 0, 0},
+        {"lengthscales", K(base[1].nls), 3, 0, 0},
+        {"place of the lengthscales", K(base[1].ls), 100, K(base[1].var), 102},
+        {"place of the variance", K(base[0].var), 100, 0, 0},
+        {"variances", K(base[0].nvar), 2, 0, 0},
+        {"place of the extra", K(base[0].shape_param), 100, 0, 0},
+        {"a degree", K(base[0].degree), 3, 0, 0},
+        {"a kernel with more numbers", K(base[0].type), ODVGP__RQ, 0, 0},
+        {"a kernel without inputs", K(base[0].type), ODVGP__CONSTANT, 0, 0},
+        {"a kernel without a lengthscale for each column", K(base[1].type), ODVGP__POLYNOMIAL, K(base[1].degree), 2},
+        {"columns", K(base[0].ndims), 2, 0, 0},
+        {"number of ranges", K(base[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
+        {"a range beyond the inputs", K(base[0].range[0][0]), 7, K(base[0].range[0][1]), 8},
+        {"a range far beyond", K(base[0].range[0][0]), 0xfffffff0u, K(base[0].range[0][1]), 0xfffffff1u},
+        {"an empty range", K(base[0].range[0][1]), 0, 0, 0},
+        {"a range backwards", K(base[1].range[0][0]), 3, K(base[1].range[0][1]), 1},
         /* from here on of a kernel whose leaves share a group */
-        {"a group without leaves", K(ngroup), 2, K(group_leaf[1]), 0x10000000},
-        {"the leaf of the group", K(group_leaf[0]), 3, 0, 0},
+        {"a group without leaves", K(ngroup), 2, K(group_base[1]), 0x10000000},
+        {"the leaf of the group", K(group_base[0]), 3, 0, 0},
     };
 #undef K
     const size_t shared = sizeof list / sizeof *list - 2;
@@ -1685,16 +1685,16 @@ TEST(forged_kernels_are_refused) {
                 f.used = ODVGP__FILE_HEAD;
                 odvgp__file_config(&f, &a.m->cfg);
                 f.used += UNIT_HEAD - 4;
-                odvgp__file_u32(&f, &k->nleaf);
-                pack_forged(k, keep.nleaf, head.words);
-                odvgp__file_words(&f, head.words, odvgp__kernel_words(keep.nleaf) * 4);
+                odvgp__file_u32(&f, &k->base_kernels);
+                pack_forged(k, keep.base_kernels, head.words);
+                odvgp__file_words(&f, head.words, odvgp__kernel_words(keep.base_kernels) * 4);
             } else {
                 odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
                 r.used = ODVGP__FILE_HEAD + state;
-                size_t words = odvgp__predictor_head(keep.nleaf);
+                size_t words = odvgp__predictor_head(keep.base_kernels);
                 odvgp__file_words(&r, &head, words);
-                pack_forged(k, keep.nleaf, head.words + sizeof head.head / 4);
-                head.head.leaves = k->nleaf;
+                pack_forged(k, keep.base_kernels, head.words + sizeof head.head / 4);
+                head.head.base_kernels = k->base_kernels;
                 f.used = ODVGP__FILE_HEAD + state;
                 odvgp__file_words(&f, &head, words);
             }
@@ -1797,7 +1797,7 @@ TEST(forged_predictors_are_refused) {
     {
         odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
         reals = odvgp__view_layout(&head, base, &v);
-        at[0] = v.hyp - base, at[1] = v.lik - base, at[2] = v.x_scale - base, at[3] = v.y_scale - base; /* above 0 */
+        at[0] = v.hyp - base, at[1] = v.lik_params - base, at[2] = v.x_scale - base, at[3] = v.y_scale - base; /* above 0 */
         at[4] = v.beta - base, at[5] = v.alpha - base; /* finite */
         free(base);
     }
@@ -1866,7 +1866,7 @@ TEST(predictors_of_the_other_precision) {
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "abc", &bytes);
     for (i = 0; i < 8; i++) state |= (size_t)((uint64_t)file[16 + i] << (8 * i)); /* magic 8, version 4, size of a real 4, then three lengths */
-    words = odvgp__predictor_head(a.m->unit[0].kernel.nleaf);
+    words = odvgp__predictor_head(a.m->unit[0].kernel.base_kernels);
     reals = (bytes - head - state - words - 3 - 8) / sizeof(odvgp_real);
     other_bytes = head + words + reals * OTHER + 3 + 8; /* the model's part is left out */
     other = NEW(unsigned char, other_bytes);
@@ -1919,7 +1919,7 @@ TEST(predictors_of_more_reals_than_32_bits) {
     odvgp__file_head h;
     odvgp_info info = no_info();
     size_t bytes;
-    double hyp[ODVGP__LEAF_VALUES * ODVGP_MAX_LEAVES], want;
+    double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS], want;
     size_t words;
     unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof start);
     if (sizeof(size_t) < 8) {
@@ -1935,7 +1935,7 @@ TEST(predictors_of_more_reals_than_32_bits) {
     CHECK_NEAR(odvgp_predictor_size(m), want, 1e-3 * want);
     CHECK((double)odvgp_save_size(m, 3) > want);
     odvgp__predictor_sizes(&m->unit[0], &p);
-    words = odvgp__predictor_head(p.leaves);
+    words = odvgp__predictor_head(p.base_kernels);
     memset(&start, 0, sizeof start);
     start.head = p;
     odvgp__kernel_pack(&m->unit[0].kernel, start.words + sizeof p / 4);

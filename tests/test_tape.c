@@ -58,7 +58,7 @@ TEST(naturally_moved_slots_have_no_adjoints) {
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, 0);
     odvgp_model *m = make(&cfg);
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
-    CHECK(!m->tape.node[m->unit[0].block[0].mu.id].needs_grad && !m->tape.node[m->unit[0].block[0].root.id].needs_grad);
+    CHECK(!m->tape.node[m->unit[0].block[0].mu.id].needs_grad && !m->tape.node[m->unit[0].block[0].sqrt.id].needs_grad);
     odvgp_model_free(m);
 }
 

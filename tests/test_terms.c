@@ -1,5 +1,5 @@
 /*  A build for kernels of one term: its tables have the least room. */
-#define ODVGP_MAX_LEAVES 1
+#define ODVGP_MAX_BASE_KERNELS 1
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -12,7 +12,7 @@ TEST(two_terms_are_refused) {
     odvgp_info info;
     size_t bytes = 7;
     c.kernel = "rq + rbf";
-    CHECK(odvgp_model_size(&c, &bytes, &info) == ODVGP_E_KERNEL && bytes == 7 && strstr(info.text, "ODVGP_MAX_LEAVES"));
+    CHECK(odvgp_model_size(&c, &bytes, &info) == ODVGP_E_KERNEL && bytes == 7 && strstr(info.text, "ODVGP_MAX_BASE_KERNELS"));
 }
 
 /*  A model is laid out twice, to measure and to carve: what is counted is what is filled, for either optimiser and with natural steps. */

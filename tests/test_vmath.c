@@ -285,15 +285,15 @@ TEST(kernels_decay_like_exp) {
     int e, type, i, round;
     for (e = 0; e < ISAS; e++) {
         if (!engines[e].there) continue;
-        for (type = 0; type < ODVGP__LEAF_TYPES; type++)
-            for (round = 0; round < 300 && odvgp__leaf_kinds[type].radial == type; round++) {
+        for (type = 0; type < ODVGP__BASE_KERNEL_TYPES; type++)
+            for (round = 0; round < 300 && odvgp__base_kernel_kinds[type].radial == type; round++) {
                 odvgp_real v = (odvgp_real)test_between(0.1, 3), scale = (odvgp_real)test_between(0.1, 3);
                 for (i = 0; i < ODVGP__CHUNK; i++) d2[i] = (odvgp_real)(round % 2 ? test_between(0, 4) : test_between(0, 400));
                 d2[0] = 0;
                 d2[1] = ODVGP__FAR;
                 d2[2] = (odvgp_real)NAN;
-                odvgp__row(&engines[e].blas)->radial(type, v, scale, d2, k, dk);
-                odvgp__row(&engines[e].blas)->radial(type, v, scale, d2, again, NULL);
+                odvgp__isa_of(&engines[e].blas)->radial(type, v, scale, d2, k, dk);
+                odvgp__isa_of(&engines[e].blas)->radial(type, v, scale, d2, again, NULL);
                 CHECK_BITS(k, again, sizeof k);
                 CHECK(k[0] == v && k[1] == 0 && dk[1] == 0 && k[2] != k[2]);
                 for (i = 0; i < ODVGP__CHUNK; i++) {

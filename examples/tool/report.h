@@ -296,7 +296,7 @@ static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrd
 static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
 {
     enum { SHOWN = 6 };
-    for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
+    for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
         ptrdiff_t count, finite = 0;
         ranked *r = rank_inputs(model, term, s->D, &count);
         if (!r) continue;
@@ -323,7 +323,7 @@ static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *
     int any = 0;
     json_key(b, "lengthscales");
     bytes_print(b, "[");
-    for (int term = 0; term < ODVGP_MAX_LEAVES; term++) {
+    for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
         ptrdiff_t count = 0;
         ranked *r = rank_inputs(model, term, s->D, &count);
         for (ptrdiff_t k = 0; k < count; k++) {
