@@ -184,7 +184,7 @@ CONTENTS                                                        (search for the 
            hyperparameters; kernel expressions of ten kernels; frozen predictor, server, model files (version 5); sums in
            shards that do not depend on threads; positive numbers trained by their logarithms. Dense linear algebra
            and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is kept for the gradient
-           (config.keep).
+           (config.kernel_cache_bytes).
 */
 
 /* ====================================================================================================================== */
@@ -293,13 +293,13 @@ typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_EXACT
 } odvgp_objective;
 
-/*  How gamma moves with config.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.gamma_natgrad times
+/*  How gamma moves with config.optim.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.optim.gamma_step_ratio times
     that of beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more
     forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts.
         ADAM      (default)
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
         EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each. It makes a large where D is small, and
-                  what a stands for there changes fast with the kernel: where that is trained, give config.lr no more than the
+                  what a stands for there changes fast with the kernel: where that is trained, give config.optim.lr no more than the
                   paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. HYBRID's falls with
                   0.001, too, by Adam's steps of Z_gamma, which move K(x,Zg) a and not only the part that beta lacks: freeze that
                   slot. The natural step does not lower the bound, and a fall of ten times its size is undone, as in odvgp_step. */
@@ -550,78 +550,124 @@ typedef struct odvgp_schedule {
     ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that makes a model. Get one from odvgp_config_defaults and change fields: new ones will break nobody.      */
+/*  Everything that makes a model. odvgp_config_defaults gives one that is complete for its sizes;
+    change what you need. A user has about twelve choices: the member and its sizes in layer[0],
+    the kernel, the starting noise in lik, and in optim the batch and the step sizes. */
 typedef struct odvgp_config {
-    /* sizes */
-    ptrdiff_t N;       /* data rows, >= 1; scales the likelihood to the whole set */
-    ptrdiff_t D;       /* inputs, >= 1 */
-    ptrdiff_t P;       /* outputs (latent functions), >= 1; Gaussian: as many columns of targets */
-    ptrdiff_t M;       /* |beta|, >= 1 */
-    ptrdiff_t M_gamma; /* |gamma|, >= 0; not used by ODVGP_MEAN_PART_BETA */
-    ptrdiff_t batch;   /* rows of a minibatch; >= N means full batch. Default min(N, 1024) */
-    ptrdiff_t tile; /* rows worked on at once; 0: up to 256, and fewer where `keep` is too small. Decides memory, not results */
-    ptrdiff_t gamma_batch; /* gamma columns sampled for the KL per step, 0: all. Default min(M_gamma, 64) */
-    /* the member */
-    odvgp_mean_part mean_part;
-    odvgp_cov_part cov_part;
+    /* Rows of data, >= 1. Scales the likelihood of a batch to the whole set. */
+    ptrdiff_t N;
+    /* What training maximises. Default ELBO. */
     odvgp_objective objective;
-    odvgp_parametrisation param;
-    odvgp_gamma_coords gamma_coords;
-    odvgp_gamma_kl gamma_kl;
-    odvgp_likelihood likelihood;
-    odvgp_mean_function mean_function;
-    ptrdiff_t
-        keep; /* K(X, Z_gamma) of a tile is kept for the gradient where that takes at most so many bytes, and computed twice
-                       where not; likewise the products of P > 1 roots of covariances with the features: time against
-                       memory, to the same bits. 0 keeps nothing. Default 16 MiB */
-    /* Kernel expression: sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses; names are
-       rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1), and without a lengthscale
-       linear(variance, ard), polynomial(variance, offset=1, degree=2), constant(variance), white(variance); the formulas are
-       in the section on kernels. dims=0:3+5 means columns 0, 1, 2 and 5; ard: a lengthscale (linear: a variance) for each
-       column. white is noise of f: on the diagonal of K(X,X) alone. alpha and period begin at 1 unless given: the data are
-       not asked.
-       Default "matern52(ard)". Read by odvgp_model_size and odvgp_model_init only: it need not live longer. */
-    const char *kernel;
-    odvgp_real noise_variance; /* start value, > 0; 0: a tenth of the targets' variance (odvgp_init_data), 0.1 before that */
-    /* What keeps noise_variance from 0, where targets have no noise: a lower bound from odvgp_init_data on, in units of the
-       targets' variance (of 1 where that is 0). odvgp_set_bounds takes its place. 0: max(1e-10, 16 M eps); -1: none; other
-       negative values are refused, and by odvgp_init_data (E_ARG) a product with the variance that is not finite */
-    odvgp_real noise_floor;
-    /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the data (default). SOFTPLUS,
-       log(1 + e^t), as papers have it: for numbers of about 1, since steps of larger ones are absolute and do next to nothing */
-    odvgp_positive_transform positive;
-    odvgp_q_init q_init;     /* q(u) at the prior, or S = I in the slots' own coordinates (as published codes) */
-    /* where odvgp_init_data puts inducing points, and how it finds hyperparameters; all are 0 by default */
-    odvgp_init_beta init_beta;
-    odvgp_init_gamma init_gamma;
-    odvgp_init_hyper init_hyper;
-    /* numerics */
-    odvgp_real jitter;     /* absolute, >= 0. Default 0 */
-    odvgp_real jitter_rel; /* times the mean of the kernel's diagonal at the points, >= 0. Default 1e-6; float: max(1e-6, 16 M eps) */
-    odvgp_real jitter_max; /* largest jitter, times the same mean. Default 1e-2 */
-    /* training */
-    odvgp_optimizer optimizer; /* default ADAM */
-    ptrdiff_t lbfgs_memory;    /* pairs of differences that L-BFGS remembers, 1..1000. Default 10 */
-    int natgrad;               /* 1: natural gradients for q(u) on beta, Adam for the rest; 0: Adam for all. Default 1 */
-    /* step sizes: assign a whole schedule, since .end alone would keep the default's start */
-    odvgp_schedule natgrad_step;                 /* default odvgp_falling(0.1, 0.01, 5000) */
-    odvgp_schedule lr;                           /* Adam's learning rate, default odvgp_falling(0.01, 0.001, 5000) */
-    odvgp_real adam_beta1, adam_beta2, adam_eps; /* 0.9, 0.999, 1e-8 */
-    int adam_eps_inside;                         /* 1: eps as in [ADAM] algorithm 1; 0: as TensorFlow does (default) */
-    odvgp_gamma_step gamma_step;                 /* how gamma moves; default ADAM */
-    odvgp_real gamma_natgrad;                    /* natural step of gamma, in steps of beta, > 0. Default 0.1 */
-    odvgp_real
-        gamma_eps; /* eq. 16's jitter, in units of the kernel, >= 0. Default 0: a hundredth of the kernel's variance is the least D */
-    odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks; default TOGETHER */
-    odvgp_diag_step diag_step;     /* O(M)'s natural step; default AFFINE */
-    odvgp_update update;           /* JOINT: one evaluation serves both; the others evaluate twice, as published codes do */
-    uint64_t seed;                 /* of minibatches, sub-sampled columns and initialisation */
-    /* Sums over the tiles of a step are cut into so many parts, which are added up a binary tree: a power of two. Several
-       processes can then each run some of the parts and get the same bits. Default 1 */
+
+    /* One Gaussian process layer after the other; this version has one. */
+    struct {
+        /* The member of the family. Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
+        odvgp_mean_part mean_part;
+        odvgp_cov_part cov_part;
+        /* Sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses.
+           Names: rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1); without
+           a lengthscale linear(variance, ard), polynomial(variance, offset=1, degree=2),
+           constant(variance), white(variance). The formulas are in >>kernels. dims=0:3+5 selects
+           columns 0, 1, 2 and 5; ard gives each column a lengthscale (linear: a variance) of its
+           own. white is noise of f: only on the diagonal of K(X,X). alpha and period start at 1
+           unless given, because the data are not asked. Default "matern52(ard)". Only
+           odvgp_model_size and odvgp_model_init read the text: it need not live longer. */
+        const char *kernel;
+        /* Inputs, and outputs (latent functions), each >= 1. Gaussian: one column of targets for
+           each output. */
+        ptrdiff_t D, P;
+        /* Inducing points: |beta| >= 1 for the covariance, and |gamma| >= 0 for the mean, which
+           BETA does not use. */
+        ptrdiff_t M, M_gamma;
+        odvgp_mean_function mean_function; /* default ZERO */
+    } layer[1];
+
+    /* The likelihood and the start values of its parameters. */
+    struct {
+        odvgp_likelihood kind; /* default GAUSSIAN */
+        /* Start of the noise variance, > 0. Default 0: a tenth of the targets' variance in
+           odvgp_init_data, 0.1 before that. */
+        odvgp_real noise_variance;
+        /* Lower bound of the noise variance, in units of the targets' variance (of 1 where that is
+           0), in force from odvgp_init_data on: it keeps targets without noise from driving it to
+           0. odvgp_set_bounds replaces it. Default 0: max(1e-10, 16 M eps). -1: none; other
+           negative values are refused, and by odvgp_init_data a bound that is not finite. */
+        odvgp_real noise_floor;
+    } lik;
+
+    /* Where odvgp_init_data puts inducing points, and how it finds hyperparameters. */
+    struct {
+        odvgp_init_beta beta;   /* default KMEANS */
+        odvgp_init_gamma gamma; /* default RANDOM */
+        odvgp_init_hyper hyper; /* default MEDIAN */
+    } init;
+
+    /* How parameters are trained. */
+    struct {
+        odvgp_optimizer kind; /* default ADAM */
+        /* 1: natural gradients for q(u) on beta, Adam for the rest. 0: Adam for all. Default 1. */
+        int natgrad;
+        /* Rows of a minibatch; >= N means full batch. Default min(N, 1024). */
+        ptrdiff_t batch;
+        /* Gamma columns sampled for the KL in each step; 0: all. Default min(M_gamma, 64). */
+        ptrdiff_t gamma_batch;
+        /* Step sizes. Assign a whole schedule: .end alone would keep the default's start. Adam's
+           learning rate: default odvgp_falling(0.01, 0.001, 5000). Natural steps: default
+           odvgp_falling(0.1, 0.01, 5000). */
+        odvgp_schedule lr, natgrad_step;
+        /* How gamma moves, default ADAM; its natural step in steps of beta, > 0, default 0.1. */
+        odvgp_gamma_step gamma_step;
+        odvgp_real gamma_step_ratio;
+        odvgp_real adam_beta1, adam_beta2, adam_eps; /* defaults 0.9, 0.999, 1e-8 */
+        /* Pairs of differences that L-BFGS remembers, 1 .. 1000. Default 10. */
+        ptrdiff_t lbfgs_memory;
+    } optim;
+
+    /* Jitter on the diagonals of Kb and C; see Jitter in the manual. */
+    struct {
+        odvgp_real absolute; /* >= 0. Default 0 */
+        /* Times the mean of the kernel's diagonal at the points, >= 0. Default 1e-6; in float
+           max(1e-6, 16 M eps). */
+        odvgp_real relative;
+        odvgp_real max; /* the largest, times the same mean. Default 1e-2 */
+    } jitter;
+
+    /* Only to reproduce published numbers; the defaults are better or the same. */
+    struct {
+        odvgp_parametrisation parametrisation; /* default WHITENED */
+        odvgp_gamma_coords gamma_coords;       /* default SCALED */
+        odvgp_gamma_kl gamma_kl;               /* default RESIDUAL */
+        /* JOINT: one evaluation serves the natural step and Adam (default). The others evaluate
+           twice, as published codes do. */
+        odvgp_update update;
+        /* PRIOR: q(u) starts at the prior (default). IDENTITY: S = I in the slots' coordinates. */
+        odvgp_q_init q_init;
+        odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER */
+        odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE */
+        /* Eq. 16's own jitter, in units of the kernel, >= 0. Default 0: D is at least a hundredth
+           of the kernel's variance. */
+        odvgp_real gamma_eps;
+        int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1. Default 0: as in TensorFlow */
+    } reproduce;
+
+    /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the
+       data (default). SOFTPLUS, log(1 + e^t), as in the papers: only for numbers of about 1,
+       because steps of larger ones are absolute and hardly move them. */
+    odvgp_positive_transform positive_transform;
+    /* Rows worked on at once; 0: up to 256, and fewer where kernel_cache_bytes is too small.
+       Decides memory, not results. Default 0. */
+    ptrdiff_t tile;
+    /* K(X, Z_gamma) of a tile is kept for the gradient if it takes at most this many bytes, and
+       computed twice otherwise; likewise the products of P > 1 covariance factors with the
+       features. Trades time against memory, with the same bits. Default 16 MiB; 0 keeps nothing. */
+    ptrdiff_t kernel_cache_bytes;
+    /* Sums over the tiles of a step are cut into this many parts, a power of two, which are added
+       up a binary tree. Several processes can each run some of them and get the same bits.
+       Default 1. */
     ptrdiff_t shards;
-    /* machine */
-    odvgp_threads threads; /* {0}: serial */
-    odvgp_isa isa;         /* AUTO, or forced for tests; forcing what the machine lacks is E_UNSUPPORTED */
+    uint64_t seed;         /* of minibatches, sampled columns and initialisation. Default 0 */
+    odvgp_threads threads; /* default {0}: serial */
+    odvgp_isa isa; /* default AUTO; one that the machine lacks is E_UNSUPPORTED. For tests */
 } odvgp_config;
 
 typedef struct odvgp_model odvgp_model; /* a training model; lives in one block */
@@ -683,7 +729,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
 
 /*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, and stays there.
     What the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them.
-    Where a training has another length than 5,000 steps, let both fall over that:  cfg.lr = odvgp_falling(0.01, 0.001, steps)  */
+    Where a training has another length than 5,000 steps, let both fall over that:  cfg.optim.lr = odvgp_falling(0.01, 0.001, steps)  */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 
@@ -735,7 +781,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 /*  The config as the model uses it: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
-/*  Start from the data: hyperparameters that were not given as config.init_hyper says, Z_beta as init_beta, Z_gamma as
+/*  Start from the data: hyperparameters that were not given as config.init.hyper says, Z_beta as init_beta, Z_gamma as
     init_gamma, noise a tenth of the targets' variance, q at its start. With all three at their defaults k-means++ and Lloyd's
     iterations (mini-batches of rows when N is large), random rows, median distances.
     Standard deviations of the columns of X and of Y become the units in which Adam and L-BFGS measure steps of inducing
@@ -747,7 +793,7 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
     Cost  O(N D) and what the three options say: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
-/*  q to its start, as config.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
+/*  q to its start, as config.reproduce.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
     such that q(u) is the prior, or the identity; Adam's moments are emptied and step sizes whole again.
     odvgp_init_data does it, too.
     Returns  OK | E_ARG, and where q_sqrt is made of the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD (Kb, even at
@@ -790,7 +836,7 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
                                   odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  The same with ORTH's gamma term of the KL estimated, as config.gamma_kl says, from the columns idx [count] (distinct, <
+/*  The same with ORTH's gamma term of the KL estimated, as config.reproduce.gamma_kl says, from the columns idx [count] (distinct, <
     M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative).
     Returns  as odvgp_elbo; E_ARG also for a column that is given twice */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
@@ -841,14 +887,14 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
                                  odvgp_info *info);
 
 /*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*".
-    With config.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
+    With config.optim.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
     same. */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
 /*  Bounds of a positive slot: low >= 0, high > low, or HUGE_VAL for none; a name may end in '*' (positive slots that begin so).
     Every optimiser moves t without bounds, and the value is
-        low + e^t, or low + log(1 + e^t) (config.positive)     without an upper bound
-        low + (high - low) / (1 + e^-t)                        with one, whatever config.positive is
+        low + e^t, or low + log(1 + e^t) (config.positive_transform)     without an upper bound
+        low + (high - low) / (1 + e^-t)                        with one, whatever config.positive_transform is
     A value of now that is not inside moves inside, by a thousandth of high - low, or of low where there is no upper bound; so
     does later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot
     are emptied. 0 and HUGE_VAL take bounds away.
@@ -858,7 +904,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, od
 /*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a
     name may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and
     its gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does
-    not depend on config.positive or on bounds.
+    not depend on config.positive_transform or on bounds.
     Returns  OK | E_ARG (also: a slot that can have none) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
@@ -3661,7 +3707,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred*/
 /*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per     */
 /*      column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the*/
-/*      rank of a, K and H are kept from the forward run where they fit config.keep. Cost: n m (3 D + about 20 per     */
+/*      rank of a, K and H are kept from the forward run where they fit config.kernel_cache_bytes. Cost: n m (3 D + about 20 per     */
 /*      base kernel); the adjoint about as much again, and as much once more where nothing is kept.                           */
 /* ---------------------------------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES 8
@@ -6917,7 +6963,7 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 /*  Whether targets are f plus Gaussian noise, which closed forms need. */
 static int odvgp__has_noise(const odvgp_config *c)
 {
-    return (odvgp__likelihoods[c->likelihood].flags & ODVGP__LIK_GAUSSIAN) != 0;
+    return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
 /*  The variance of Gaussian noise; other likelihoods stay as they are. */
@@ -8834,7 +8880,7 @@ static int odvgp__alpha_is_beta(const odvgp__unit *u)
 static void odvgp__build_lik(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     if (m->lik_slots && !m->lik_params.id)
         m->lik_params = odvgp__param_node(u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
     if (m->lik_free_slots && !m->lik_free_params.id)
@@ -8930,10 +8976,10 @@ static void odvgp__gamma_slots(odvgp__unit *u)
     if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
         u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, odvgp__none, odvgp__none);
-    } else if (c->gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
+    } else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
-    } else if (c->gamma_step == ODVGP_GAMMA_STEP_EXACT) { /* two factors of one C would share its jitter */
+    } else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) { /* two factors of one C would share its jitter */
         if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
         else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
     }
@@ -8956,7 +9002,7 @@ static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
     odvgp__ref Kbg_a = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
     odvgp__ref c = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
     odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
-    if (u->model->cfg.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
+    if (u->model->cfg.reproduce.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
         odvgp__kl_half_dot(u, c, c, -1, ODVGP__DOT_WHOLE, 0);
         odvgp__kl_half_dot(u, as, Kg_a, 1, ODVGP__DOT_SAMPLED, 0);
         return c;
@@ -9223,30 +9269,30 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     odvgp_config c;
     memset(&c, 0, sizeof c);
     c.N = N;
-    c.D = D;
-    c.P = P;
-    c.M = M;
-    c.M_gamma = M_gamma;
-    c.batch = ODVGP__MIN(N, 1024);
-    c.gamma_batch = ODVGP__MIN(M_gamma, 64);
-    c.keep = 16 << 20;
-    c.mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
-    c.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
-    c.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
-    c.kernel = "matern52(ard)";
-    c.jitter_rel =
+    c.layer[0].D = D;
+    c.layer[0].P = P;
+    c.layer[0].M = M;
+    c.layer[0].M_gamma = M_gamma;
+    c.optim.batch = ODVGP__MIN(N, 1024);
+    c.optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
+    c.kernel_cache_bytes = 16 << 20;
+    c.layer[0].mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
+    c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
+    c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
+    c.layer[0].kernel = "matern52(ard)";
+    c.jitter.relative =
         ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
-    c.jitter_max = ODVGP__R(1e-2);
-    c.lbfgs_memory = 10;
+    c.jitter.max = ODVGP__R(1e-2);
+    c.optim.lbfgs_memory = 10;
     c.shards = 1;
-    c.natgrad = 1;
-    c.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
-    c.diag_step = ODVGP_DIAG_STEP_AFFINE;
-    c.gamma_natgrad = ODVGP__R(0.1);
-    c.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
-    c.adam_beta1 = ODVGP__R(0.9);
-    c.adam_beta2 = ODVGP__R(0.999);
-    c.adam_eps = ODVGP__R(1e-8);
+    c.optim.natgrad = 1;
+    c.optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
+    c.reproduce.diag_step = ODVGP_DIAG_STEP_AFFINE;
+    c.optim.gamma_step_ratio = ODVGP__R(0.1);
+    c.optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
+    c.optim.adam_beta1 = ODVGP__R(0.9);
+    c.optim.adam_beta2 = ODVGP__R(0.999);
+    c.optim.adam_eps = ODVGP__R(1e-8);
     return c;
 }
 
@@ -9285,55 +9331,57 @@ typedef struct odvgp__field {
 
 #define ODVGP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
 #define ODVGP__LARGEST_SIDE ODVGP__MIN(ODVGP__LARGEST_SIZE, (double)INT_MAX)
-#define ODVGP__FIELD(name, type, open, least, most) \
-    {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)NULL)->name), \
+#define ODVGP__FIELD_AT(name, path, type, open, least, most) \
+    {name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
      ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most)}
+#define ODVGP__FIELD(path, type, open, least, most) ODVGP__FIELD_AT(#path, path, type, open, least, most)
+#define ODVGP__LAYER_FIELD(path, type, open, least, most) ODVGP__FIELD_AT(#path, layer[0].path, type, open, least, most)
 
 /*  Each field that a file holds, in the file's order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
     ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
-    ODVGP__FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
-    ODVGP__FIELD(M, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
-    ODVGP__FIELD(M_gamma, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
-    ODVGP__FIELD(batch, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
+    ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+    ODVGP__LAYER_FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+    ODVGP__LAYER_FIELD(M, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+    ODVGP__LAYER_FIELD(M_gamma, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+    ODVGP__FIELD(optim.batch, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
     ODVGP__FIELD(tile, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(gamma_batch, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(keep, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(mean_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__mean_parts) - 1),
-    ODVGP__FIELD(cov_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__cov_parts) - 1),
+    ODVGP__FIELD(optim.gamma_batch, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+    ODVGP__FIELD(kernel_cache_bytes, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+    ODVGP__LAYER_FIELD(mean_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__mean_parts) - 1),
+    ODVGP__LAYER_FIELD(cov_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__cov_parts) - 1),
     ODVGP__FIELD(objective, CHOICE, CLOSED, 0, ODVGP_OBJECTIVE_EXACT),
-    ODVGP__FIELD(gamma_step, CHOICE, CLOSED, 0, ODVGP_GAMMA_STEP_EXACT),
-    ODVGP__FIELD(gamma_natgrad, REAL, ABOVE_LEAST, 0, DBL_MAX),
-    ODVGP__FIELD(gamma_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(blocks_step, CHOICE, CLOSED, 0, ODVGP_BLOCKS_STEP_ALTERNATE),
-    ODVGP__FIELD(diag_step, CHOICE, CLOSED, 0, ODVGP_DIAG_STEP_PROJECTED_MU),
-    ODVGP__FIELD(param, CHOICE, CLOSED, 0, ODVGP_PARAMETRISATION_A_BETA),
-    ODVGP__FIELD(gamma_coords, CHOICE, CLOSED, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED),
-    ODVGP__FIELD(gamma_kl, CHOICE, CLOSED, 0, ODVGP_GAMMA_KL_COLUMNS),
-    ODVGP__FIELD(likelihood, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__likelihoods) - 1),
-    ODVGP__FIELD(mean_function, CHOICE, CLOSED, 0, ODVGP_MEAN_FUNCTION_LINEAR),
-    ODVGP__FIELD(positive, CHOICE, CLOSED, 0, ODVGP_POSITIVE_TRANSFORM_EXP),
-    ODVGP__FIELD(q_init, CHOICE, CLOSED, 0, ODVGP_Q_INIT_IDENTITY),
-    ODVGP__FIELD(init_beta, CHOICE, CLOSED, 0, ODVGP_INIT_BETA_FARTHEST),
-    ODVGP__FIELD(init_gamma, CHOICE, CLOSED, 0, ODVGP_INIT_GAMMA_RESIDUAL),
-    ODVGP__FIELD(init_hyper, CHOICE, CLOSED, 0, ODVGP_INIT_HYPER_ULAPANE),
-    ODVGP__FIELD(update, CHOICE, CLOSED, 0, ODVGP_UPDATE_ADAM_FIRST),
-    ODVGP__FIELD(optimizer, CHOICE, CLOSED, 0, ODVGP_OPTIMIZER_LBFGS),
-    ODVGP__FIELD(lbfgs_memory, COUNT, CLOSED, 1, 1000),
+    ODVGP__FIELD(optim.gamma_step, CHOICE, CLOSED, 0, ODVGP_GAMMA_STEP_EXACT),
+    ODVGP__FIELD(optim.gamma_step_ratio, REAL, ABOVE_LEAST, 0, DBL_MAX),
+    ODVGP__FIELD(reproduce.gamma_eps, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(reproduce.blocks_step, CHOICE, CLOSED, 0, ODVGP_BLOCKS_STEP_ALTERNATE),
+    ODVGP__FIELD(reproduce.diag_step, CHOICE, CLOSED, 0, ODVGP_DIAG_STEP_PROJECTED_MU),
+    ODVGP__FIELD(reproduce.parametrisation, CHOICE, CLOSED, 0, ODVGP_PARAMETRISATION_A_BETA),
+    ODVGP__FIELD(reproduce.gamma_coords, CHOICE, CLOSED, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED),
+    ODVGP__FIELD(reproduce.gamma_kl, CHOICE, CLOSED, 0, ODVGP_GAMMA_KL_COLUMNS),
+    ODVGP__FIELD(lik.kind, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__likelihoods) - 1),
+    ODVGP__LAYER_FIELD(mean_function, CHOICE, CLOSED, 0, ODVGP_MEAN_FUNCTION_LINEAR),
+    ODVGP__FIELD(positive_transform, CHOICE, CLOSED, 0, ODVGP_POSITIVE_TRANSFORM_EXP),
+    ODVGP__FIELD(reproduce.q_init, CHOICE, CLOSED, 0, ODVGP_Q_INIT_IDENTITY),
+    ODVGP__FIELD(init.beta, CHOICE, CLOSED, 0, ODVGP_INIT_BETA_FARTHEST),
+    ODVGP__FIELD(init.gamma, CHOICE, CLOSED, 0, ODVGP_INIT_GAMMA_RESIDUAL),
+    ODVGP__FIELD(init.hyper, CHOICE, CLOSED, 0, ODVGP_INIT_HYPER_ULAPANE),
+    ODVGP__FIELD(reproduce.update, CHOICE, CLOSED, 0, ODVGP_UPDATE_ADAM_FIRST),
+    ODVGP__FIELD(optim.kind, CHOICE, CLOSED, 0, ODVGP_OPTIMIZER_LBFGS),
+    ODVGP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
     ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
-    ODVGP__FIELD(natgrad, CHOICE, CLOSED, 0, 1),
-    ODVGP__FIELD(noise_variance, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(noise_floor, REAL, CLOSED, -1, DBL_MAX),
-    ODVGP__FIELD(jitter, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(jitter_rel, REAL, CLOSED, 0, 1),
-    ODVGP__FIELD(jitter_max, REAL, CLOSED, 0, 1),
-    ODVGP__FIELD(natgrad_step, SCHEDULE, CLOSED, 0, 1),
-    ODVGP__FIELD(lr, SCHEDULE, CLOSED, 0, 1e6),
-    ODVGP__FIELD(adam_beta1, REAL, BELOW_MOST, 0, 1),
-    ODVGP__FIELD(adam_beta2, REAL, BELOW_MOST, 0, 1),
-    ODVGP__FIELD(adam_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(adam_eps_inside, CHOICE, CLOSED, 0, 1),
+    ODVGP__FIELD(optim.natgrad, CHOICE, CLOSED, 0, 1),
+    ODVGP__FIELD(lik.noise_variance, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(lik.noise_floor, REAL, CLOSED, -1, DBL_MAX),
+    ODVGP__FIELD(jitter.absolute, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(jitter.relative, REAL, CLOSED, 0, 1),
+    ODVGP__FIELD(jitter.max, REAL, CLOSED, 0, 1),
+    ODVGP__FIELD(optim.natgrad_step, SCHEDULE, CLOSED, 0, 1),
+    ODVGP__FIELD(optim.lr, SCHEDULE, CLOSED, 0, 1e6),
+    ODVGP__FIELD(optim.adam_beta1, REAL, BELOW_MOST, 0, 1),
+    ODVGP__FIELD(optim.adam_beta2, REAL, BELOW_MOST, 0, 1),
+    ODVGP__FIELD(optim.adam_eps, REAL, CLOSED, 0, DBL_MAX),
+    ODVGP__FIELD(reproduce.adam_eps_inside, CHOICE, CLOSED, 0, 1),
     ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
 };
 
@@ -9404,8 +9452,8 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 /*  Products of sizes below cannot overflow after this. */
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-    double M = (double)c->M, P = (double)c->P, D = (double)c->D, Mg = (double)c->M_gamma;
-    double root_v = odvgp__cov_part_of(c->cov_part)->v_sqrt ? P * Mg * Mg : 0;
+    double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D, Mg = (double)c->layer[0].M_gamma;
+    double root_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
     if (P * M * M + root_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
         return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0, "make too many parameters for memory");
     return ODVGP_OK;
@@ -9414,14 +9462,14 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
 /*  Which pairs have a bound without q. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
-    int both = odvgp__mean_part_of(c->mean_part)->objectives & odvgp__cov_part_of(c->cov_part)->objectives,
+    int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives & odvgp__cov_part_of(c->layer[0].cov_part)->objectives,
         ok = both >> c->objective & 1;
-    if (c->objective == ODVGP_OBJECTIVE_EXACT) ok = ok && c->M_gamma == 0 && c->M == c->N;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
     if (!ok)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
                            "is not there for this pair of mean and covariance part");
-    if (c->objective != ODVGP_OBJECTIVE_ELBO && c->batch < c->N)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "batch", -1, (double)c->batch, "must cover all rows for this objective");
+    if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch, "must cover all rows for this objective");
     if (c->objective != ODVGP_OBJECTIVE_ELBO && !odvgp__has_noise(c))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
     return ODVGP_OK;
@@ -9429,11 +9477,11 @@ static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *in
 
 static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
-    if (c->optimizer != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
-    if (c->natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0, "must be 0 with L-BFGS, which moves all slots itself");
-    if (c->batch < c->N)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "batch", -1, (double)c->batch,
+    if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
+    if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0, "must be 0 with L-BFGS, which moves all slots itself");
+    if (c->optim.batch < c->N)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
                            "must cover all rows: L-BFGS needs full batch");
     return ODVGP_OK;
 }
@@ -9443,16 +9491,16 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     odvgp_status s = odvgp__check_lbfgs(c, info);
     if (s) return s;
     if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
-    const odvgp__mean_part *mean = odvgp__mean_part_of(c->mean_part);
-    if (c->natgrad && !odvgp__steps_of(mean, odvgp__cov_part_of(c->cov_part), c->M_gamma))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "natgrad", -1, 0,
+    const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
+    if (c->optim.natgrad && !odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
                            "this pair of mean and covariance part has no natural step: set it to 0");
-    if (c->param == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "param", -1, 0, "A_BETA does not exist for this mean part");
-    if (c->gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->natgrad || !mean->gamma_steps))
+    if (c->reproduce.parametrisation == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0, "A_BETA does not exist for this mean part");
+    if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
-    if (c->gamma_step != ODVGP_GAMMA_STEP_ADAM && c->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
+    if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma need the slot to hold a itself");
     return ODVGP_OK;
@@ -9462,8 +9510,8 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
     odvgp_status s = odvgp__check_fields(c, info);
     if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
-    if (c->noise_floor < 0 && c->noise_floor > -1)
-        return odvgp__fail(info, ODVGP_E_ARG, "noise_floor", -1, (double)c->noise_floor, "must be -1, for none, or at least 0");
+    if (c->lik.noise_floor < 0 && c->lik.noise_floor > -1)
+        return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)c->lik.noise_floor, "must be -1, for none, or at least 0");
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
     return odvgp__check_member(c, info);
@@ -9472,7 +9520,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 /*  Slots of the likelihood's positive or free parameters: the first one's number, 0 for none. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
-    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
     for (int k = 0; k < lik->params; k++)
         if (lik->param[k].positive == positive)
@@ -9510,7 +9558,7 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
     odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
-    ptrdiff_t D = m->cfg.D, T = m->T;
+    ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
     int changed = m->tape.rows != n;
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t row = odvgp__row_at(m, rows, at + i);
@@ -9539,7 +9587,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows 
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
-    if (u->model->cfg.gamma_step == ODVGP_GAMMA_STEP_ADAM || !u->Z_gamma.id) return 0;
+    if (u->model->cfg.optim.gamma_step == ODVGP_GAMMA_STEP_ADAM || !u->Z_gamma.id) return 0;
     return slot == ODVGP__ANY_SLOT || slot == u->slot_a ||
            (u->shift.id && slot == u->block[ODVGP__ON_BETA].slot_mu);
 }
@@ -9832,7 +9880,7 @@ static int odvgp__any_watched(const odvgp_model *m)
     the kernel can do harm at any size: with all rows in each step, a nat a row is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
-    if (odvgp__any_watched(m) && m->cfg.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
+    if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
     return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
 }
 
@@ -9896,8 +9944,8 @@ static void odvgp__sample_columns(odvgp_model *m)
     odvgp__all_columns(m);
     for (int k = 0; k < m->units; k++) {
         odvgp__unit *u = &m->unit[k];
-        if (m->cfg.gamma_batch >= u->M_gamma) continue;
-        u->ncolumns = m->cfg.gamma_batch;
+        if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
+        u->ncolumns = m->cfg.optim.gamma_batch;
         for (ptrdiff_t i = 0; i < u->ncolumns; i++)
             u->columns[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
     }
@@ -9924,7 +9972,7 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
                                       odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !X || !Y) return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
-    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.D, m->T))
+    if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, m->T))
         return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
     return ODVGP_OK;
 }
@@ -9962,10 +10010,10 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
     if (s) return s;
     odvgp__unit *u = odvgp__only_unit(m);
     ptrdiff_t *columns = u->columns;
-    if (!elbo || !idx || count < 1 || count > m->cfg.M_gamma)
+    if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
         return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
     for (ptrdiff_t i = 0; i < count; i++)
-        if (idx[i] < 0 || idx[i] >= m->cfg.M_gamma)
+        if (idx[i] < 0 || idx[i] >= m->cfg.layer[0].M_gamma)
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
     for (ptrdiff_t i = 0; i < count; i++) { /* a column that was seen is marked where the columns will stand */
@@ -10008,7 +10056,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
     p->P = (uint32_t)u->P;
     p->F = (uint32_t)u->model->F;
     p->T = (uint32_t)u->model->T;
-    p->lik_params = (uint32_t)odvgp__lik_all_numbers(&odvgp__likelihoods[u->model->cfg.likelihood]);
+    p->lik_params = (uint32_t)odvgp__lik_all_numbers(&odvgp__likelihoods[u->model->cfg.lik.kind]);
     int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
     p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
     p->M_factor = (uint32_t)u->M;
@@ -10016,7 +10064,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
     p->factor = (uint32_t)u->cov_part->factor;
     p->no_alpha = !u->weights.id && own;
     p->mean_function = (uint32_t)u->mean_function;
-    p->likelihood = (uint32_t)u->model->cfg.likelihood;
+    p->likelihood = (uint32_t)u->model->cfg.lik.kind;
     ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
     odvgp__predictor_set_reals(p, reals);
     return reals;
@@ -10031,7 +10079,7 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 
 static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales *s, odvgp_info *info)
 {
-    ptrdiff_t D = m->cfg.D, T = m->T;
+    ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
     const struct {
         const char *name;
         const odvgp_real *x;
@@ -10039,7 +10087,7 @@ static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales
         int positive;
     } list[] = {
         {"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1}, {"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
-    int scalable = odvgp__likelihoods[m->cfg.likelihood].flags & ODVGP__LIK_SCALABLE;
+    int scalable = odvgp__likelihoods[m->cfg.lik.kind].flags & ODVGP__LIK_SCALABLE;
     if ((s->y_mean || s->y_scale) && !scalable)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
                            "targets of this likelihood have no scale");
@@ -10422,17 +10470,17 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
     ptrdiff_t Mg = u->M_gamma;
-    odvgp_real eps = c->gamma_eps > 0 ? c->gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
+    odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
     for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
         if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
-        if (c->gamma_step == ODVGP_GAMMA_STEP_EXACT) {
+        if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
             const odvgp__node *L = &t->node[u->L_v.id];
             odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
             odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
         }
         for (ptrdiff_t i = 0; i < Mg; i++)
-            g[i] *= tau * c->gamma_natgrad / (c->gamma_step == ODVGP_GAMMA_STEP_EXACT ? 1 : t->node[u->gamma_residual.id].v[i] + eps);
+            g[i] *= tau * c->optim.gamma_step_ratio / (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT ? 1 : t->node[u->gamma_residual.id].v[i] + eps);
     }
 }
 
@@ -10602,7 +10650,7 @@ static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvg
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = u->M;
-    odvgp_diag_step how = m->cfg.diag_step;
+    odvgp_diag_step how = m->cfg.reproduce.diag_step;
     int projected = how == ODVGP_DIAG_STEP_PROJECTED || how == ODVGP_DIAG_STEP_PROJECTED_MU;
     int mean_alone = how == ODVGP_DIAG_STEP_EXACT || how == ODVGP_DIAG_STEP_PROJECTED_MU;
     odvgp_status s = odvgp__diag_factor(u, w, projected ? NULL : G);
@@ -10690,7 +10738,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
-    int alternate = m->cfg.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
+    int alternate = m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
@@ -11321,7 +11369,7 @@ static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s
     }
     *quadratic = (f->rr - hJh / t) / t;
     /* r^T r and what is taken from it have the digits of a real: refuse errors above a hundredth of the result or of a nat a row. */
-    double error = 16 * (double)ODVGP__EPS * f->rr / t, rows = (double)m->cfg.N * (double)m->cfg.P;
+    double error = 16 * (double)ODVGP__EPS * f->rr / t, rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
     return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
@@ -11334,7 +11382,7 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
     odvgp_status status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
     if (status) return status;
     odvgp_real s = odvgp__noise(m);
-    double P = (double)m->cfg.P, N = (double)m->cfg.N;
+    double P = (double)m->cfg.layer[0].P, N = (double)m->cfg.N;
     left = f.kk / P;
     for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
     left = ODVGP__MAX(left, 0);
@@ -11400,9 +11448,9 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
 /*  One over the unit of each number of a slot. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
-    odvgp__scale scale = {1, NULL, m->cfg.D, 1, 0};
+    odvgp__scale scale = {1, NULL, m->cfg.layer[0].D, 1, 0};
     const odvgp__slot_state *state = &m->par.state[slot];
-    odvgp_real sd = m->data_sd[m->cfg.D];
+    odvgp_real sd = m->data_sd[m->cfg.layer[0].D];
     if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
     if (!state->column) return scale;
     scale.at = m->data_sd;
@@ -11513,10 +11561,10 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 {
     odvgp__adam adam;
     adam.lr = (double)lr;
-    adam.beta1 = (double)m->cfg.adam_beta1;
-    adam.beta2 = (double)m->cfg.adam_beta2;
-    adam.eps = (double)m->cfg.adam_eps;
-    adam.eps_inside = m->cfg.adam_eps_inside;
+    adam.beta1 = (double)m->cfg.optim.adam_beta1;
+    adam.beta2 = (double)m->cfg.optim.adam_beta2;
+    adam.eps = (double)m->cfg.optim.adam_eps;
+    adam.eps_inside = m->cfg.reproduce.adam_eps_inside;
     adam.t = ++m->state.adam_steps;
     odvgp__adam_units(m);
     for (int s = 1; s <= m->par.slots; s++) {
@@ -11827,7 +11875,7 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
     const odvgp__rows *rows = job->rows;
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
-    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.D, 1));
+    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
     odvgp__lbfgs_take(m, w->x);
     job->expected = (odvgp_real)state->lbfgs_expected;
     job->kl = (odvgp_real)state->lbfgs_kl;
@@ -11865,7 +11913,7 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
     odvgp__lbfgs_job job;
-    odvgp__problem problem = {odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.P};
+    odvgp__problem problem = {odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.layer[0].P};
     ptrdiff_t evaluations;
     if (rows->n != m->cfg.N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n, "L-BFGS needs full batch: all N rows at once");
@@ -11932,7 +11980,7 @@ static void odvgp__recover(odvgp_model *m)
 
 static int odvgp__uses_natgrad(const odvgp_model *m)
 {
-    if (!m->cfg.natgrad) return 0;
+    if (!m->cfg.optim.natgrad) return 0;
     for (int i = 1; i <= m->par.slots; i++)
         if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
     return 1;
@@ -12009,14 +12057,14 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 {
     odvgp_real expected, kl, e2, k2, lr, tau;
     int looks = 0;
-    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.update != ODVGP_UPDATE_JOINT,
-        nat_first = m->cfg.update == ODVGP_UPDATE_NATGRAD_FIRST;
+    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
+        nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
     odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
     odvgp__sample_columns(m);
     odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
     if (s) return s;
-    lr = odvgp__schedule_at(&m->cfg.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
-    tau = natgrad ? odvgp__schedule_at(&m->cfg.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
+    lr = odvgp__schedule_at(&m->cfg.optim.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
+    tau = natgrad ? odvgp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
     if (want.stats) s = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
     if (s) return s;
     if (want.grad) odvgp__adam_step(m, lr);
@@ -12051,7 +12099,7 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 
 static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
-    return m->cfg.optimizer == ODVGP_OPTIMIZER_LBFGS ? odvgp__lbfgs_step(m, rows, report, info) : odvgp__step_rows(m, rows, report, info);
+    return m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS ? odvgp__lbfgs_step(m, rows, report, info) : odvgp__step_rows(m, rows, report, info);
 }
 
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
@@ -12067,11 +12115,11 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-    odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.batch);
-    uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.batch); /* the remainder of an epoch is dropped */
-    rows.permuted = m->cfg.batch < m->cfg.N;
+    odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
+    uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch); /* the remainder of an epoch is dropped */
+    rows.permuted = m->cfg.optim.batch < m->cfg.N;
     rows.epoch = m->state.steps / per_epoch;
-    rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.batch : 0;
+    rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
     return odvgp__step_by(m, &rows, report, info);
 }
 
@@ -12109,14 +12157,14 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
     return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 50); }
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->layer[0].M, 50); }
 
 /*  Fewer for GREEDY, which keeps M numbers of each. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->M, 4); }
+static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->layer[0].M, 4); }
 
 static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
 {
-    ptrdiff_t gamma = odvgp__sample_rows(c->N, c->M_gamma, 4), beta = odvgp__init_rows(c);
+    ptrdiff_t gamma = odvgp__sample_rows(c->N, c->layer[0].M_gamma, 4), beta = odvgp__init_rows(c);
     return ODVGP__MAX(gamma, beta);
 }
 #define ODVGP__MEDIAN_ROWS 512
@@ -12138,7 +12186,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 {
     odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
-    int greedy = c->init_beta == ODVGP_INIT_BETA_GREEDY, residual = c->init_gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
+    int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY, residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
     ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
     memset(w, 0, sizeof *w);
     w->table_size = 64;
@@ -12151,7 +12199,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
     w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-    if (c->init_hyper == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+    if (c->init.hyper == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
     if (greedy) {
         w->sample = odvgp__take(a, sample, u->D);
         w->factor = odvgp__take(a, sample, u->M);
@@ -12304,7 +12352,7 @@ typedef struct odvgp__kmeans_job {
 static void odvgp__kmeans_task(void *arg, int task)
 {
     const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
-    ptrdiff_t D = job->m->cfg.D, M = job->m->cfg.M, ld = odvgp__padded(M), from, to;
+    ptrdiff_t D = job->m->cfg.layer[0].D, M = job->m->cfg.layer[0].M, ld = odvgp__padded(M), from, to;
     odvgp_real r2[ODVGP__CHUNK];
     odvgp__share(job->n, 1, job->tasks, task, &from, &to);
     for (ptrdiff_t i = from; i < to; i++) {
@@ -12510,7 +12558,7 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     odvgp_real value[ODVGP__MAX_NODES], prior = 0;
     for (ptrdiff_t i = 0; i < M; i++)
         prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
-    odvgp_real jitter = m->cfg.jitter + m->cfg.jitter_rel * prior, least = odvgp__no_variance(u, prior);
+    odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior, least = odvgp__no_variance(u, prior);
     odvgp__kjob job;
     odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
     job.lower = 1;
@@ -12611,8 +12659,8 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
     odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
     odvgp_real *Zb = m->tape.node[u->Z_beta.id].v, *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
-    odvgp__fill_rows(u, X, Zb, odvgp__beta_methods[c->init_beta](u, X, Zb, w), u->M, NULL, 0, w);
-    if (Zg && u->M_gamma) odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init_gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
+    odvgp__fill_rows(u, X, Zb, odvgp__beta_methods[c->init.beta](u, X, Zb, w), u->M, NULL, 0, w);
+    if (Zg && u->M_gamma) odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
 }
 
 /* --- hyperparameters --- */
@@ -12752,7 +12800,7 @@ static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, co
     odvgp__start start = {1, w->target_variance};
     int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
     ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
-    if (odvgp__geometry(base) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init_hyper].base(u, X, i, w);
+    if (odvgp__geometry(base) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init.hyper].base(u, X, i, w);
     if (base->type == ODVGP__WHITE) start.variance *= 0.1;
     if (base->type == ODVGP__POLYNOMIAL) start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
     if (base->type == ODVGP__POLYNOMIAL && !(base->given & ODVGP__GIVEN_SHAPE_PARAM))
@@ -12768,7 +12816,7 @@ static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, co
 static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
-    if (odvgp__hyper_methods[m->cfg.init_hyper].look) odvgp__hyper_methods[m->cfg.init_hyper].look(u, X, Y, w);
+    if (odvgp__hyper_methods[m->cfg.init.hyper].look) odvgp__hyper_methods[m->cfg.init.hyper].look(u, X, Y, w);
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_leaf(u, X, i, w);
 }
 
@@ -12874,7 +12922,7 @@ static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
-    int prior = m->cfg.param != ODVGP_PARAMETRISATION_WHITENED && m->cfg.q_init == ODVGP_Q_INIT_PRIOR;
+    int prior = m->cfg.reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
@@ -12892,7 +12940,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 
 static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_variance)
 {
-    return m->cfg.noise_floor > 0 ? (odvgp_real)((double)m->cfg.noise_floor * target_variance) : 0;
+    return m->cfg.lik.noise_floor > 0 ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance) : 0;
 }
 
 /*  A noise starts just above its floor: that must be finite, too. */
@@ -12900,7 +12948,7 @@ static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target
 {
     odvgp_real above = 2 * odvgp__noise_floor(m, target_variance);
     if (!odvgp__has_noise(&m->cfg) || odvgp__finite(&above, 1)) return ODVGP_OK;
-    return odvgp__fail(info, ODVGP_E_ARG, "noise_floor", -1, (double)m->cfg.noise_floor,
+    return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
                        "times the targets' variance is too large to be a bound of the noise");
 }
 
@@ -12908,7 +12956,7 @@ static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
     odvgp_real mean;
-    ptrdiff_t D = m->cfg.D, noise = m->par.slot[m->slot_lik_params].offset;
+    ptrdiff_t D = m->cfg.layer[0].D, noise = m->par.slot[m->slot_lik_params].offset;
     for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
     m->data_sd[D] = (odvgp_real)sqrt(target_variance);
     if (!odvgp__has_noise(&m->cfg)) return;
@@ -12920,7 +12968,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-    ptrdiff_t D = m->cfg.D, T = m->T, bad;
+    ptrdiff_t D = m->cfg.layer[0].D, T = m->T, bad;
     if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
         return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
     if ((s = odvgp__targets_check(m->tape.likelihood, Y, m->cfg.N * T, T, 0, info)) != ODVGP_OK) return s;
@@ -12932,7 +12980,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
     m->par.state[m->slot_lik_params].floor = 0; /* that of other data */
     double variance = odvgp__usable(odvgp__target_variance(m, Y));
-    if (!(m->cfg.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
+    if (!(m->cfg.lik.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
     for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
     odvgp__touch_all(m);
     s = odvgp__noise_floor_check(m, variance, info);
@@ -13025,7 +13073,7 @@ static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, 
 static void odvgp__positive_slots(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    int natural = m->cfg.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0,
+    int natural = m->cfg.optim.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0,
         kind = ODVGP__POSITIVE | ODVGP__OF_Q | natural;
     if (u->cov_part->diag) u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
@@ -13046,7 +13094,7 @@ static void odvgp__free_slots(odvgp__unit *u)
     u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
     if (!own && u->M_gamma) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
     if (u->mean_part->a && u->M_gamma)
-        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
+        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
                                     u->M_gamma, 1);
     odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
     odvgp__slot_units(par, u->slot_mean_b, 1, 0);
@@ -13056,9 +13104,9 @@ static void odvgp__free_slots(odvgp__unit *u)
     odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
     const char *mu = own ? NULL : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
     odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->q_sqrt,
-                       c->natgrad && (u->steps & ODVGP__STEPS_OF_MU));
+                       c->optim.natgrad && (u->steps & ODVGP__STEPS_OF_MU));
     odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
-                       c->natgrad && (u->steps & ODVGP__STEPS_GAMMA));
+                       c->optim.natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
 /*  Positive slots come first. Without tables the slots are only counted. */
@@ -13066,7 +13114,7 @@ static void odvgp__slots_build(odvgp_model *m)
 {
     m->par.slots = 0;
     m->par.count = m->par.adam = 0;
-    m->par.kind = m->cfg.positive;
+    m->par.kind = m->cfg.positive_transform;
     for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
     m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
     for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
@@ -13230,8 +13278,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->deferred = t->scratch_bytes = 0;
     t->tile = c->tile;
     t->tasks = odvgp__tasks(&c->threads);
-    t->keep = (size_t)c->keep;
-    t->likelihood = &odvgp__likelihoods[c->likelihood];
+    t->keep = (size_t)c->kernel_cache_bytes;
+    t->likelihood = &odvgp__likelihoods[c->lik.kind];
     t->all_rows = c->N;
     m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective = odvgp__none;
     odvgp__unit_clear(u);
@@ -13287,18 +13335,18 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
     const odvgp_config *c = &m->cfg;
     u->model = m;
-    u->D = c->D;
-    u->P = c->P;
-    u->M = c->M;
-    u->M_gamma = c->M_gamma;
-    u->mean_part = odvgp__mean_part_of(c->mean_part);
-    u->cov_part = odvgp__cov_part_of(c->cov_part);
+    u->D = c->layer[0].D;
+    u->P = c->layer[0].P;
+    u->M = c->layer[0].M;
+    u->M_gamma = c->layer[0].M_gamma;
+    u->mean_part = odvgp__mean_part_of(c->layer[0].mean_part);
+    u->cov_part = odvgp__cov_part_of(c->layer[0].cov_part);
     u->steps = c->objective == ODVGP_OBJECTIVE_ELBO ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma) : 0;
-    u->param = c->param;
-    u->gamma_coords = c->gamma_coords;
-    u->mean_function = c->mean_function;
-    u->block[ODVGP__ON_BETA].M = c->M;
-    u->block[ODVGP__ON_GAMMA].M = c->M_gamma;
+    u->param = c->reproduce.parametrisation;
+    u->gamma_coords = c->reproduce.gamma_coords;
+    u->mean_function = c->layer[0].mean_function;
+    u->block[ODVGP__ON_BETA].M = c->layer[0].M;
+    u->block[ODVGP__ON_GAMMA].M = c->layer[0].M_gamma;
     for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
 }
 
@@ -13372,14 +13420,14 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     memset(&m->tape, 0, sizeof m->tape);
     for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
     odvgp__slots_layout(m, a);
-    int lbfgs = c->optimizer == ODVGP_OPTIMIZER_LBFGS;
+    int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
     m->adam_count = lbfgs ? 0 : m->par.adam;
     m->par.theta = odvgp__take(a, m->par.count, 1);
     m->par.value = odvgp__take(a, m->par.positive, 1);
     m->good = odvgp__take(a, m->par.count, 1);
     m->m1 = odvgp__take(a, m->adam_count, 1);
     m->m2 = odvgp__take(a, m->adam_count, 1);
-    odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->lbfgs_memory : 0);
+    odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
     for (int i = 0; i < m->units; i++) {
         const odvgp__unit *u = &m->unit[i];
         odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
@@ -13389,12 +13437,12 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     }
     m->nat_R.at = odvgp__take(a, matrices, 1);
     m->nat_t = odvgp__take(a, vectors, 1);
-    m->data_sd = odvgp__take(a, 1, c->D + 1);
+    m->data_sd = odvgp__take(a, 1, c->layer[0].D + 1);
     m->kept.at = odvgp__take(a, m->par.positive, 1);
     odvgp__tape_layout(m, a);
-    m->tape.jitter_absolute = c->jitter;
-    m->tape.jitter_relative = c->jitter_rel;
-    m->tape.jitter_limit = c->jitter_max;
+    m->tape.jitter_absolute = c->jitter.absolute;
+    m->tape.jitter_relative = c->jitter.relative;
+    m->tape.jitter_limit = c->jitter.max;
     odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
     m->tape.scratch = *a;
     size_t used = a->used;
@@ -13411,11 +13459,11 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 /*  256 rows, or so many fewer, down to 64, that K(X, Z_gamma) of a tile can be kept: small tiles cost less than making it twice. */
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
-    ptrdiff_t most = ODVGP__MIN(m->cfg.batch, 256);
-    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.M_gamma > 0 && !odvgp__mean_part_of(m->cfg.mean_part)->v_mu; tile /= 2) {
+    ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 && !odvgp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu; tile /= 2) {
         int fits = 1;
         for (int i = 0; i < m->units; i++)
-            fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.M_gamma, m->cfg.P) <= (size_t)m->cfg.keep;
+            fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[0].M_gamma, m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
         if (fits) return tile;
     }
     return most;
@@ -13432,29 +13480,29 @@ static const char odvgp__block_too_small[] = "is too small (see odvgp_model_size
 /*  Sizes that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
 {
-    c->kernel = NULL;
-    c->batch = ODVGP__MIN(c->batch, c->N);
-    if (c->objective != ODVGP_OBJECTIVE_ELBO) c->natgrad = 0;
-    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter = c->jitter_rel = 0; /* nothing is factored but K + noise */
+    c->layer[0].kernel = NULL;
+    c->optim.batch = ODVGP__MIN(c->optim.batch, c->N);
+    if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0; /* nothing is factored but K + noise */
     if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* of all rows at once */
         c->tile = c->N;
         c->shards = 1;
     }
-    if (c->M_gamma == 0) { /* one block is left */
-        c->mean_part = odvgp__mean_part_of(c->mean_part)->without_gamma;
-        c->cov_part = odvgp__cov_part_of(c->cov_part)->without_gamma;
+    if (c->layer[0].M_gamma == 0) { /* one block is left */
+        c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
+        c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
         if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
     }
-    if (!odvgp__mean_part_of(c->mean_part)->gamma && !odvgp__cov_part_of(c->cov_part)->v_sqrt) c->M_gamma = 0;
-    if (c->gamma_batch == 0 || c->gamma_batch > c->M_gamma) c->gamma_batch = c->M_gamma;
-    if (c->noise_floor == 0) c->noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->M * ODVGP__EPS);
+    if (!odvgp__mean_part_of(c->layer[0].mean_part)->gamma && !odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt) c->layer[0].M_gamma = 0;
+    if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma) c->optim.gamma_batch = c->layer[0].M_gamma;
+    if (c->lik.noise_floor == 0) c->lik.noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
 }
 
 static void odvgp__settle(odvgp_model *m)
 {
     odvgp__settle_config(&m->cfg);
-    m->F = m->cfg.P;
-    m->T = odvgp__likelihoods[m->cfg.likelihood].targets(m->F);
+    m->F = m->cfg.layer[0].P;
+    m->T = odvgp__likelihoods[m->cfg.lik.kind].targets(m->F);
 }
 
 static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
@@ -13493,15 +13541,15 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
     double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     odvgp_status s = odvgp__check_config(config, info);
     if (s) return s;
-    if (!config->kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-    return odvgp__kernel_parse(&kernel, config->kernel, config->D, hyp, info);
+    if (!config->layer[0].kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+    return odvgp__kernel_parse(&kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
 }
 
 /*  A checked config into an empty model: kernel from the expression, and settled sizes. */
 static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
 {
     m->cfg = *config;
-    odvgp_status s = odvgp__kernel_parse(&m->unit->kernel, config->kernel, config->D, hyp, info);
+    odvgp_status s = odvgp__kernel_parse(&m->unit->kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
     if (!s) odvgp__model_settle(m);
     return s;
 }
@@ -13533,7 +13581,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 /*  The likelihood's parameters at the start that its row gives, or the config for the noise. */
 static void odvgp__start_likelihood(odvgp_model *m)
 {
-    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     int positive = m->slot_lik_params, others = m->slot_lik_free_params;
     for (int k = 0; k < lik->params; k++) {
         const odvgp__lik_param *par = &lik->param[k];
@@ -13542,7 +13590,7 @@ static void odvgp__start_likelihood(odvgp_model *m)
             if (par->positive) odvgp__set_positive(m, i, par->start);
             else m->par.theta[i] = (odvgp_real)par->start;
     }
-    if (m->cfg.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.noise_variance);
+    if (m->cfg.lik.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
 /*  Carves the arena, which is what is left of a block of so many bytes, for a model whose sizes are settled, and gives it the
@@ -13557,7 +13605,7 @@ static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t b
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
     m->state.step_scale = 1;
-    for (ptrdiff_t i = 0; i <= m->cfg.D; i++) m->data_sd[i] = 1;
+    for (ptrdiff_t i = 0; i <= m->cfg.layer[0].D; i++) m->data_sd[i] = 1;
     for (int k = 0; k < m->units; k++)
         for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
             m->unit[k].columns[i] = i;
@@ -13728,7 +13776,7 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 /*  Functions, targets, and the parameters by name and number of values. */
 static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 {
-    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.likelihood];
+    const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     odvgp__file_known(f, (uint64_t)m->F, 8);
     odvgp__file_known(f, (uint64_t)m->T, 8);
     odvgp__file_known(f, (uint64_t)lik->params, 4);
@@ -13769,7 +13817,7 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *s = &m->state;
-    if (m->cfg.optimizer != ODVGP_OPTIMIZER_LBFGS) return;
+    if (m->cfg.optim.kind != ODVGP_OPTIMIZER_LBFGS) return;
     uint64_t *counts[] = {&s->lbfgs_valid, &s->lbfgs_data, &w->pairs, &w->next};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->lbfgs_expected);
@@ -13821,7 +13869,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_listed(f, &e->cause, odvgp__jitter_causes, ODVGP__COUNT(odvgp__jitter_causes));
     odvgp__file_size(f, &e->pivot);
     odvgp__file_double(f, &e->pivot_value);
-    if (e->pivot >= ODVGP__MAX(m->cfg.M, m->cfg.M_gamma)) f->bad = 1;
+    if (e->pivot >= ODVGP__MAX(m->cfg.layer[0].M, m->cfg.layer[0].M_gamma)) f->bad = 1;
     for (int i = 1; i <= m->par.slots; i++) {
         int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring knows no tables */
         odvgp__file_int(f, &trainable);
@@ -13832,10 +13880,10 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
         odvgp_real *x;
         ptrdiff_t n;
     } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
-                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->data_sd, m->cfg.D + 1}};
+                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->data_sd, m->cfg.layer[0].D + 1}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
         odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
-    for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.D; i++)
+    for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
         if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
     for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
     odvgp__file_lbfgs(f, m);

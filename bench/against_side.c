@@ -68,23 +68,23 @@ static int failed(odvgp_status status, const char *what, const odvgp_info *info)
 static int set_member(odvgp_config *cfg, const char *name)
 {
     size_t length = strlen(name);
-    cfg->natgrad = length > 3 && !strcmp(name + length - 3, "NAT");
+    cfg->optim.natgrad = length > 3 && !strcmp(name + length - 3, "NAT");
     if (!strncmp(name, "COUPLED", 7)) return 1;
     if (!strncmp(name, "ORTH", 4)) return 1;
     if (!strcmp(name, "SOLVE-GP")) {
-        cfg->natgrad = 1;
-        cfg->mean_part = ODVGP_MEAN_PART_BLOCKS;
-        cfg->cov_part = ODVGP_COV_PART_BLOCKS;
+        cfg->optim.natgrad = 1;
+        cfg->layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+        cfg->layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
         return 1;
     }
     if (!strcmp(name, "DECOUPLED")) {
-        cfg->mean_part = ODVGP_MEAN_PART_FREE;
-        cfg->cov_part = ODVGP_COV_PART_INVERSE;
+        cfg->layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+        cfg->layer[0].cov_part = ODVGP_COV_PART_INVERSE;
         return 1;
     }
     if (!strcmp(name, "O(M)")) {
-        cfg->mean_part = ODVGP_MEAN_PART_FREE;
-        cfg->cov_part = ODVGP_COV_PART_DIAGONAL;
+        cfg->layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+        cfg->layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
         return 1;
     }
     return 0;
@@ -137,11 +137,11 @@ static against_model *make(const against_case *c)
         fprintf(stderr, "against: no member %s\n", c->member);
         goto fail;
     }
-    cfg.kernel = c->kernel;
-    cfg.noise_variance = 0.1;
-    cfg.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
-    cfg.batch = c->batch;
-    cfg.init_beta = ODVGP_INIT_BETA_RANDOM;
+    cfg.layer[0].kernel = c->kernel;
+    cfg.lik.noise_variance = 0.1;
+    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
+    cfg.optim.batch = c->batch;
+    cfg.init.beta = ODVGP_INIT_BETA_RANDOM;
     if (failed(odvgp_model_create(&m->model, &cfg, c->X, c->Y, NULL, &info), c->member, &info)) goto fail;
     if (!set_points(m->model, c) || step(m, TOUCHED) < 0) goto fail;
     return m;

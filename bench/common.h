@@ -191,14 +191,14 @@ static odvgp_model *model_make(const member *who, const setting *s, const datase
     odvgp_config cfg = odvgp_config_defaults(r->N, s->D, 1, s->M, who->orth ? s->Mg : 0);
     double width = sqrt((double)s->D);
     snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)", 0.1 * width, width);
-    cfg.kernel = kernel;
-    cfg.noise_variance = (odvgp_real)0.1;
-    cfg.batch = s->B;
-    cfg.gamma_batch = GAMMA_BATCH;
-    cfg.natgrad = who->natgrad;
+    cfg.layer[0].kernel = kernel;
+    cfg.lik.noise_variance = (odvgp_real)0.1;
+    cfg.optim.batch = s->B;
+    cfg.optim.gamma_batch = GAMMA_BATCH;
+    cfg.optim.natgrad = who->natgrad;
     if (who->solve) {
-        cfg.mean_part = ODVGP_MEAN_PART_BLOCKS;
-        cfg.cov_part = ODVGP_COV_PART_BLOCKS;
+        cfg.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+        cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
     }
     cfg.threads = *threads;
     cfg.isa = option.isa;

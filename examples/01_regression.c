@@ -43,7 +43,7 @@ int main(void)
     /* 10 beta points carry mean and variance, 40 gamma points refine the mean. Hyperparameters that the kernel does not give start from
        the data and are then learned with everything else. */
     odvgp_config cfg = odvgp_config_defaults(N, 1, 1, BETA, GAMMA);
-    cfg.kernel = "rbf";
+    cfg.layer[0].kernel = "rbf";
     odvgp_model *model;
     odvgp_info info; /* a sentence about what went wrong, if something does */
     odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);

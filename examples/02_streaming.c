@@ -54,10 +54,10 @@ int main(void)
     /* N is how many rows the bound speaks for: here not all that will ever come, but those that should count at any time. A large
        N remembers long and smooths well, a small one follows a drift faster. */
     odvgp_config cfg = odvgp_config_defaults(WINDOW, 1, 1, BETA, GAMMA);
-    cfg.kernel = "rbf(1, variance=1)";
-    cfg.batch = BATCH;
-    cfg.natgrad_step = odvgp_constant(0.05); /* each batch replaces a twentieth of what is believed */
-    cfg.lr = odvgp_constant(0.002);
+    cfg.layer[0].kernel = "rbf(1, variance=1)";
+    cfg.optim.batch = BATCH;
+    cfg.optim.natgrad_step = odvgp_constant(0.05); /* each batch replaces a twentieth of what is believed */
+    cfg.optim.lr = odvgp_constant(0.002);
 
     /* Nothing is known yet, so the inducing points are set by hand, and q(u) starts at the prior that they have then. */
     odvgp_model *model = NULL;

@@ -55,8 +55,8 @@ int main(void)
     }
 
     odvgpf_config cfg = odvgpf_config_defaults(N, 2, 1, BETA, GAMMA);
-    cfg.kernel = "rbf(1, ard)";
-    cfg.batch = 100;
+    cfg.layer[0].kernel = "rbf(1, ard)";
+    cfg.optim.batch = 100;
     odvgpf_model *model;
     odvgp_info info;
     size_t bytes;

@@ -128,11 +128,11 @@ static void start(method *m, const dataset *d, ptrdiff_t steps, odvgp_threads th
 {
     odvgp_info info;
     odvgp_config cfg = odvgp_config_defaults(d->train, d->D, 1, BETA, m->orth ? GAMMA : 0);
-    cfg.batch = BATCH;
-    cfg.gamma_batch = GAMMA_COLUMNS;
-    cfg.natgrad = m->natgrad;
-    cfg.natgrad_step = odvgp_falling(0.1, 0.01, steps); /* as by default, but over as many steps as there are */
-    cfg.lr = odvgp_falling(0.01, 0.001, steps);
+    cfg.optim.batch = BATCH;
+    cfg.optim.gamma_batch = GAMMA_COLUMNS;
+    cfg.optim.natgrad = m->natgrad;
+    cfg.optim.natgrad_step = odvgp_falling(0.1, 0.01, steps); /* as by default, but over as many steps as there are */
+    cfg.optim.lr = odvgp_falling(0.01, 0.001, steps);
     cfg.threads = threads;
     if (odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL, &info)) fail(m->name, info.text);
 }
@@ -288,13 +288,13 @@ static void toy_fit(toy *t, int gamma, const double *x, const double *y, const d
     odvgp_model *model;
     odvgp_config cfg = odvgp_config_defaults(TOY, 1, 1, TOY_BETA, gamma);
     double elbo, var_y[GRID];
-    cfg.kernel = "rbf(1, variance=1)";
-    cfg.noise_variance = 0.1;
-    cfg.batch = 20;
-    cfg.natgrad = 0;
-    cfg.lr = odvgp_constant(0.01);
-    cfg.gamma_batch = 0; /* so few that the KL needs no sampling */
-    cfg.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
+    cfg.layer[0].kernel = "rbf(1, variance=1)";
+    cfg.lik.noise_variance = 0.1;
+    cfg.optim.batch = 20;
+    cfg.optim.natgrad = 0;
+    cfg.optim.lr = odvgp_constant(0.01);
+    cfg.optim.gamma_batch = 0; /* so few that the KL needs no sampling */
+    cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
     check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
     if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
     check(odvgp_fit(model, x, y, steps, NULL, NULL), "1-D model");

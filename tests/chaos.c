@@ -72,47 +72,47 @@ static const struct field {
     ptrdiff_t low, high;
     double value[4];
 } fields[] = {{FIELD(N), SIZE, 1, MOST_ROWS, NONE},
-              {FIELD(D), SIZE, 1, MOST_INPUTS, NONE},
-              {FIELD(P), SIZE, 1, MOST_OUTPUTS, NONE},
-              {FIELD(M), SIZE, 1, 7, NONE},
-              {FIELD(M_gamma), SIZE, 0, 9, NONE},
-              {FIELD(batch), SIZE, 1, 2 * MOST_ROWS, NONE},
+              {FIELD(layer[0].D), SIZE, 1, MOST_INPUTS, NONE},
+              {FIELD(layer[0].P), SIZE, 1, MOST_OUTPUTS, NONE},
+              {FIELD(layer[0].M), SIZE, 1, 7, NONE},
+              {FIELD(layer[0].M_gamma), SIZE, 0, 9, NONE},
+              {FIELD(optim.batch), SIZE, 1, 2 * MOST_ROWS, NONE},
               {FIELD(tile), SIZE, 0, MOST_ROWS, NONE},
-              {FIELD(gamma_batch), SIZE, 0, 10, NONE},
-              {FIELD(keep), SIZE, 0, 2000, NONE},
-              {FIELD(lbfgs_memory), SIZE, 1, 12, NONE},
-              {FIELD(mean_part), CHOICE, 0, ODVGP__COUNT(odvgp__mean_parts) - 1, NONE},
-              {FIELD(cov_part), CHOICE, 0, ODVGP__COUNT(odvgp__cov_parts) - 1, NONE},
+              {FIELD(optim.gamma_batch), SIZE, 0, 10, NONE},
+              {FIELD(kernel_cache_bytes), SIZE, 0, 2000, NONE},
+              {FIELD(optim.lbfgs_memory), SIZE, 1, 12, NONE},
+              {FIELD(layer[0].mean_part), CHOICE, 0, ODVGP__COUNT(odvgp__mean_parts) - 1, NONE},
+              {FIELD(layer[0].cov_part), CHOICE, 0, ODVGP__COUNT(odvgp__cov_parts) - 1, NONE},
               {FIELD(objective), CHOICE, 0, ODVGP_OBJECTIVE_EXACT, NONE},
-              {FIELD(param), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
-              {FIELD(gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
-              {FIELD(gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
-              {FIELD(likelihood), CHOICE, 0, ODVGP_LIKELIHOOD_GAUSSIAN, NONE},
-              {FIELD(mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
-              {FIELD(positive), CHOICE, 0, ODVGP_POSITIVE_TRANSFORM_EXP, NONE},
-              {FIELD(q_init), CHOICE, 0, ODVGP_Q_INIT_IDENTITY, NONE},
-              {FIELD(init_beta), CHOICE, 0, ODVGP_INIT_BETA_FARTHEST, NONE},
-              {FIELD(init_gamma), CHOICE, 0, ODVGP_INIT_GAMMA_RESIDUAL, NONE},
-              {FIELD(init_hyper), CHOICE, 0, ODVGP_INIT_HYPER_ULAPANE, NONE},
-              {FIELD(optimizer), CHOICE, 0, ODVGP_OPTIMIZER_LBFGS, NONE},
-              {FIELD(natgrad), CHOICE, 0, 1, NONE},
-              {FIELD(adam_eps_inside), CHOICE, 0, 1, NONE},
-              {FIELD(gamma_step), CHOICE, 0, ODVGP_GAMMA_STEP_EXACT, NONE},
-              {FIELD(blocks_step), CHOICE, 0, ODVGP_BLOCKS_STEP_ALTERNATE, NONE},
-              {FIELD(diag_step), CHOICE, 0, ODVGP_DIAG_STEP_PROJECTED_MU, NONE},
-              {FIELD(update), CHOICE, 0, ODVGP_UPDATE_ADAM_FIRST, NONE},
+              {FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
+              {FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
+              {FIELD(reproduce.gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
+              {FIELD(lik.kind), CHOICE, 0, ODVGP_LIKELIHOOD_GAUSSIAN, NONE},
+              {FIELD(layer[0].mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
+              {FIELD(positive_transform), CHOICE, 0, ODVGP_POSITIVE_TRANSFORM_EXP, NONE},
+              {FIELD(reproduce.q_init), CHOICE, 0, ODVGP_Q_INIT_IDENTITY, NONE},
+              {FIELD(init.beta), CHOICE, 0, ODVGP_INIT_BETA_FARTHEST, NONE},
+              {FIELD(init.gamma), CHOICE, 0, ODVGP_INIT_GAMMA_RESIDUAL, NONE},
+              {FIELD(init.hyper), CHOICE, 0, ODVGP_INIT_HYPER_ULAPANE, NONE},
+              {FIELD(optim.kind), CHOICE, 0, ODVGP_OPTIMIZER_LBFGS, NONE},
+              {FIELD(optim.natgrad), CHOICE, 0, 1, NONE},
+              {FIELD(reproduce.adam_eps_inside), CHOICE, 0, 1, NONE},
+              {FIELD(optim.gamma_step), CHOICE, 0, ODVGP_GAMMA_STEP_EXACT, NONE},
+              {FIELD(reproduce.blocks_step), CHOICE, 0, ODVGP_BLOCKS_STEP_ALTERNATE, NONE},
+              {FIELD(reproduce.diag_step), CHOICE, 0, ODVGP_DIAG_STEP_PROJECTED_MU, NONE},
+              {FIELD(reproduce.update), CHOICE, 0, ODVGP_UPDATE_ADAM_FIRST, NONE},
               {FIELD(isa), CHOICE, 0, ODVGP_ISA_SSE2, NONE},
-              {FIELD(noise_variance), REAL, 0, 0, {0, 1e-6, 0.1, 10}},
-              {FIELD(jitter), REAL, 0, 0, {0, 0, 1e-6, 0.01}},
-              {FIELD(jitter_rel), REAL, 0, 0, {0, 1e-6, 1e-4, 0.01}},
-              {FIELD(jitter_max), REAL, 0, 0, {0, 1e-3, 0.01, 1}},
-              {FIELD(adam_beta1), REAL, 0, 0, {0, 0.5, 0.9, 0.99}},
-              {FIELD(adam_beta2), REAL, 0, 0, {0, 0.5, 0.99, 0.9999}},
-              {FIELD(adam_eps), REAL, 0, 0, {0, 1e-8, 1e-3, 1}},
-              {FIELD(gamma_natgrad), REAL, 0, 0, {0.01, 0.1, 1, 10}},
-              {FIELD(gamma_eps), REAL, 0, 0, {0, 1e-6, 0.01, 1}},
-              {FIELD(natgrad_step), SCHEDULE, 0, 0, {0.01, 0.1, 0.5, 1}},
-              {FIELD(lr), SCHEDULE, 0, 0, {1e-4, 0.01, 0.1, 1}}};
+              {FIELD(lik.noise_variance), REAL, 0, 0, {0, 1e-6, 0.1, 10}},
+              {FIELD(jitter.absolute), REAL, 0, 0, {0, 0, 1e-6, 0.01}},
+              {FIELD(jitter.relative), REAL, 0, 0, {0, 1e-6, 1e-4, 0.01}},
+              {FIELD(jitter.max), REAL, 0, 0, {0, 1e-3, 0.01, 1}},
+              {FIELD(optim.adam_beta1), REAL, 0, 0, {0, 0.5, 0.9, 0.99}},
+              {FIELD(optim.adam_beta2), REAL, 0, 0, {0, 0.5, 0.99, 0.9999}},
+              {FIELD(optim.adam_eps), REAL, 0, 0, {0, 1e-8, 1e-3, 1}},
+              {FIELD(optim.gamma_step_ratio), REAL, 0, 0, {0.01, 0.1, 1, 10}},
+              {FIELD(reproduce.gamma_eps), REAL, 0, 0, {0, 1e-6, 0.01, 1}},
+              {FIELD(optim.natgrad_step), SCHEDULE, 0, 0, {0.01, 0.1, 0.5, 1}},
+              {FIELD(optim.lr), SCHEDULE, 0, 0, {1e-4, 0.01, 0.1, 1}}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static odvgp_real draw_real(const double value[4], double odd) {
@@ -168,7 +168,7 @@ static void print_config(const odvgp_config *c) {
         if (fields[i].kind == REAL) memcpy(&real, from, sizeof real), printf(" %s=%.9g", fields[i].name, (double)real);
         if (fields[i].kind == SCHEDULE) memcpy(&schedule, from, sizeof schedule), print_schedule(fields[i].name, &schedule);
     }
-    printf(" seed=%llu threads=%s%d\n    kernel=%s\n", (unsigned long long)c->seed, c->threads.run ? "mixed " : "", c->threads.count, c->kernel ? c->kernel : "NULL");
+    printf(" seed=%llu threads=%s%d\n    kernel=%s\n", (unsigned long long)c->seed, c->threads.run ? "mixed " : "", c->threads.count, c->layer[0].kernel ? c->layer[0].kernel : "NULL");
 }
 
 /* ---- kernel expressions ---- */
@@ -239,7 +239,7 @@ static void draw_data(drawn *d) {
     if (kind == 2)
         for (i = 0; i < MOST_ROWS * MOST_OUTPUTS; i++) d->Y[i] = 3;
     if (kind == 3)
-        for (i = 0; i < MOST_ROWS * D; i += d->cfg.D > 0 && d->cfg.D <= D ? d->cfg.D : 1) d->X[i] = 5;
+        for (i = 0; i < MOST_ROWS * D; i += d->cfg.layer[0].D > 0 && d->cfg.layer[0].D <= D ? d->cfg.layer[0].D : 1) d->X[i] = 5;
     if (kind == 7) d->X[test_below(20)] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
     if (kind == 8) d->Y[test_below(20)] = (odvgp_real)HUGE_VAL;
 }
@@ -250,10 +250,10 @@ static void make_legal(odvgp_config *c) {
     for (i = 0; i < 6; i++) {
         size_t bytes;
         odvgp_info info;
-        odvgp_config defaults = odvgp_config_defaults(c->N, c->D, c->P, c->M, c->M_gamma);
+        odvgp_config defaults = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, c->layer[0].M, c->layer[0].M_gamma);
         if (odvgp_model_size(c, &bytes, &info) != ODVGP_E_UNSUPPORTED) return;
-        defaults.natgrad = 0;
-        if (!strcmp(info.what, "batch")) defaults.batch = c->N;
+        defaults.optim.natgrad = 0;
+        if (!strcmp(info.what, "batch")) defaults.optim.batch = c->N;
         for (k = 0; k < FIELDS; k++)
             if (!strcmp(info.what, fields[k].name)) {
                 size_t n = fields[k].kind == SIZE ? sizeof(ptrdiff_t) : sizeof(int);
@@ -272,14 +272,14 @@ static void draw_case(drawn *d, long number) {
     d->cfg = odvgp_config_defaults(1, 1, 1, 1, 1);
     for (i = 0; i < FIELDS; i++)
         if (fields[i].kind == SIZE || chance(0.6)) draw_field(&d->cfg, &fields[i], odd);
-    if (chance(0.3)) d->cfg.batch = d->cfg.N;
+    if (chance(0.3)) d->cfg.optim.batch = d->cfg.N;
     if (chance(0.3)) d->cfg.objective = ODVGP_OBJECTIVE_ELBO;
     if (d->cfg.objective == ODVGP_OBJECTIVE_EXACT && chance(0.7)) {
-        d->cfg.mean_part = ODVGP_MEAN_PART_FREE, d->cfg.cov_part = ODVGP_COV_PART_DIAGONAL;
-        d->cfg.M_gamma = 0, d->cfg.M = d->cfg.batch = d->cfg.N;
+        d->cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE, d->cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+        d->cfg.layer[0].M_gamma = 0, d->cfg.layer[0].M = d->cfg.optim.batch = d->cfg.N;
     }
-    draw_kernel(d->kernel, d->cfg.D, odd ? 0.2 : 0);
-    d->cfg.kernel = chance(odd) ? NULL : d->kernel;
+    draw_kernel(d->kernel, d->cfg.layer[0].D, odd ? 0.2 : 0);
+    d->cfg.layer[0].kernel = chance(odd) ? NULL : d->kernel;
     d->cfg.seed = test_bits();
     d->cfg.threads.run = chance(0.5) ? run_mixed : NULL;
     d->cfg.threads.count = counts[test_below(7)];
@@ -345,7 +345,7 @@ static int check_size(drawn *d, size_t *bytes) {
         return 0;
     }
     MUST(t == ODVGP_E_MEMORY, "odvgp_model_init in 64 bytes says \"%s\"", odvgp_status_text(t));
-    return d->cfg.N <= MOST_ROWS && d->cfg.D <= MOST_INPUTS && d->cfg.P <= MOST_OUTPUTS && d->cfg.M <= MOST_POINTS && d->cfg.M_gamma <= MOST_POINTS && *bytes < (size_t)1 << 26;
+    return d->cfg.N <= MOST_ROWS && d->cfg.layer[0].D <= MOST_INPUTS && d->cfg.layer[0].P <= MOST_OUTPUTS && d->cfg.layer[0].M <= MOST_POINTS && d->cfg.layer[0].M_gamma <= MOST_POINTS && *bytes < (size_t)1 << 26;
 }
 
 /*  Bounds, priors and frozen slots, of names that exist or not. */
@@ -372,14 +372,14 @@ static void check_report(drawn *d, const odvgp_model *m, const odvgp_report *r) 
 }
 
 static odvgp_status one_step(const drawn *d, odvgp_model *m, odvgp_report *r, odvgp_info *info) {
-    if (d->cfg.N > 1 && d->cfg.seed % 8 == 0 && odvgp_model_config(m)->batch < d->cfg.N) return odvgp_step_batch(m, d->X, d->Y, d->cfg.N / 2, r, info);
+    if (d->cfg.N > 1 && d->cfg.seed % 8 == 0 && odvgp_model_config(m)->optim.batch < d->cfg.N) return odvgp_step_batch(m, d->X, d->Y, d->cfg.N / 2, r, info);
     return odvgp_step(m, d->X, d->Y, r, info);
 }
 
 /*  mean, var, var_y [P,NEW_ROWS] each: all calls to predictors are here. Gives the status of the freezing. */
 static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out) {
     size_t bytes = odvgp_predictor_size(m), need;
-    ptrdiff_t n = d->cfg.P * NEW_ROWS, i;
+    ptrdiff_t n = d->cfg.layer[0].P * NEW_ROWS, i;
     size_t shift = d->misaligned / sizeof(odvgp_real) * sizeof(odvgp_real); /* these blocks stand where a real can */
     unsigned char *block = NEW(unsigned char, bytes + shift);
     odvgp_real *before = values_of(m), bad[NEW_ROWS * MOST_INPUTS], keep[3 * MOST_OUTPUTS * NEW_ROWS];
@@ -397,7 +397,7 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out) {
         need = odvgp_predict_scratch(p, 2);
         scratch = test_alloc(need);
         memcpy(bad, d->new_X, sizeof bad);
-        bad[d->cfg.D - 1] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
+        bad[d->cfg.layer[0].D - 1] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
         t = odvgp_predict(p, bad, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
         MUST(t == ODVGP_E_NAN && !memcmp(out, keep, (size_t)(3 * n) * sizeof *out), "odvgp_predict at NaN says \"%s\", or wrote its outputs", odvgp_status_text(t));
         t = odvgp_predict(p, d->new_X, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
@@ -453,7 +453,7 @@ static void step_of_q(drawn *d, odvgp_model *m) {
     odvgp_real *before = values_of(m), elbo = 1;
     odvgp_info info;
     odvgp_status s = odvgp_natgrad_step(m, d->X, d->Y, d->cfg.N, (odvgp_real)(1 - test_uniform()), &elbo, &info);
-    if (s == ODVGP_E_UNSUPPORTED || s == ODVGP_E_ARG) MUST(!odvgp_model_config(m)->natgrad && same_values(m, before), "odvgp_natgrad_step: %s", info.text);
+    if (s == ODVGP_E_UNSUPPORTED || s == ODVGP_E_ARG) MUST(!odvgp_model_config(m)->optim.natgrad && same_values(m, before), "odvgp_natgrad_step: %s", info.text);
     else judge(d, "odvgp_natgrad_step", s, &info, m, before);
     if (s) MUST(elbo == 1, "odvgp_natgrad_step fails and wrote its output");
     free(before);
@@ -566,7 +566,7 @@ static void compare_loaded(drawn *d, odvgp_model *m, const void *file, size_t by
         s = predict_rows(d, twin, again);
         d->who = "";
         MUST(!s, "a loaded model cannot be frozen, though the saved one could");
-        if (!d->failed) MUST(!memcmp(rows, again, (size_t)(3 * d->cfg.P * NEW_ROWS) * sizeof *again), "a loaded model predicts %.17g, the saved one %.17g", (double)again[0], (double)rows[0]);
+        if (!d->failed) MUST(!memcmp(rows, again, (size_t)(3 * d->cfg.layer[0].P * NEW_ROWS) * sizeof *again), "a loaded model predicts %.17g, the saved one %.17g", (double)again[0], (double)rows[0]);
         if (!d->failed) train_twins(d, m, twin);
     }
     free(block), free(v);

@@ -405,43 +405,43 @@ static const struct {
     const char *word;
     size_t field;
     int value;
-} settings[] = {{"natgrad", FIELD(natgrad), 1},
-                {"eps_inside", FIELD(adam_eps_inside), 1},
-                {"primal", FIELD(param), ODVGP_PARAMETRISATION_PRIMAL},
-                {"a_beta", FIELD(param), ODVGP_PARAMETRISATION_A_BETA},
+} settings[] = {{"natgrad", FIELD(optim.natgrad), 1},
+                {"eps_inside", FIELD(reproduce.adam_eps_inside), 1},
+                {"primal", FIELD(reproduce.parametrisation), ODVGP_PARAMETRISATION_PRIMAL},
+                {"a_beta", FIELD(reproduce.parametrisation), ODVGP_PARAMETRISATION_A_BETA},
                 {"collapsed", FIELD(objective), ODVGP_OBJECTIVE_COLLAPSED},
                 {"partly", FIELD(objective), ODVGP_OBJECTIVE_PARTLY},
                 {"tight", FIELD(objective), ODVGP_OBJECTIVE_TIGHT},
                 {"exact", FIELD(objective), ODVGP_OBJECTIVE_EXACT},
-                {"plain", FIELD(gamma_coords), ODVGP_GAMMA_COORDS_PLAIN},
-                {"differentiated", FIELD(gamma_coords), ODVGP_GAMMA_COORDS_DIFFERENTIATED},
-                {"kl_columns", FIELD(gamma_kl), ODVGP_GAMMA_KL_COLUMNS},
-                {"gamma_diagonal", FIELD(gamma_step), ODVGP_GAMMA_STEP_DIAGONAL},
-                {"gamma_exact", FIELD(gamma_step), ODVGP_GAMMA_STEP_EXACT},
-                {"alternate", FIELD(blocks_step), ODVGP_BLOCKS_STEP_ALTERNATE},
-                {"diag_exact", FIELD(diag_step), ODVGP_DIAG_STEP_EXACT},
-                {"diag_projected", FIELD(diag_step), ODVGP_DIAG_STEP_PROJECTED},
-                {"diag_projected_mu", FIELD(diag_step), ODVGP_DIAG_STEP_PROJECTED_MU},
-                {"natgrad_first", FIELD(update), ODVGP_UPDATE_NATGRAD_FIRST},
-                {"adam_first", FIELD(update), ODVGP_UPDATE_ADAM_FIRST},
-                {"lbfgs", FIELD(optimizer), ODVGP_OPTIMIZER_LBFGS},
-                {"constant_mean", FIELD(mean_function), ODVGP_MEAN_FUNCTION_CONSTANT},
-                {"linear_mean", FIELD(mean_function), ODVGP_MEAN_FUNCTION_LINEAR},
-                {"exp", FIELD(positive), ODVGP_POSITIVE_TRANSFORM_EXP},
-                {"q_identity", FIELD(q_init), ODVGP_Q_INIT_IDENTITY},
-                {"beta_random", FIELD(init_beta), ODVGP_INIT_BETA_RANDOM},
-                {"beta_greedy", FIELD(init_beta), ODVGP_INIT_BETA_GREEDY},
-                {"beta_farthest", FIELD(init_beta), ODVGP_INIT_BETA_FARTHEST},
-                {"gamma_residual", FIELD(init_gamma), ODVGP_INIT_GAMMA_RESIDUAL},
-                {"hyper_ulapane", FIELD(init_hyper), ODVGP_INIT_HYPER_ULAPANE}};
+                {"plain", FIELD(reproduce.gamma_coords), ODVGP_GAMMA_COORDS_PLAIN},
+                {"differentiated", FIELD(reproduce.gamma_coords), ODVGP_GAMMA_COORDS_DIFFERENTIATED},
+                {"kl_columns", FIELD(reproduce.gamma_kl), ODVGP_GAMMA_KL_COLUMNS},
+                {"gamma_diagonal", FIELD(optim.gamma_step), ODVGP_GAMMA_STEP_DIAGONAL},
+                {"gamma_exact", FIELD(optim.gamma_step), ODVGP_GAMMA_STEP_EXACT},
+                {"alternate", FIELD(reproduce.blocks_step), ODVGP_BLOCKS_STEP_ALTERNATE},
+                {"diag_exact", FIELD(reproduce.diag_step), ODVGP_DIAG_STEP_EXACT},
+                {"diag_projected", FIELD(reproduce.diag_step), ODVGP_DIAG_STEP_PROJECTED},
+                {"diag_projected_mu", FIELD(reproduce.diag_step), ODVGP_DIAG_STEP_PROJECTED_MU},
+                {"natgrad_first", FIELD(reproduce.update), ODVGP_UPDATE_NATGRAD_FIRST},
+                {"adam_first", FIELD(reproduce.update), ODVGP_UPDATE_ADAM_FIRST},
+                {"lbfgs", FIELD(optim.kind), ODVGP_OPTIMIZER_LBFGS},
+                {"constant_mean", FIELD(layer[0].mean_function), ODVGP_MEAN_FUNCTION_CONSTANT},
+                {"linear_mean", FIELD(layer[0].mean_function), ODVGP_MEAN_FUNCTION_LINEAR},
+                {"exp", FIELD(positive_transform), ODVGP_POSITIVE_TRANSFORM_EXP},
+                {"q_identity", FIELD(reproduce.q_init), ODVGP_Q_INIT_IDENTITY},
+                {"beta_random", FIELD(init.beta), ODVGP_INIT_BETA_RANDOM},
+                {"beta_greedy", FIELD(init.beta), ODVGP_INIT_BETA_GREEDY},
+                {"beta_farthest", FIELD(init.beta), ODVGP_INIT_BETA_FARTHEST},
+                {"gamma_residual", FIELD(init.gamma), ODVGP_INIT_GAMMA_RESIDUAL},
+                {"hyper_ulapane", FIELD(init.hyper), ODVGP_INIT_HYPER_ULAPANE}};
 
 static const struct {
     const char *word;
     size_t field;
-} counts[] = {{"batch", FIELD(batch)}, {"tile", FIELD(tile)}, {"keep", FIELD(keep)}, {"gamma_batch", FIELD(gamma_batch)}, {"lbfgs_memory", FIELD(lbfgs_memory)}},
-  reals[] = {{"noise_variance", FIELD(noise_variance)}, {"jitter", FIELD(jitter)},           {"jitter_rel", FIELD(jitter_rel)},
-             {"gamma_eps", FIELD(gamma_eps)},           {"gamma_natgrad", FIELD(gamma_natgrad)}, {"adam_beta1", FIELD(adam_beta1)},
-             {"adam_beta2", FIELD(adam_beta2)},         {"adam_eps", FIELD(adam_eps)}};
+} counts[] = {{"batch", FIELD(optim.batch)}, {"tile", FIELD(tile)}, {"keep", FIELD(kernel_cache_bytes)}, {"gamma_batch", FIELD(optim.gamma_batch)}, {"lbfgs_memory", FIELD(optim.lbfgs_memory)}},
+  reals[] = {{"noise_variance", FIELD(lik.noise_variance)}, {"jitter", FIELD(jitter.absolute)},           {"jitter_rel", FIELD(jitter.relative)},
+             {"gamma_eps", FIELD(reproduce.gamma_eps)},           {"gamma_natgrad", FIELD(optim.gamma_step_ratio)}, {"adam_beta1", FIELD(optim.adam_beta1)},
+             {"adam_beta2", FIELD(optim.adam_beta2)},         {"adam_eps", FIELD(optim.adam_eps)}};
 
 static const struct {
     const char *word;
@@ -456,12 +456,12 @@ static void set_field(odvgp_config *c, size_t field, const void *value, size_t b
 static int read_schedules(setup *s, const char *word) {
     odvgp_schedule falling = odvgp_falling((odvgp_real)0.1, (odvgp_real)0.01, 50);
     if (!strcmp(word, "constant")) {
-        s->cfg.lr = odvgp_constant((odvgp_real)0.02);
-        s->cfg.natgrad_step = odvgp_constant((odvgp_real)0.5);
+        s->cfg.optim.lr = odvgp_constant((odvgp_real)0.02);
+        s->cfg.optim.natgrad_step = odvgp_constant((odvgp_real)0.5);
     } else if (!strcmp(word, "linear") || !strcmp(word, "decay")) {
         if (word[0] == 'l') falling.kind = ODVGP_SCHEDULE_LINEAR;
         else falling.final = (odvgp_real)0.001, falling.decay_from = 60, falling.decay_steps = 100;
-        s->cfg.lr = s->cfg.natgrad_step = falling;
+        s->cfg.optim.lr = s->cfg.optim.natgrad_step = falling;
     } else return 0;
     return 1;
 }
@@ -531,8 +531,8 @@ static int read_pair(odvgp_config *c, const char *word) {
     for (i = 0; i < COUNT(mean); i++)
         for (k = 0; k < COUNT(cov); k++)
             if (!strncmp(word, mean[i], strlen(mean[i])) && !strcmp(word + strlen(mean[i]), cov[k])) {
-                c->mean_part = (odvgp_mean_part)i;
-                c->cov_part = (odvgp_cov_part)k;
+                c->layer[0].mean_part = (odvgp_mean_part)i;
+                c->layer[0].cov_part = (odvgp_cov_part)k;
                 return 1;
             }
     return 0;
@@ -541,14 +541,14 @@ static int read_pair(odvgp_config *c, const char *word) {
 /*  A case from its name. s must stay where it is: the config points into it. */
 static int read_case(setup *s, const char *name) {
     char text[400], *word, *rest;
-    int pass, ok = strlen(name) < sizeof text && sizeof s->cfg.param == sizeof(int);
+    int pass, ok = strlen(name) < sizeof text && sizeof s->cfg.reproduce.parametrisation == sizeof(int);
     memset(s, 0, sizeof *s);
     s->N = 60, s->M = 6, s->M_gamma = 9, s->P = 1, s->steps = STEPS;
     for (pass = 0; pass < 2 && ok; pass++) {
         if (pass) {
             s->cfg = odvgp_config_defaults(s->N, 2, s->P, s->M, s->M_gamma);
-            s->cfg.natgrad = 0;
-            s->cfg.kernel = s->kernel;
+            s->cfg.optim.natgrad = 0;
+            s->cfg.layer[0].kernel = s->kernel;
             s->cfg.isa = ODVGP_ISA_C;
             snprintf(s->kernel, sizeof s->kernel, "matern52(ard)");
         }
@@ -716,7 +716,7 @@ static uint64_t hash_elbo(odvgp_model *m, const setup *s) {
     odvgp_real v[4] = {0, 0, 0, 0};
     odvgp_info info;
     if (!done(odvgp_elbo(m, X, Y, s->N, &v[0], &v[1], NULL, &info), "odvgp_elbo", &info)) return 0;
-    if (odvgp_model_config(m)->M_gamma > 3 && !done(odvgp_elbo_columns(m, X, Y, s->N, columns, 2, &v[2], &v[3], NULL, &info), "odvgp_elbo_columns", &info)) return 0;
+    if (odvgp_model_config(m)->layer[0].M_gamma > 3 && !done(odvgp_elbo_columns(m, X, Y, s->N, columns, 2, &v[2], &v[3], NULL, &info), "odvgp_elbo_columns", &info)) return 0;
     return hash_reals(HASH_START, v, 4);
 }
 

@@ -188,22 +188,22 @@ static void run(const member *who, const dataset *d, outcome *o) {
     double from = now();
     const char *why;
     memset(o, 0, sizeof *o);
-    cfg.mean_part = who->mean;
-    cfg.cov_part = who->cov;
-    cfg.natgrad = who->natgrad;
-    cfg.gamma_step = who->gamma_step;
-    cfg.blocks_step = who->blocks_step;
+    cfg.layer[0].mean_part = who->mean;
+    cfg.layer[0].cov_part = who->cov;
+    cfg.optim.natgrad = who->natgrad;
+    cfg.optim.gamma_step = who->gamma_step;
+    cfg.reproduce.blocks_step = who->blocks_step;
     cfg.isa = test_isa();
-    if (who->lr > 0) cfg.lr = odvgp_constant((odvgp_real)who->lr);
-    if (getenv("SOAK_LR")) cfg.lr = odvgp_constant((odvgp_real)atof(getenv("SOAK_LR")));
-    if (getenv("SOAK_JITTER")) cfg.jitter_rel = (odvgp_real)atof(getenv("SOAK_JITTER"));
+    if (who->lr > 0) cfg.optim.lr = odvgp_constant((odvgp_real)who->lr);
+    if (getenv("SOAK_LR")) cfg.optim.lr = odvgp_constant((odvgp_real)atof(getenv("SOAK_LR")));
+    if (getenv("SOAK_JITTER")) cfg.jitter.relative = (odvgp_real)atof(getenv("SOAK_JITTER"));
     if (odvgp_model_create(&model, &cfg, d->X, d->y, NULL, &info)) {
         snprintf(o->text, sizeof o->text, "no model: %s", info.text);
         o->why = o->text;
         return;
     }
     why = train(who, d, model, o);
-    if (!why) judge(o, cfg.batch < d->N);
+    if (!why) judge(o, cfg.optim.batch < d->N);
     if (why) o->why = why;
     o->seconds = now() - from;
     odvgp_model_free(model);

@@ -26,7 +26,7 @@
 TEST(each_byte_belongs_to_one_field) {
     static const struct { const char *name; size_t at, bytes; } others[] = {
 #define OTHER(name) {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)0)->name)}
-        OTHER(kernel), OTHER(threads), OTHER(isa)};
+        OTHER(layer[0].kernel), OTHER(threads), OTHER(isa)};
     unsigned char owners[sizeof(odvgp_config)] = {0};
     size_t i, k;
     for (i = 0; i < (size_t)ODVGP__COUNT(odvgp__fields); i++) {

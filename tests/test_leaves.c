@@ -34,8 +34,8 @@ static frozen freeze(int k) {
     int i;
     memset(&f, 0, sizeof f);
     test_seed = 700 + (uint64_t)k;
-    c.kernel = kernels[k].kernel;
-    c.jitter_rel = (odvgp_real)1e-4;
+    c.layer[0].kernel = kernels[k].kernel;
+    c.jitter.relative = (odvgp_real)1e-4;
     c.isa = test_isa();
     for (i = 0; i < 2 * N; i++) f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
     if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);

@@ -39,11 +39,11 @@ static int has_v(int mean, int cov) { return mean == BLOCKS || cov == ODVGP_COV_
 
 static odvgp_config config(int mean, int cov, ptrdiff_t N, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
     odvgp_config c = odvgp_config_defaults(N, 2, P, M, mean == TIED ? 0 : Mg);
-    c.mean_part = mean_part[mean];
-    c.cov_part = (odvgp_cov_part)cov;
-    c.natgrad = is_natural(mean, cov);
-    c.jitter = (odvgp_real)0.03; /* visible, so that it must stand in its places and no others */
-    c.jitter_rel = 0;
+    c.layer[0].mean_part = mean_part[mean];
+    c.layer[0].cov_part = (odvgp_cov_part)cov;
+    c.optim.natgrad = is_natural(mean, cov);
+    c.jitter.absolute = (odvgp_real)0.03; /* visible, so that it must stand in its places and no others */
+    c.jitter.relative = 0;
     c.isa = test_isa();
     return c;
 }
@@ -77,15 +77,15 @@ static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
     ptrdiff_t i, p;
     int s, l;
     memset(&a, 0, sizeof a);
-    a.mean = mean, a.cov = cov, a.N = c.N, a.P = c.P, a.M = c.M;
+    a.mean = mean, a.cov = cov, a.N = c.N, a.P = c.layer[0].P, a.M = c.layer[0].M;
     CHECK(ref_kernel_read(&a.k, kernel));
     for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
     ref_kernel_spell(&a.k, text, sizeof text);
-    c.kernel = text;
+    c.layer[0].kernel = text;
     CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "%s + %s: size: %s", mean_name[mean], cov_name[cov], info.text);
     a.block = test_alloc(bytes);
     if (!CHECK_SAY(odvgp_model_init(&a.m, &c, a.block, bytes, &info) == ODVGP_OK, "%s + %s: init: %s", mean_name[mean], cov_name[cov], info.text)) exit(3);
-    a.Mg = odvgp_model_config(a.m)->M_gamma;
+    a.Mg = odvgp_model_config(a.m)->layer[0].M_gamma;
     a.X = NEW(odvgp_real, a.N * 2);
     a.Y = NEW(odvgp_real, a.N * a.P);
     for (i = 0; i < a.N; i++) {
@@ -134,7 +134,7 @@ static wide *block_of(const wide *A, ptrdiff_t lda, ptrdiff_t row, ptrdiff_t row
 static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *root) {
     wide *S = ref_new(M * M), *T = ref_new(M * M), *L = ref_new(M * M);
     CHECK(ref_chol(M, K, L));
-    if (odvgp_model_config(a->m)->param == ODVGP_PARAMETRISATION_WHITENED) ref_mul(0, 0, M, M, M, L, root, T);
+    if (odvgp_model_config(a->m)->reproduce.parametrisation == ODVGP_PARAMETRISATION_WHITENED) ref_mul(0, 0, M, M, M, L, root, T);
     else memcpy(T, root, (size_t)(M * M) * sizeof *T);
     ref_mul(0, 1, M, M, M, T, T, S);
     free(T), free(L);
@@ -143,7 +143,7 @@ static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *r
 /*  K^-1 m of a block's mean. */
 static wide *coefficients(const made *a, const wide *K, ptrdiff_t M, const wide *mu) {
     wide *w = ref_new(M), *L = ref_new(M * M);
-    odvgp_parametrisation param = odvgp_model_config(a->m)->param;
+    odvgp_parametrisation param = odvgp_model_config(a->m)->reproduce.parametrisation;
     memcpy(w, mu, (size_t)M * sizeof *w);
     CHECK(ref_chol(M, K, L));
     if (param == ODVGP_PARAMETRISATION_PRIMAL) ref_solve_lower(0, M, 1, L, w);
@@ -197,7 +197,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
         ptrdiff_t from = i < M ? 0 : M, rows = i < M ? M : g.V;
         wide mean = 0;
         for (j = from; j < from + rows; j++) mean += ref_k(&a->k, 2, all + 2 * j, all + 2 * j) / (wide)rows;
-        g.prior[i * g.n + i] += (wide)cfg->jitter + (wide)cfg->jitter_rel * mean;
+        g.prior[i * g.n + i] += (wide)cfg->jitter.absolute + (wide)cfg->jitter.relative * mean;
     }
     g.mean = ref_new(g.n);
     g.cov = ref_new(g.n * g.n);
@@ -288,11 +288,11 @@ TEST(every_pair_is_its_own_gaussian) {
                     free(m), free(var), free(C);
                     continue;
                 }
-                c.param = (odvgp_parametrisation)param;
-                c.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
-                c.gamma_kl = (odvgp_gamma_kl)(round % 2);
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
+                c.reproduce.gamma_kl = (odvgp_gamma_kl)(round % 2);
                 c.tile = round == 1 ? 3 : 0;
-                if (round == 2) c.jitter = 0, c.jitter_rel = (odvgp_real)0.02;
+                if (round == 2) c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)0.02;
                 a = make(mean, cov, &c, round == 2 ? "rbf * linear + (periodic + polynomial) * rq + constant + white" : round ? "matern52 + rbf" : "matern32");
                 elbo = elbo_of(&a, &kl, NULL);
                 predict(&a, a.X, N, m, var, C);
@@ -334,10 +334,10 @@ TEST(what_does_not_exist_is_refused_and_nothing_else) {
                             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
                             size_t bytes;
                             int weights = mean == ORTH || mean == HYBRID, want = 1;
-                            c.param = (odvgp_parametrisation)param;
-                            c.natgrad = natgrad;
-                            c.gamma_step = (odvgp_gamma_step)step;
-                            c.gamma_coords = (odvgp_gamma_coords)coords;
+                            c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                            c.optim.natgrad = natgrad;
+                            c.optim.gamma_step = (odvgp_gamma_step)step;
+                            c.reproduce.gamma_coords = (odvgp_gamma_coords)coords;
                             if (natgrad && is_a_pair(mean, cov) && !is_natural(mean, cov)) want = 0;
                             if (natgrad && !is_a_pair(mean, cov)) want = 0; /* dense then, which a tied mean has no step for */
                             if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) want = 0;
@@ -361,14 +361,14 @@ TEST(every_pair_has_the_gradient_of_its_bound) {
                 ptrdiff_t n;
                 char where[100];
                 if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) continue;
-                c.param = (odvgp_parametrisation)param;
-                c.gamma_coords = round ? ODVGP_GAMMA_COORDS_PLAIN : ODVGP_GAMMA_COORDS_DIFFERENTIATED;
-                c.gamma_kl = (odvgp_gamma_kl)(round % 2);
-                c.mean_function = round ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.reproduce.gamma_coords = round ? ODVGP_GAMMA_COORDS_PLAIN : ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+                c.reproduce.gamma_kl = (odvgp_gamma_kl)(round % 2);
+                c.layer[0].mean_function = round ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
                 c.tile = round ? 3 : 0;
                 c.N = round ? 7 : 30; /* a minibatch's scale */
-                c.jitter = 0;
-                c.jitter_rel = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1); /* its derivative is part of the kernel's */
+                c.jitter.absolute = 0;
+                c.jitter.relative = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1); /* its derivative is part of the kernel's */
                 a = make(mean, cov, &c, round ? "linear + rq" : "rbf");
                 a.N = 7;
                 snprintf(where, sizeof where, "%s + %s, param %d, round %d", mean_name[mean], cov_name[cov], param, round);
@@ -394,7 +394,7 @@ TEST(gradients_with_many_points) {
         odvgp_real *grad;
         ptrdiff_t i;
         double elbo;
-        c.jitter_rel = (odvgp_real)0.1;
+        c.jitter.relative = (odvgp_real)0.1;
         c.tile = 25;
         a = make(mean, cov, &c, "rbf");
         grad = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -487,7 +487,7 @@ static features features_of(made *a) {
     ptrdiff_t M = a->M, Mg = a->Mg, N = a->N, i;
     wide *Zb = wide_values(a, "Z_beta"), *Zg = wide_values(a, "Z_gamma"), *X = ref_copy(a->X, 2 * N), *T = ref_new(Mg * (Mg > N ? Mg : N)), jitter;
     read_kernel(a);
-    jitter = (wide)cfg->jitter + (wide)cfg->jitter_rel * ref_k(&a->k, 2, Zb, Zb);
+    jitter = (wide)cfg->jitter.absolute + (wide)cfg->jitter.relative * ref_k(&a->k, 2, Zb, Zb);
     f.Kb = ref_K(&a->k, 2, Zb, M, Zb, M);
     for (i = 0; i < M; i++) f.Kb[i * M + i] += jitter;
     f.L = ref_new(M * M);
@@ -530,8 +530,8 @@ TEST(solve_gp_with_the_prior_on_v_is_orth) {
         features f;
         wide *v, *w;
         ptrdiff_t p, i;
-        c.jitter = o.jitter = 0;
-        o.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
+        c.jitter.absolute = o.jitter.absolute = 0;
+        o.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
         test_seed = 305 + (uint64_t)round;
         a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern32");
         test_seed = 305 + (uint64_t)round;
@@ -557,7 +557,7 @@ TEST(solve_gp_with_the_prior_on_v_is_orth) {
 }
 /*  HYBRID's q_mu is ORTH's less c = L^-1 Kbg a, in the coordinates of the slot. */
 static void hybrid_from_orth(made *h, const made *o, const features *f) {
-    odvgp_parametrisation param = odvgp_model_config(o->m)->param;
+    odvgp_parametrisation param = odvgp_model_config(o->m)->reproduce.parametrisation;
     const char *name = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
     ptrdiff_t M = o->M, Mg = o->Mg, p, i;
     wide *mu = wide_values(o, name), *a = wide_values(o, "a_gamma"), *c = ref_new(M);
@@ -581,13 +581,13 @@ TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth) {
                 made o, h;
                 features f;
                 double tolerance;
-                c.param = (odvgp_parametrisation)param;
-                c.gamma_step = (odvgp_gamma_step)step;
-                c.gamma_natgrad = (odvgp_real)0.1;
-                c.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
-                c.natgrad_step = odvgp_constant((odvgp_real)0.3);
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.optim.gamma_step = (odvgp_gamma_step)step;
+                c.optim.gamma_step_ratio = (odvgp_real)0.1;
+                c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
+                c.optim.natgrad_step = odvgp_constant((odvgp_real)0.3);
                 d = c;
-                d.mean_part = ODVGP_MEAN_PART_HYBRID;
+                d.layer[0].mean_part = ODVGP_MEAN_PART_HYBRID;
                 test_seed = 310 + (uint64_t)(param * 3 + step);
                 o = make(ORTH, cov, &c, "matern32");
                 test_seed = 310 + (uint64_t)(param * 3 + step);
@@ -634,7 +634,7 @@ TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances) {
         features f;
         ptrdiff_t p, i, j, l;
         int v;
-        c.param = (odvgp_parametrisation)param;
+        c.reproduce.parametrisation = (odvgp_parametrisation)param;
         test_seed = 320;
         a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
         f = features_of(&a);
@@ -688,7 +688,7 @@ TEST(steps_of_the_blocks_reach_the_joint_optimum) {
         made a;
         odvgp_real before = 0, now;
         int k, rises = 1;
-        c.blocks_step = together ? ODVGP_BLOCKS_STEP_TOGETHER : ODVGP_BLOCKS_STEP_ALTERNATE;
+        c.reproduce.blocks_step = together ? ODVGP_BLOCKS_STEP_TOGETHER : ODVGP_BLOCKS_STEP_ALTERNATE;
         test_seed = 321;
         a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
         CHECK(slope_of(&a, "q_mu") > 1 && slope_of(&a, "v_sqrt") > 1e-2);
@@ -718,7 +718,7 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not) {
         odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, 30, 2, 4, 0);
         made a;
         double more;
-        c.diag_step = (odvgp_diag_step)how;
+        c.reproduce.diag_step = (odvgp_diag_step)how;
         test_seed = 322;
         a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
         for (k = 0; k < 600; k++) CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
@@ -749,8 +749,8 @@ TEST(natural_steps_of_o_m_do_not_lose) {
     odvgp_report r;
     made a;
     double before, now, shortened = 0;
-    c.jitter = 0;
-    c.jitter_rel = BY_PRECISION((odvgp_real)1e-6, (odvgp_real)1e-4);
+    c.jitter.absolute = 0;
+    c.jitter.relative = BY_PRECISION((odvgp_real)1e-6, (odvgp_real)1e-4);
     test_seed = 348;
     a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52");
     for (i = 0; i < N; i++) {
@@ -796,9 +796,9 @@ TEST(an_upper_bound_is_above_or_refused) {
                     X[i] = (odvgp_real)test_between(-2, 2);
                     Y[i] = (odvgp_real)(pow(10, power) * (1 + 0.1 * (double)X[i]));
                 }
-                c.noise_variance = (odvgp_real)1e-4;
-                c.noise_floor = -1;
-                c.kernel = expressions[k];
+                c.lik.noise_variance = (odvgp_real)1e-4;
+                c.lik.noise_floor = -1;
+                c.layer[0].kernel = expressions[k];
                 c.isa = test_isa();
                 if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) continue;
                 bytes = odvgp_fit_q_size(m);
@@ -822,11 +822,11 @@ TEST(components_of_o_m_that_vanish_stop_nothing) {
         odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
         made a;
         odvgp_real g[M], *grad, e, least;
-        c.jitter = BY_PRECISION((odvgp_real)1e-10, (odvgp_real)1e-5);
-        c.jitter_rel = 0;
-        c.natgrad = 1;
-        c.natgrad_step = odvgp_constant((odvgp_real)0.3);
-        c.lr = odvgp_constant((odvgp_real)0.001);
+        c.jitter.absolute = BY_PRECISION((odvgp_real)1e-10, (odvgp_real)1e-5);
+        c.jitter.relative = 0;
+        c.optim.natgrad = 1;
+        c.optim.natgrad_step = odvgp_constant((odvgp_real)0.3);
+        c.optim.lr = odvgp_constant((odvgp_real)0.001);
         test_seed = 346 + (uint64_t)draw;
         a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "rbf");
         for (i = 0; i < N; i++) {
@@ -899,7 +899,7 @@ TEST(sampled_columns_are_unbiased_for_every_mean_with_gamma) {
                 for (k = 1; k <= 5; k += 2) {
                     odvgp_config c = config(means[which], cov, 6, 2, 3, 5);
                     made a;
-                    c.gamma_kl = (odvgp_gamma_kl)kl_kind;
+                    c.reproduce.gamma_kl = (odvgp_gamma_kl)kl_kind;
                     a = make(means[which], cov, &c, "rbf");
                     check_subsets(&a, k, 2);
                     drop(&a);
@@ -918,7 +918,7 @@ TEST(every_pair_starts_at_the_prior) {
             double kl, k, near = cov == ODVGP_COV_PART_INVERSE || cov == ODVGP_COV_PART_DIAGONAL ? 1e-2 : BY_PRECISION(1e-11, 1e-3);
             ptrdiff_t i;
             if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) continue;
-            c.param = (odvgp_parametrisation)param;
+            c.reproduce.parametrisation = (odvgp_parametrisation)param;
             test_seed = 350;
             a = make(mean, cov, &c, "matern52 + rbf");
             CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
@@ -946,8 +946,8 @@ TEST(a_predictor_holds_no_number_of_a_part) {
         one = (unsigned char *)test_alloc(bytes), two = (unsigned char *)test_alloc(bytes);
         memset(one, 0, bytes), memset(two, 0, bytes);
         CHECK_STATUS(odvgp_freeze(a.m, NULL, one, bytes, NULL), ODVGP_OK);
-        a.m->cfg.mean_part = (odvgp_mean_part)(ODVGP__COUNT(odvgp__mean_parts) - 1);
-        a.m->cfg.cov_part = (odvgp_cov_part)(ODVGP__COUNT(odvgp__cov_parts) - 1);
+        a.m->cfg.layer[0].mean_part = (odvgp_mean_part)(ODVGP__COUNT(odvgp__mean_parts) - 1);
+        a.m->cfg.layer[0].cov_part = (odvgp_cov_part)(ODVGP__COUNT(odvgp__cov_parts) - 1);
         CHECK_SAY(odvgp_predictor_size(a.m) == bytes, "%s + %s: %ld bytes, %ld with other numbers", mean_name[mean], cov_name[cov], (long)bytes, (long)odvgp_predictor_size(a.m));
         CHECK_STATUS(odvgp_freeze(a.m, NULL, two, bytes, NULL), ODVGP_OK);
         CHECK_SAY(!memcmp(one, two, bytes), "%s + %s: the numbers of the parts are in the predictor", mean_name[mean], cov_name[cov]);
@@ -966,7 +966,7 @@ TEST(raised_jitter_is_one_number_everywhere) {
             double one, two, kl_one, kl_two;
             odvgp_real *z, *m1 = NEW(odvgp_real, 24), *m2 = NEW(odvgp_real, 24), *v1 = NEW(odvgp_real, 24), *v2 = NEW(odvgp_real, 24);
             const char *second = mean == FREE ? "Z_alpha" : "Z_gamma";
-            c.jitter = 0;
+            c.jitter.absolute = 0;
             test_seed = 351;
             a = make(mean, cov, &c, "rbf");
             if (k == 0) { /* two beta points */
@@ -1017,12 +1017,12 @@ static made repeated(const variant *v) {
     odvgp_config c = config(v->mean, v->cov, 30, 1, 8, 12);
     made a;
     odvgp_real *b;
-    c.jitter = 0;
-    c.param = v->param;
-    c.gamma_coords = v->coords;
-    c.gamma_step = v->gamma;
+    c.jitter.absolute = 0;
+    c.reproduce.parametrisation = v->param;
+    c.reproduce.gamma_coords = v->coords;
+    c.optim.gamma_step = v->gamma;
     c.objective = v->objective;
-    c.natgrad &= v->objective == ODVGP_OBJECTIVE_ELBO;
+    c.optim.natgrad &= v->objective == ODVGP_OBJECTIVE_ELBO;
     test_seed = 360;
     a = make(v->mean, v->cov, &c, "rbf");
     b = values(&a, "Z_beta");
@@ -1112,8 +1112,8 @@ TEST(values_follow_a_jitter_that_moves) {
                         int own = mean == ORTH || mean == HYBRID;
                         v.mean = mean, v.cov = cov, v.param = (odvgp_parametrisation)param, v.coords = (odvgp_gamma_coords)coords;
                         v.gamma = (odvgp_gamma_step)gamma, v.objective = (odvgp_objective)objective;
-                        c.param = v.param, c.gamma_coords = v.coords, c.gamma_step = v.gamma, c.objective = v.objective;
-                        c.natgrad &= !objective;
+                        c.reproduce.parametrisation = v.param, c.reproduce.gamma_coords = v.coords, c.optim.gamma_step = v.gamma, c.objective = v.objective;
+                        c.optim.natgrad &= !objective;
                         if (objective == ODVGP_OBJECTIVE_EXACT) continue; /* has no inducing points */
                         if (!own && (coords != ODVGP_GAMMA_COORDS_SCALED || gamma)) continue;
                         if (own && coords != ODVGP_GAMMA_COORDS_SCALED && (gamma || param)) continue;
@@ -1155,15 +1155,15 @@ static int naturals(natural *list) {
 enum { NATURALS = 40 };
 static odvgp_config natural_config(const natural *w, int large) {
     odvgp_config c = large ? config(w->mean, w->cov, 200, 2, 40, 70) : config(w->mean, w->cov, 60, 2, 9, 12);
-    c.gamma_step = w->gamma;
-    c.gamma_natgrad = (odvgp_real)0.05;
-    c.blocks_step = w->blocks;
-    c.diag_step = w->diag;
-    c.batch = large ? 150 : 25;
+    c.optim.gamma_step = w->gamma;
+    c.optim.gamma_step_ratio = (odvgp_real)0.05;
+    c.reproduce.blocks_step = w->blocks;
+    c.reproduce.diag_step = w->diag;
+    c.optim.batch = large ? 150 : 25;
     c.tile = large ? 100 : 0;
-    c.gamma_batch = 5;
-    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
-    c.lr = odvgp_constant((odvgp_real)0.01);
+    c.optim.gamma_batch = 5;
+    c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
+    c.optim.lr = odvgp_constant((odvgp_real)0.01);
     return c;
 }
 TEST(seven_threads_give_the_bits_of_one) {
@@ -1244,15 +1244,15 @@ TEST(natural_steps_of_gamma_are_shortened) {
                 double first, last;
                 odvgp_report report;
                 int i;
-                c.jitter = usual.jitter;
-                c.jitter_rel = usual.jitter_rel;
-                c.batch = 20;
-                c.gamma_batch = columns ? 10 : 24;
-                c.natgrad = 1;
-                c.gamma_step = exact ? ODVGP_GAMMA_STEP_EXACT : ODVGP_GAMMA_STEP_DIAGONAL;
-                c.natgrad_step = odvgp_constant((odvgp_real)0.1);
-                c.gamma_natgrad = 100;
-                c.lr = odvgp_constant((odvgp_real)0.001); /* where gamma is as large as this, what Adam moves matters */
+                c.jitter.absolute = usual.jitter.absolute;
+                c.jitter.relative = usual.jitter.relative;
+                c.optim.batch = 20;
+                c.optim.gamma_batch = columns ? 10 : 24;
+                c.optim.natgrad = 1;
+                c.optim.gamma_step = exact ? ODVGP_GAMMA_STEP_EXACT : ODVGP_GAMMA_STEP_DIAGONAL;
+                c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
+                c.optim.gamma_step_ratio = 100;
+                c.optim.lr = odvgp_constant((odvgp_real)0.001); /* where gamma is as large as this, what Adam moves matters */
                 test_seed = 345;
                 a = make(mean, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
                 CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1272,8 +1272,8 @@ TEST(every_pair_trains) {
         made a;
         double before, first;
         int before_steps;
-        c.jitter = usual.jitter;
-        c.jitter_rel = usual.jitter_rel;
+        c.jitter.absolute = usual.jitter.absolute;
+        c.jitter.relative = usual.jitter.relative;
         test_seed = 342;
         a = make(mean, cov, &c, "matern52 + rbf");
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1311,11 +1311,11 @@ TEST(units_of_the_targets_do_not_matter) {
             odvgp_config c = config(mean, cov, N, 1, 5, 8);
             odvgp_model *m;
             odvgp_report r;
-            c.jitter = 0;
-            c.jitter_rel = (odvgp_real)0.01;
-            c.natgrad = natgrad;
-            c.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
-            c.lr = odvgp_constant((odvgp_real)0.02);
+            c.jitter.absolute = 0;
+            c.jitter.relative = (odvgp_real)0.01;
+            c.optim.natgrad = natgrad;
+            c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
+            c.optim.lr = odvgp_constant((odvgp_real)0.02);
             if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, tiny ? z : y, NULL, NULL), ODVGP_OK)) return;
             for (i = 0; i < STEPS; i++) {
                 CHECK_STATUS(odvgp_step(m, X, tiny ? z : y, &r, NULL), ODVGP_OK);
@@ -1387,11 +1387,11 @@ TEST(units_of_the_data_do_not_matter) {
     EACH_PAIR(mean, cov) for (way = 0; way < 3; way++) { /* Adam, natural steps, L-BFGS */
         odvgp_config c = config(mean, cov, 40, 1, 5, 8);
         if (way == 1 && !is_natural(mean, cov)) continue;
-        c.jitter = 0, c.jitter_rel = (odvgp_real)1e-6;
-        c.natgrad = way == 1;
-        c.optimizer = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
-        c.mean_function = (odvgp_mean_function)((mean + cov + way) % 3);
-        c.kernel = "matern52(ard) + rbf";
+        c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)1e-6;
+        c.optim.natgrad = way == 1;
+        c.optim.kind = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+        c.layer[0].mean_function = (odvgp_mean_function)((mean + cov + way) % 3);
+        c.layer[0].kernel = "matern52(ard) + rbf";
         snprintf(what, sizeof what, "%s + %s by %s", mean_name[mean], cov_name[cov], way == 2 ? "L-BFGS" : way ? "natural steps" : "Adam");
         check_units(&c, way == 2 ? 12 : 40, what);
     }
@@ -1401,10 +1401,10 @@ TEST(units_of_the_data_do_not_matter) {
             {BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}, {TIED, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT}};
         odvgp_objective objective = bounds[k / 2].objective;
         odvgp_config c = config(bounds[k / 2].mean, bounds[k / 2].cov, 40, 1, objective == ODVGP_OBJECTIVE_EXACT ? 40 : 5, 8);
-        c.jitter = 0, c.jitter_rel = (odvgp_real)1e-6;
-        c.natgrad = 0;
+        c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)1e-6;
+        c.optim.natgrad = 0;
         c.objective = objective;
-        c.optimizer = k % 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+        c.optim.kind = k % 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
         snprintf(what, sizeof what, "objective %d by %s", (int)objective, k % 2 ? "L-BFGS" : "Adam");
         check_units(&c, k % 2 ? 8 : 40, what);
     }
@@ -1440,8 +1440,8 @@ TEST(frozen_slots_keep_their_bits_in_every_pair) {
         odvgp_config c = config(mean, cov, 20, 2, 4, 5);
         made a;
         int slots;
-        c.natgrad_step = odvgp_constant((odvgp_real)0.1);
-        if (c.natgrad && (mean == ORTH || mean == HYBRID) && cov == ODVGP_COV_PART_DENSE) c.gamma_step = ODVGP_GAMMA_STEP_EXACT, c.gamma_natgrad = (odvgp_real)0.05;
+        c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
+        if (c.optim.natgrad && (mean == ORTH || mean == HYBRID) && cov == ODVGP_COV_PART_DENSE) c.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT, c.optim.gamma_step_ratio = (odvgp_real)0.05;
         test_seed = 344;
         a = make(mean, cov, &c, "rbf");
         slots = odvgp_slot_count(a.m);
@@ -1512,7 +1512,7 @@ TEST(a_natural_step_that_does_not_exist_is_refused) {
         odvgp_real *before, *after, e = 77;
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
         odvgp_status s;
-        c.natgrad = 0; /* it exists all the same, for who asks */
+        c.optim.natgrad = 0; /* it exists all the same, for who asks */
         test_seed = 345;
         a = make(mean, cov, &c, "rbf");
         before = all_values(a.m);
@@ -1540,7 +1540,7 @@ TEST(what_a_row_does_not_say_is_refused) {
         odvgp__unit *u;
         size_t bytes;
         void *work;
-        c.natgrad = 0;
+        c.optim.natgrad = 0;
         test_seed = 349;
         a = make(mean, cov, &c, "rbf");
         u = a.m->unit;

@@ -17,8 +17,8 @@ static const char *mean_slot(const made *a) { return slot(a, "a_beta") ? "a_beta
 
 static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
     odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
-    c.jitter = BY_PRECISION((odvgp_real)1e-3, (odvgp_real)1e-3); /* visible, so that it must stand in its places and no others */
-    c.jitter_rel = 0;
+    c.jitter.absolute = BY_PRECISION((odvgp_real)1e-3, (odvgp_real)1e-3); /* visible, so that it must stand in its places and no others */
+    c.jitter.relative = 0;
     c.isa = test_isa();
     return c;
 }
@@ -31,11 +31,11 @@ static made make(const odvgp_config *cfg, const char *kernel) {
     ptrdiff_t i, p, d;
     int s, l;
     memset(&a, 0, sizeof a);
-    a.N = c.N, a.D = c.D, a.P = c.P, a.M = c.M, a.Mg = c.mean_part == ODVGP_MEAN_PART_ORTH ? c.M_gamma : 0;
+    a.N = c.N, a.D = c.layer[0].D, a.P = c.layer[0].P, a.M = c.layer[0].M, a.Mg = c.layer[0].mean_part == ODVGP_MEAN_PART_ORTH ? c.layer[0].M_gamma : 0;
     CHECK(ref_kernel_read(&a.k, kernel));
     for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
     ref_kernel_spell(&a.k, a.text, sizeof a.text);
-    c.kernel = a.text;
+    c.layer[0].kernel = a.text;
     CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "size: %s", info.text);
     a.block = test_alloc(bytes);
     CHECK_SAY(odvgp_model_init(&a.m, &c, a.block, bytes, &info) == ODVGP_OK, "init: %s", info.text);
@@ -76,7 +76,7 @@ static void moments(made *a, ptrdiff_t p, const wide *Kb, wide *m, wide *S) {
     odvgp_real *mu = values(a, mean_slot(a)), *root = values(a, "q_sqrt");
     wide *r = ref_copy(root + p * M * M, M * M), *L = ref_new(M * M), *t = ref_new(M * M), *v = ref_copy(mu + p * M, M);
     CHECK(ref_chol(M, Kb, L));
-    switch (odvgp_model_config(a->m)->param) {
+    switch (odvgp_model_config(a->m)->reproduce.parametrisation) {
     case ODVGP_PARAMETRISATION_WHITENED:
         ref_mul(0, 0, M, 1, M, L, v, m);
         ref_mul(0, 0, M, M, M, L, r, t);
@@ -98,7 +98,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     ptrdiff_t M = a->M, Mg = a->Mg, n = M + Mg + B, D = a->D, i, j, l;
     const odvgp_config *cfg = odvgp_model_config(a->m);
     odvgp_real *Zb = values(a, "Z_beta"), *Zg = Mg ? values(a, "Z_gamma") : NULL, *ag = Mg ? values(a, "a_gamma") : NULL;
-    wide *all = ref_new(n * D), *Kb = ref_new(M * M), *Kbi, *m = ref_new(M), *S = ref_new(M * M), *H = ref_new(n * M), *C = ref_new(n * Mg), *mid = ref_new(M * M), *t = ref_new(n * M), jitter = (wide)cfg->jitter;
+    wide *all = ref_new(n * D), *Kb = ref_new(M * M), *Kbi, *m = ref_new(M), *S = ref_new(M * M), *H = ref_new(n * M), *C = ref_new(n * Mg), *mid = ref_new(M * M), *t = ref_new(n * M), jitter = (wide)cfg->jitter.absolute;
     wide *inverse, trace = 0, quad = 0, *Pm;
     read_kernel(a);
     g.M = M, g.Mg = Mg, g.B = B, g.n = n;
@@ -108,7 +108,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     {
         wide diag = 0;
         for (i = 0; i < M; i++) diag += g.prior[i * n + i];
-        jitter += (wide)cfg->jitter_rel * diag / (wide)M;
+        jitter += (wide)cfg->jitter.relative * diag / (wide)M;
     }
     for (i = 0; i < M; i++) g.prior[i * n + i] += jitter;
     for (i = 0; i < M; i++)
@@ -133,7 +133,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B) {
     }
     for (j = 0; j < Mg; j++) {
         wide w = (wide)ag[p * Mg + j];
-        if (cfg->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) w /= C[(M + j) * Mg + j];
+        if (cfg->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) w /= C[(M + j) * Mg + j];
         for (i = 0; i < n; i++) g.mean[i] += C[i * Mg + j] * w;
     }
     inverse = ref_inverse_spd(n, g.prior);
@@ -182,14 +182,14 @@ TEST(every_member_is_its_own_gaussian) {
                 ptrdiff_t p, i, j;
                 double kl, elbo = 0, expect = 0, kl_sum = 0, condition = 0, tol, most = 0;
                 odvgp_real *mean = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N), *cov = NEW(odvgp_real, P * N * N);
-                c.param = (odvgp_parametrisation)param;
-                c.mean_function = (odvgp_mean_function)(round % 3);
-                c.gamma_coords = (odvgp_gamma_coords)(round % 3);
-                c.gamma_kl = (odvgp_gamma_kl)(round / 2 % 2);
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.layer[0].mean_function = (odvgp_mean_function)(round % 3);
+                c.reproduce.gamma_coords = (odvgp_gamma_coords)(round % 3);
+                c.reproduce.gamma_kl = (odvgp_gamma_kl)(round / 2 % 2);
                 c.tile = round % 2 ? 2 : 0;
                 if (round >= 4) {
-                    c.jitter = 0;
-                    c.jitter_rel = (odvgp_real)0.01;
+                    c.jitter.absolute = 0;
+                    c.jitter.relative = (odvgp_real)0.01;
                 }
                 a = make(&c, kernels[round % 4]);
                 elbo = elbo_of(&a, &kl, NULL);
@@ -228,12 +228,12 @@ TEST(orth_without_gamma_is_coupled) {
         odvgp_config c = config(12, 2, 2, 4, 0);
         made a, b;
         odvgp_real *ga, *gb;
-        c.param = (odvgp_parametrisation)param;
-        c.batch = 5;
-        c.mean_part = ODVGP_MEAN_PART_ORTH;
+        c.reproduce.parametrisation = (odvgp_parametrisation)param;
+        c.optim.batch = 5;
+        c.layer[0].mean_part = ODVGP_MEAN_PART_ORTH;
         test_seed = 202;
         a = make(&c, kernels[0]);
-        c.mean_part = ODVGP_MEAN_PART_BETA;
+        c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
         test_seed = 202;
         b = make(&c, kernels[0]);
         ga = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -272,15 +272,15 @@ TEST(gradients_are_those_of_the_bound) {
                 odvgp_config c = config(7, 2, 2, 3, orth ? 4 : 0);
                 made a;
                 char where[100];
-                c.param = (odvgp_parametrisation)param;
-                c.mean_function = (odvgp_mean_function)(round % 3);
-                c.gamma_coords = (odvgp_gamma_coords)((round + 2) % 3);
-                c.gamma_kl = (odvgp_gamma_kl)(round % 2);
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.layer[0].mean_function = (odvgp_mean_function)(round % 3);
+                c.reproduce.gamma_coords = (odvgp_gamma_coords)((round + 2) % 3);
+                c.reproduce.gamma_kl = (odvgp_gamma_kl)(round % 2);
                 c.tile = round % 2 ? 3 : 0;
-                c.positive = round % 2 ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+                c.positive_transform = round % 2 ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
                 c.N = round == 1 ? 50 : 7; /* a minibatch's scale */
-                c.jitter = (odvgp_real)(round == 2 ? 0 : 1e-3);
-                c.jitter_rel = (odvgp_real)(round >= 2 ? 1e-2 : 0); /* its derivative is part of the kernel's */
+                c.jitter.absolute = (odvgp_real)(round == 2 ? 0 : 1e-3);
+                c.jitter.relative = (odvgp_real)(round >= 2 ? 1e-2 : 0); /* its derivative is part of the kernel's */
                 a = make(&c, kernels[(round + 1) % 4 == 2 ? 0 : (round + 1) % 4]); /* without Matern 1/2, which has kinks */
                 a.N = 7;
                 snprintf(where, sizeof where, "orth %d param %d round %d", orth, param, round);
@@ -300,9 +300,9 @@ TEST(scales_of_kernels_that_are_not_stationary) {
         odvgp_real *values_of_Zg, *grad;
         ptrdiff_t i, j;
         test_seed = 214;
-        c.gamma_coords = way ? ODVGP_GAMMA_COORDS_DIFFERENTIATED : ODVGP_GAMMA_COORDS_SCALED;
-        c.natgrad = 0;
-        c.lr = odvgp_constant((odvgp_real)1e-12); /* so that what is looked at after the step is what it was made from */
+        c.reproduce.gamma_coords = way ? ODVGP_GAMMA_COORDS_DIFFERENTIATED : ODVGP_GAMMA_COORDS_SCALED;
+        c.optim.natgrad = 0;
+        c.optim.lr = odvgp_constant((odvgp_real)1e-12); /* so that what is looked at after the step is what it was made from */
         a = make(&c, "linear * rbf");
         values_of_Zg = values(&a, "Z_gamma");
         values_of_Zg[0] = values_of_Zg[1] = 0;
@@ -314,7 +314,7 @@ TEST(scales_of_kernels_that_are_not_stationary) {
         read_kernel(&a);
         Zb = ref_copy(a.m->tape.node[a.m->unit[0].Z_beta.id].v, 6), Zg = ref_copy(values_of_Zg, 8);
         Kb = ref_K(&a.k, 2, Zb, 3, Zb, 3), Kbg = ref_K(&a.k, 2, Zb, 3, Zg, 4);
-        for (i = 0; i < 3; i++) Kb[4 * i] += (wide)c.jitter;
+        for (i = 0; i < 3; i++) Kb[4 * i] += (wide)c.jitter.absolute;
         {
             wide ones[2] = {1, 1}, *W = ref_new(12);
             memcpy(W, Kbg, 12 * sizeof *W);
@@ -344,8 +344,8 @@ TEST(gamma_on_beta_has_a_floor) {
     ptrdiff_t j;
     int floored = 0;
     test_seed = 211;
-    c.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
-    c.jitter = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
+    c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+    c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
     a = make(&c, kernels[0]);
     Z = values(&a, "Z_beta"), Zg = values(&a, "Z_gamma");
     memcpy(Zg, Z, 4 * sizeof *Z); /* the first two */
@@ -379,9 +379,9 @@ TEST(sampled_columns_are_unbiased) {
             for (k = 1; k <= 5; k++) {
                 odvgp_config c = config(6, 2, 2, 3, 5);
                 made a;
-                c.param = (odvgp_parametrisation)param;
-                c.gamma_coords = (odvgp_gamma_coords)coords;
-                c.gamma_kl = (odvgp_gamma_kl)((k + param) % 2);
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.reproduce.gamma_coords = (odvgp_gamma_coords)coords;
+                c.reproduce.gamma_kl = (odvgp_gamma_kl)((k + param) % 2);
                 a = make(&c, kernels[1]);
                 check_subsets(&a, k, 1);
                 drop(&a);
@@ -433,8 +433,8 @@ TEST(steps_see_every_row_once_an_epoch) {
     double full, kl, sum, first[3] = {0, 0, 0}, kl_sum = 0, kl_square = 0, sd;
     int epoch, i, other = 0;
     test_seed = 206;
-    c.batch = 4;
-    c.gamma_batch = 0;
+    c.optim.batch = 4;
+    c.optim.gamma_batch = 0;
     a = make(&c, kernels[0]);
     CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
     full = elbo_of(&a, &kl, NULL);
@@ -454,7 +454,7 @@ TEST(steps_see_every_row_once_an_epoch) {
     CHECK(other > 6);
     CHECK_INT(odvgp_steps_done(a.m), 15);
     drop(&a);
-    c.gamma_batch = 2; /* 2 of 5 columns: the average of the KL tends to the KL */
+    c.optim.gamma_batch = 2; /* 2 of 5 columns: the average of the KL tends to the KL */
     test_seed = 206;
     a = make(&c, kernels[0]);
     CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
@@ -486,10 +486,10 @@ TEST(a_unit_natural_step_lands_on_the_optimum) {
                 odvgp_real *zb, *zg = NULL, *ag = NULL, e;
                 odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
                 double before, bound = 0;
-                c.param = (odvgp_parametrisation)param;
-                c.mean_function = (odvgp_mean_function)round;
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.layer[0].mean_function = (odvgp_mean_function)round;
                 c.tile = round == 1 ? 6 : 0;
-                c.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
+                c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
                 a = make(&c, kernels[round]);
                 before = elbo_of(&a, NULL, NULL);
                 CHECK_SAY(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, &e, &info) == ODVGP_OK, "%s", info.text);
@@ -500,7 +500,7 @@ TEST(a_unit_natural_step_lands_on_the_optimum) {
                 X = ref_copy(a.X, N * D);
                 noise = (wide)(odvgp_real)0.15;
                 Kb = ref_K(&a.k, D, Zb, M, Zb, M);
-                for (i = 0; i < M; i++) Kb[i * M + i] += (wide)c.jitter;
+                for (i = 0; i < M; i++) Kb[i * M + i] += (wide)c.jitter.absolute;
                 Kbi = ref_inverse_spd(M, Kb);
                 Kxb = ref_K(&a.k, D, X, N, Zb, M);
                 if (Mg) {
@@ -584,7 +584,7 @@ TEST(all_rows_as_inducing_points_give_the_exact_gp) {
     double want, condition;
     ptrdiff_t i;
     test_seed = 208;
-    c.jitter = 0;
+    c.jitter.absolute = 0;
     a = make(&c, "matern12");
     assign(&a, "Z_beta", a.X);
     CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, NULL, NULL), ODVGP_OK);
@@ -621,10 +621,10 @@ TEST(values_set_are_values_used) { /* a model after any sequence of calls gives 
         made a, b;
         odvgp_real *ga, *gb, ea, eb, ka, kb, ma[18], mb[18], va[18], vb[18], *v;
         ptrdiff_t columns[2], n, i;
-        c.param = (odvgp_parametrisation)param;
+        c.reproduce.parametrisation = (odvgp_parametrisation)param;
         c.tile = 4;
-        c.gamma_batch = 3;
-        c.batch = 6;
+        c.optim.gamma_batch = 3;
+        c.optim.batch = 6;
         test_seed = 210;
         a = make(&c, kernels[3]);
         test_seed = 210;
@@ -740,13 +740,13 @@ static names all_slot_names(void) {
                             size_t bytes;
                             void *block;
                             odvgp_model *m;
-                            c.kernel = odvgp__base_kernel_kinds[kernel].name;
-                            c.mean_part = (odvgp_mean_part)mean;
-                            c.cov_part = (odvgp_cov_part)cov;
-                            c.param = (odvgp_parametrisation)param;
-                            c.mean_function = (odvgp_mean_function)function;
-                            c.M_gamma = gamma;
-                            c.natgrad = 0;
+                            c.layer[0].kernel = odvgp__base_kernel_kinds[kernel].name;
+                            c.layer[0].mean_part = (odvgp_mean_part)mean;
+                            c.layer[0].cov_part = (odvgp_cov_part)cov;
+                            c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                            c.layer[0].mean_function = (odvgp_mean_function)function;
+                            c.layer[0].M_gamma = gamma;
+                            c.optim.natgrad = 0;
                             if (odvgp_model_size(&c, &bytes, NULL)) continue;
                             block = test_alloc(bytes);
                             CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
@@ -782,11 +782,11 @@ TEST(memory_grows_with_N_only_where_the_manual_says) {
         for (k = 0; k < 2; k++) {
             ptrdiff_t N = k ? 10000 : 5000; /* more than the rows that initialisation looks at */
             odvgp_config c = odvgp_config_defaults(N, 1, 1, row[i].objective == ODVGP_OBJECTIVE_EXACT ? N : 4, 0);
-            c.M_gamma = row[i].mean == ODVGP_MEAN_PART_ORTH || row[i].mean == ODVGP_MEAN_PART_BLOCKS ? 5 : 0;
-            c.mean_part = row[i].mean;
-            c.cov_part = row[i].cov;
+            c.layer[0].M_gamma = row[i].mean == ODVGP_MEAN_PART_ORTH || row[i].mean == ODVGP_MEAN_PART_BLOCKS ? 5 : 0;
+            c.layer[0].mean_part = row[i].mean;
+            c.layer[0].cov_part = row[i].cov;
             c.objective = row[i].objective;
-            c.batch = row[i].objective == ODVGP_OBJECTIVE_ELBO ? 100 : N;
+            c.optim.batch = row[i].objective == ODVGP_OBJECTIVE_ELBO ? 100 : N;
             CHECK_STATUS(odvgp_model_size(&c, &bytes[k], NULL), ODVGP_OK);
         }
         CHECK_SAY((bytes[0] < bytes[1]) == row[i].grows, "objective %d: %lu bytes, %lu for twice the rows", (int)row[i].objective,
@@ -799,7 +799,7 @@ TEST(slots_tell_the_truth) {
     made a;
     int i;
     ptrdiff_t at = 0, j;
-    c.mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+    c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
     test_seed = 211;
     a = make(&c, kernels[0]);
     for (i = 0; i < odvgp_slot_count(a.m); i++) {
@@ -865,16 +865,16 @@ TEST(training_raises_the_bound) {
                     made a;
                     double before, after, error;
                     int i;
-                    c.jitter = 0;
-                    c.jitter_rel = (odvgp_real)1e-4;
-                    c.natgrad = natgrad;
-                    c.update = (odvgp_update)update;
-                    c.param = (odvgp_parametrisation)param;
-                    c.gamma_coords = (odvgp_gamma_coords)(coords++ % 3);
-                    c.batch = 20;
-                    c.gamma_batch = 4;
-                    c.lr = odvgp_constant((odvgp_real)0.02);
-                    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
+                    c.jitter.absolute = 0;
+                    c.jitter.relative = (odvgp_real)1e-4;
+                    c.optim.natgrad = natgrad;
+                    c.reproduce.update = (odvgp_update)update;
+                    c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                    c.reproduce.gamma_coords = (odvgp_gamma_coords)(coords++ % 3);
+                    c.optim.batch = 20;
+                    c.optim.gamma_batch = 4;
+                    c.optim.lr = odvgp_constant((odvgp_real)0.02);
+                    c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
                     a = make(&c, "rbf");
                     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                     before = elbo_of(&a, NULL, NULL);
@@ -898,10 +898,10 @@ TEST(frozen_slots_keep_their_bits) {
             made a;
             odvgp_real **old;
             const char *name;
-            c.natgrad = natgrad;
-            c.batch = 10;
-            c.gamma_batch = 2;
-            c.mean_function = frozen % 2 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
+            c.optim.natgrad = natgrad;
+            c.optim.batch = 10;
+            c.optim.gamma_batch = 2;
+            c.layer[0].mean_function = frozen % 2 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
             test_seed = 221;
             a = make(&c, kernels[0]);
             count = odvgp_slot_count(a.m);
@@ -948,7 +948,7 @@ TEST(frozen_values_stay_as_given) {
     int i, positive;
     test_seed = 222;
     for (positive = 0; positive < 2; positive++) {
-        c.positive = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+        c.positive_transform = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
         a = make(&c, kernels[1]);
         CHECK_STATUS(odvgp_set_trainable(a.m, "noise_variance", 0), ODVGP_OK);
         for (i = 0; i < VALUES; i++) {
@@ -994,9 +994,9 @@ TEST(the_same_seed_gives_the_same_bits) {
     odvgp_config c = config(50, 2, 2, 6, 8);
     odvgp_real *a, *b;
     size_t n;
-    c.batch = 16;
-    c.gamma_batch = 3;
-    c.lr = odvgp_constant((odvgp_real)0.01);
+    c.optim.batch = 16;
+    c.optim.gamma_batch = 3;
+    c.optim.lr = odvgp_constant((odvgp_real)0.01);
     c.seed = 5;
     n = run_bits(&c, 20, 222, &a);
     CHECK_INT(run_bits(&c, 20, 222, &b), n);
@@ -1016,12 +1016,12 @@ TEST(any_number_of_tasks_gives_the_same_bits) {
             odvgp_config c = config(300, 3, 2, 70, orth ? 150 : 0);
             odvgp_real *first = NULL, *bits;
             size_t n = 0;
-            c.jitter_rel = (odvgp_real)1e-4;
-            c.natgrad = natgrad;
-            c.param = orth == natgrad ? ODVGP_PARAMETRISATION_WHITENED : ODVGP_PARAMETRISATION_PRIMAL;
-            c.batch = 200;
+            c.jitter.relative = (odvgp_real)1e-4;
+            c.optim.natgrad = natgrad;
+            c.reproduce.parametrisation = orth == natgrad ? ODVGP_PARAMETRISATION_WHITENED : ODVGP_PARAMETRISATION_PRIMAL;
+            c.optim.batch = 200;
             c.tile = 150;
-            c.gamma_batch = 90;
+            c.optim.gamma_batch = 90;
             for (t = 0; t < 4; t++) {
                 c.threads.run = run_mixed;
                 c.threads.count = counts[t];
@@ -1046,12 +1046,12 @@ TEST(kept_and_computed_again_are_the_same_bits) {
             odvgp_config c = config(300, 3, 2, 10, k < 2 ? 150 : 0);
             odvgp_real *kept, *again;
             size_t with, without, n;
-            c.kernel = kernels[k % 2];
+            c.layer[0].kernel = kernels[k % 2];
             c.tile = 300; /* more than one block of rows */
-            c.natgrad = natgrad;
+            c.optim.natgrad = natgrad;
             CHECK_STATUS(odvgp_model_size(&c, &with, NULL), ODVGP_OK);
             n = run_bits(&c, 5, 226, &kept);
-            c.keep = 0;
+            c.kernel_cache_bytes = 0;
             CHECK_STATUS(odvgp_model_size(&c, &without, NULL), ODVGP_OK);
             CHECK_SAY(without < with, "%ld bytes with what is kept, %ld without", (long)with, (long)without);
             CHECK_INT(run_bits(&c, 5, 226, &again), n);
@@ -1064,13 +1064,13 @@ TEST(every_instruction_set_and_every_tile_agree) {
     size_t i, n = 0, j, sets = (size_t)test_isas.count;
     odvgp_real *first = NULL, *other;
     odvgp_config c = config(130, 3, 2, 30, 40);
-    c.jitter_rel = (odvgp_real)1e-4;
-    c.lr = odvgp_constant((odvgp_real)1e-3);
+    c.jitter.relative = (odvgp_real)1e-4;
+    c.optim.lr = odvgp_constant((odvgp_real)1e-3);
     for (i = 0; i < sets + 5; i++) {
         double worst = 0, most = 0;
         c.isa = i < sets ? test_isas.isa[i] : test_isa();
         c.tile = i < sets ? 0 : tiles[i - sets];
-        c.kernel = "rbf";
+        c.layer[0].kernel = "rbf";
         n = run_bits(&c, 0, 224, i ? &other : &first);
         if (!i) continue;
         for (j = 0; j < n; j++) {
@@ -1092,13 +1092,13 @@ TEST(orders_of_updates) {
     for (update = ODVGP_UPDATE_JOINT; update <= ODVGP_UPDATE_ADAM_FIRST; update++) {
         odvgp_config c = config(20, 2, 2, 4, 5);
         made a, b, d;
-        c.gamma_batch = 0;
-        c.natgrad_step = odvgp_constant((odvgp_real)0.3);
-        c.lr = odvgp_constant((odvgp_real)0.05);
-        c.update = (odvgp_update)update;
+        c.optim.gamma_batch = 0;
+        c.optim.natgrad_step = odvgp_constant((odvgp_real)0.3);
+        c.optim.lr = odvgp_constant((odvgp_real)0.05);
+        c.reproduce.update = (odvgp_update)update;
         test_seed = 230;
         a = make(&c, kernels[0]);
-        c.update = ODVGP_UPDATE_JOINT;
+        c.reproduce.update = ODVGP_UPDATE_JOINT;
         test_seed = 230;
         b = make(&c, kernels[0]);
         test_seed = 230;
@@ -1126,9 +1126,9 @@ TEST(schedules) {
     made a;
     odvgp_report r;
     int i;
-    c.natgrad_step = odvgp_falling((odvgp_real)1e-4, (odvgp_real)0.1, 6); /* rising */
-    c.lr = odvgp_falling(0, (odvgp_real)0.01, 5);
-    c.lr.kind = ODVGP_SCHEDULE_LINEAR;
+    c.optim.natgrad_step = odvgp_falling((odvgp_real)1e-4, (odvgp_real)0.1, 6); /* rising */
+    c.optim.lr = odvgp_falling(0, (odvgp_real)0.01, 5);
+    c.optim.lr.kind = ODVGP_SCHEDULE_LINEAR;
     test_seed = 231;
     a = make(&c, "rbf");
     for (i = 0; i < 10; i++) {
@@ -1150,12 +1150,12 @@ TEST(adam_moves_in_its_coordinates) {
             made a;
             odvgp_real *grad, *D = NEW(odvgp_real, 6);
             const double lr = 0.01;
-            c.adam_eps = 0;
-            c.lr = odvgp_constant((odvgp_real)lr);
-            c.natgrad = 0;
-            c.gamma_batch = 0;
-            c.gamma_coords = coords ? ODVGP_GAMMA_COORDS_SCALED : ODVGP_GAMMA_COORDS_PLAIN;
-            c.positive = (odvgp_positive_transform)positive;
+            c.optim.adam_eps = 0;
+            c.optim.lr = odvgp_constant((odvgp_real)lr);
+            c.optim.natgrad = 0;
+            c.optim.gamma_batch = 0;
+            c.reproduce.gamma_coords = coords ? ODVGP_GAMMA_COORDS_SCALED : ODVGP_GAMMA_COORDS_PLAIN;
+            c.positive_transform = (odvgp_positive_transform)positive;
             test_seed = 232;
             a = make(&c, kernels[0]);
             for (j = 0; j < 6; j++) D[j] = 1;
@@ -1165,7 +1165,7 @@ TEST(adam_moves_in_its_coordinates) {
                 read_kernel(&a);
                 b = ref_copy(zb, 4 * 2), g = ref_copy(zg, 6 * 2);
                 K = ref_K(&a.k, 2, b, 4, b, 4);
-                for (i = 0; i < 4; i++) K[i * 4 + i] += (wide)c.jitter;
+                for (i = 0; i < 4; i++) K[i * 4 + i] += (wide)c.jitter.absolute;
                 L = ref_new(16);
                 CHECK(ref_chol(4, K, L));
                 C = ref_K(&a.k, 2, b, 4, g, 6);
@@ -1242,7 +1242,7 @@ TEST(a_start_from_the_data) {
         ptrdiff_t i, j;
         double median, low = 1e300;
         test_seed = 240;
-        c.noise_variance = (odvgp_real)0.2;
+        c.lik.noise_variance = (odvgp_real)0.2;
         a = make(&c, kernels[0]);
         for (i = 0; repeat && i < 80; i++) /* every row four times: 20 distinct ones */
             memcpy(a.X + i * 2, a.X + i % 20 * 2, 2 * sizeof *a.X);
@@ -1284,7 +1284,7 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data) {
     }
     for (i = 0; i < 200; i++) square += ((double)Y[i] - sum) * ((double)Y[i] - sum);
     variance = square / 200;
-    c.kernel = "matern52(12.5) + rbf(variance=2.25) + rbf";
+    c.layer[0].kernel = "matern52(12.5) + rbf(variance=2.25) + rbf";
     CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
     CHECK(v == (odvgp_real)12.5);
@@ -1297,7 +1297,7 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data) {
     CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
     CHECK_NEAR(v, variance / 10, 1e-5 * variance);
     odvgp_model_free(m);
-    c.noise_variance = (odvgp_real)0.5;
+    c.lik.noise_variance = (odvgp_real)0.5;
     CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
     CHECK(v == (odvgp_real)0.5);
@@ -1314,8 +1314,8 @@ TEST(training_starts_at_the_prior) {
             odvgp_real mean[40], var[40], *q;
             ptrdiff_t i;
             wide x[2] = {0, 0};
-            c.param = (odvgp_parametrisation)param;
-            c.jitter = (odvgp_real)1e-5;
+            c.reproduce.parametrisation = (odvgp_parametrisation)param;
+            c.jitter.absolute = (odvgp_real)1e-5;
             a = make(&c, kernels[0]);
             CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
             elbo_of(&a, &kl, NULL);
@@ -1327,7 +1327,7 @@ TEST(training_starts_at_the_prior) {
                 CHECK_NEAR(var[i], ref_k(&a.k, 2, x, x), BY_PRECISION(1e-9, 1e-3));
             }
             drop(&a);
-            c.q_init = ODVGP_Q_INIT_IDENTITY;
+            c.reproduce.q_init = ODVGP_Q_INIT_IDENTITY;
             a = make(&c, kernels[0]);
             CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
             q = values(&a, "q_sqrt");
@@ -1371,9 +1371,9 @@ TEST(inducing_points_are_rows_that_differ) {
                     int n = distinct[k];
                     test_seed = 250 + (uint64_t)k;
                     hyper = (k + beta) % 2;
-                    c.init_beta = (odvgp_init_beta)beta;
-                    c.init_gamma = (odvgp_init_gamma)gamma;
-                    c.init_hyper = (odvgp_init_hyper)hyper;
+                    c.init.beta = (odvgp_init_beta)beta;
+                    c.init.gamma = (odvgp_init_gamma)gamma;
+                    c.init.hyper = (odvgp_init_hyper)hyper;
                     a = make(&c, kernels[k % 4]);
                     for (i = 0; k == 1 && i < 24; i += 2) { /* pairs that hardly differ: what beta explains as well as itself */
                         memcpy(a.X + 3 * i + 3, a.X + 3 * i, 3 * sizeof *a.X);
@@ -1431,8 +1431,8 @@ TEST(points_are_chosen_as_the_methods_say) {
         odvgp_real *z;
         ptrdiff_t i, j, g;
         test_seed = 260 + (uint64_t)k;
-        c.init_beta = ODVGP_INIT_BETA_GREEDY;
-        c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
+        c.init.beta = ODVGP_INIT_BETA_GREEDY;
+        c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
         a = make(&c, kernels[k]);
         for (i = 0; i < 5; i++) memcpy(a.X + 2 * (i + 5), a.X + 2 * i, 2 * sizeof *a.X); /* some rows twice */
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1444,7 +1444,7 @@ TEST(points_are_chosen_as_the_methods_say) {
             for (r = 0; r < 60; r++) most = v[r] > most ? v[r] : most;
             CHECK_SAY(v[row_of(&a, z + 2 * i)] >= most - tolerance * v[0] - tolerance * most, "kernel %d: point %d has variance %.6g, another %.6g", k, (int)i, v[row_of(&a, z + 2 * i)], most);
         }
-        residuals(&a, z, 25, (double)c.jitter, v); /* residual: none that was left has more */
+        residuals(&a, z, 25, (double)c.jitter.absolute, v); /* residual: none that was left has more */
         {
             odvgp_real *zg = values(&a, "Z_gamma");
             double least = HUGE_VAL, left = 0;
@@ -1462,7 +1462,7 @@ TEST(points_are_chosen_as_the_methods_say) {
         }
         free(z);
         drop(&a);
-        c.init_beta = ODVGP_INIT_BETA_FARTHEST;
+        c.init.beta = ODVGP_INIT_BETA_FARTHEST;
         a = make(&c, kernels[k]);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         z = values(&a, "Z_beta");
@@ -1489,7 +1489,7 @@ TEST(greedy_ends_where_all_is_explained) {
     odvgp_real *z;
     int i;
     test_seed = 265;
-    c.init_beta = ODVGP_INIT_BETA_GREEDY;
+    c.init.beta = ODVGP_INIT_BETA_GREEDY;
     a = make(&c, "rbf");
     for (i = 0; i < 50; i++) a.X[i] = (odvgp_real)(1000 + 0.001 * i); /* a quarter of this range is the lengthscale */
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1549,9 +1549,9 @@ TEST(a_start_returns_whatever_the_kernel_is) {
                 X[2 * i] = 0, X[2 * i + 1] = (odvgp_real)test_between(-2, 2);
                 Y[i] = (odvgp_real)((k ? BY_PRECISION(1e100, 1e15) : 1) * sin(2 * (double)X[2 * i + 1]));
             }
-            c.kernel = expressions[k];
-            c.init_beta = (odvgp_init_beta)beta;
-            c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
+            c.layer[0].kernel = expressions[k];
+            c.init.beta = (odvgp_init_beta)beta;
+            c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
             c.isa = test_isa();
             if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", expressions[k], info.text)) continue;
             CHECK_STATUS(odvgp_get(m, "Z_gamma", z, 2 * MG), ODVGP_OK);
@@ -1575,9 +1575,9 @@ TEST(every_member_can_be_started_by_the_kernel) {
         test_seed = 268;
         for (i = 0; i < 120; i++) X[i] = (odvgp_real)test_between(-2, 2);
         for (i = 0; i < 60; i++) Y[i] = (odvgp_real)sin((double)X[2 * i] + (double)X[2 * i + 1]);
-        c.mean_part = pair[k].mean, c.cov_part = pair[k].cov, c.natgrad = 0;
-        c.init_beta = ODVGP_INIT_BETA_GREEDY, c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL, c.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
-        c.kernel = "matern32(0.7)";
+        c.layer[0].mean_part = pair[k].mean, c.layer[0].cov_part = pair[k].cov, c.optim.natgrad = 0;
+        c.init.beta = ODVGP_INIT_BETA_GREEDY, c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL, c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+        c.layer[0].kernel = "matern32(0.7)";
         c.isa = test_isa();
         if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "member %d: %s", (int)k, info.text)) continue;
         CHECK_STATUS(odvgp_get(m, "Z_beta", z, 16), ODVGP_OK);
@@ -1599,8 +1599,8 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks) {
             odvgp_real *z;
             size_t n = (size_t)(160 * 2);
             test_seed = 266;
-            c.init_beta = (odvgp_init_beta)beta;
-            c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
+            c.init.beta = (odvgp_init_beta)beta;
+            c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
             c.threads.run = counts[t] ? run_mixed : NULL;
             c.threads.count = counts[t];
             a = make(&c, kernels[beta]);
@@ -1628,9 +1628,9 @@ TEST(gaps_and_steps_make_hyperparameters) {
     int i;
     double d_y[2][2] = {{7.0 / 3, 3}, {2, 2}}, variance, all;
     for (i = 0; i < 10; i++) X[i] = (odvgp_real)x[i / 2][i % 2], Y[i] = (odvgp_real)y[i / 2][i % 2];
-    c.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
+    c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
     c.isa = test_isa();
-    c.kernel = "rbf(dims=0) * rbf(7, dims=1) + rbf(ard, variance=3)";
+    c.layer[0].kernel = "rbf(dims=0) * rbf(7, dims=1) + rbf(ard, variance=3)";
     CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
     CHECK_NEAR(v, 4.0 / 3, 1e-5);
@@ -1647,7 +1647,7 @@ TEST(gaps_and_steps_make_hyperparameters) {
     CHECK_STATUS(odvgp_get(m, "kernel.2.variance", &v, 1), ODVGP_OK);
     CHECK_NEAR(v, 3, 1e-5);
     odvgp_model_free(m);
-    c.kernel = "rbf";
+    c.layer[0].kernel = "rbf";
     for (i = 0; i < 3; i++) { /* constant targets, constant inputs, both */
         odvgp_real flat[10] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
         CHECK_STATUS(odvgp_model_create(&m, &c, i ? flat : X, i == 1 ? Y : flat, NULL, NULL), ODVGP_OK);
@@ -1713,7 +1713,7 @@ TEST(scales_are_undone) {
     void *b0, *b1, *scratch;
     ptrdiff_t i, q;
     test_seed = 250;
-    c.mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+    c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
     a = make(&c, kernels[0]);
     bytes = odvgp_predictor_size(a.m);
     b0 = test_alloc(bytes), b1 = test_alloc(bytes);

@@ -234,13 +234,13 @@ typedef struct made {
 
 static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
     odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
-    c.kernel = "matern52(0.8) + rbf(1.5, variance=0.5, ard)";
-    c.noise_variance = (odvgp_real)0.1;
-    c.optimizer = ODVGP_OPTIMIZER_LBFGS;
-    c.natgrad = 0;
-    c.batch = N;
+    c.layer[0].kernel = "matern52(0.8) + rbf(1.5, variance=0.5, ard)";
+    c.lik.noise_variance = (odvgp_real)0.1;
+    c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+    c.optim.natgrad = 0;
+    c.optim.batch = N;
     c.tile = 16;
-    c.jitter_rel = (odvgp_real)BY_PRECISION(1e-6, 1e-4);
+    c.jitter.relative = (odvgp_real)BY_PRECISION(1e-6, 1e-4);
     c.isa = test_isa();
     return c;
 }
@@ -252,12 +252,12 @@ static made make(const odvgp_config *c, uint64_t seed) {
     memset(&a, 0, sizeof a);
     test_seed = seed;
     a.N = c->N;
-    a.X = NEW(odvgp_real, c->N * c->D);
-    a.Y = NEW(odvgp_real, c->N * c->P);
+    a.X = NEW(odvgp_real, c->N * c->layer[0].D);
+    a.Y = NEW(odvgp_real, c->N * c->layer[0].P);
     for (i = 0; i < c->N; i++) {
         double sum = 0;
-        for (d = 0; d < c->D; d++) sum += (double)(a.X[i * c->D + d] = (odvgp_real)test_between(-2, 2));
-        for (p = 0; p < c->P; p++) a.Y[i * c->P + p] = (odvgp_real)(sin(sum + (double)p) + 0.1 * test_normal());
+        for (d = 0; d < c->layer[0].D; d++) sum += (double)(a.X[i * c->layer[0].D + d] = (odvgp_real)test_between(-2, 2));
+        for (p = 0; p < c->layer[0].P; p++) a.Y[i * c->layer[0].P + p] = (odvgp_real)(sin(sum + (double)p) + 0.1 * test_normal());
     }
     if (!CHECK_SAY(odvgp_model_size(c, &bytes, &info) == ODVGP_OK, "%s", info.text)) exit(1);
     a.block = test_alloc(bytes);
@@ -339,7 +339,7 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step) {
             made a, b;
             double before, wanted, got;
             int i;
-            c.param = (odvgp_parametrisation)param;
+            c.reproduce.parametrisation = (odvgp_parametrisation)param;
             if (sizeof(odvgp_real) == 4 && param != ODVGP_PARAMETRISATION_WHITENED) continue;
             a = make(&c, 41), b = make(&c, 41);
             if (orth) shake(a.m, "a_gamma", 0.2);
@@ -363,7 +363,7 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step) {
                 if (!s->trainable) CHECK_BITS(a.m->par.theta + s->offset, b.m->par.theta + s->offset, (size_t)s->count * sizeof(odvgp_real));
             }
             if (sizeof(odvgp_real) == 8)
-                CHECK(test_max_diff(a.m->tape.node[a.m->unit[0].block[0].mu.id].v, b.m->tape.node[b.m->unit[0].block[0].mu.id].v, c.P * c.M) < 1e-3);
+                CHECK(test_max_diff(a.m->tape.node[a.m->unit[0].block[0].mu.id].v, b.m->tape.node[b.m->unit[0].block[0].mu.id].v, c.layer[0].P * c.layer[0].M) < 1e-3);
             if (!orth && !param) test_note("%ld steps", (long)odvgp_steps_done(a.m));
             drop(&a), drop(&b);
         }
@@ -386,9 +386,9 @@ TEST(lbfgs_never_loses) {
             odvgp_config c = config(40, 2, 1, 6, members[k].gamma);
             made a;
             double first, now, next;
-            c.mean_part = members[k].mean, c.cov_part = members[k].cov, c.objective = members[k].objective;
-            c.positive = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-            c.mean_function = k == 1 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
+            c.layer[0].mean_part = members[k].mean, c.layer[0].cov_part = members[k].cov, c.objective = members[k].objective;
+            c.positive_transform = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+            c.layer[0].mean_function = k == 1 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
             a = make(&c, 42 + (uint64_t)k);
             first = now = bound(&a);
             for (i = 0; i < 30; i++) {
@@ -421,9 +421,9 @@ TEST(the_last_step_is_not_the_dearest) {
             odvgp_config c = config(60, 2, 1, members[k].objective == ODVGP_OBJECTIVE_EXACT ? 60 : 8, members[k].gamma);
             odvgp_report r;
             made a;
-            c.kernel = "matern52(ard)";
-            c.mean_part = members[k].mean, c.cov_part = members[k].cov, c.objective = members[k].objective;
-            c.positive = (odvgp_positive_transform)positive;
+            c.layer[0].kernel = "matern52(ard)";
+            c.layer[0].mean_part = members[k].mean, c.layer[0].cov_part = members[k].cov, c.objective = members[k].objective;
+            c.positive_transform = (odvgp_positive_transform)positive;
             a = make(&c, 44 + (uint64_t)k);
             for (i = 0; i < 1000; i++) {
                 r = step(&a);
@@ -441,7 +441,7 @@ TEST(lbfgs_goes_on_from_a_file) {
         for (at = 0; at < 9; at += 4) { /* before the first step, with part of a history, with a ring that has wrapped */
             odvgp_config c = config(40, 2, 1, 5, orth ? 6 : 0);
             made a, b;
-            c.lbfgs_memory = 5;
+            c.optim.lbfgs_memory = 5;
             a = make(&c, 43);
             for (i = 0; i < at; i++) step(&a);
             CHECK_INT(a.m->lbfgs.pairs, at > 5 ? 5 : at);
@@ -500,8 +500,8 @@ TEST(lbfgs_lives_with_jitter) {
     odvgp_real Z[8];
     double now, next;
     int i;
-    c.kernel = "rbf(1)";
-    c.jitter_rel = 0;
+    c.layer[0].kernel = "rbf(1)";
+    c.jitter.relative = 0;
     a = make(&c, 45);
     for (i = 0; i < 8; i++) Z[i] = (odvgp_real)((i - i % 2) * 0.35 - 1); /* pairs of the same point */
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", Z, 8, NULL), ODVGP_OK);
@@ -530,21 +530,21 @@ TEST(lbfgs_refuses_what_it_cannot_do) {
     size_t bytes = 77, with, without;
     odvgp_real *theta;
     made a;
-    d = c, d.natgrad = 1;
+    d = c, d.optim.natgrad = 1;
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_UNSUPPORTED);
     CHECK(strstr(info.text, "natgrad") && strstr(info.text, "L-BFGS"));
-    d = c, d.batch = 39;
+    d = c, d.optim.batch = 39;
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_UNSUPPORTED);
     CHECK(strstr(info.text, "full batch") != NULL);
-    d = c, d.lbfgs_memory = 0;
+    d = c, d.optim.lbfgs_memory = 0;
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
-    d = c, d.lbfgs_memory = 1001;
+    d = c, d.optim.lbfgs_memory = 1001;
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
-    d = c, d.optimizer = (odvgp_optimizer)2;
+    d = c, d.optim.kind = (odvgp_optimizer)2;
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
     CHECK_INT(bytes, 77);
     CHECK_STATUS(odvgp_model_size(&c, &with, &info), ODVGP_OK);
-    d = c, d.optimizer = ODVGP_OPTIMIZER_ADAM, d.lbfgs_memory = 1000; /* memory is for those who use it */
+    d = c, d.optim.kind = ODVGP_OPTIMIZER_ADAM, d.optim.lbfgs_memory = 1000; /* memory is for those who use it */
     CHECK_STATUS(odvgp_model_size(&d, &without, &info), ODVGP_OK);
     a = make(&c, 46);
     CHECK(with > without + 10 * 2 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real) && with < without + 40 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real));
@@ -598,7 +598,7 @@ TEST(noise_has_a_floor) {
             odvgp_config c = odvgp_config_defaults(N, 1, 1, bounds[k].M, 0);
             odvgp_real X[N], Y[N], mean[N], var[N], v;
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-            double variance = 0, average = 0, floor, given = way == 1 ? 1e-3 : (double)c.M * 16 * EPS > 1e-10 ? (double)c.M * 16 * EPS : 1e-10;
+            double variance = 0, average = 0, floor, given = way == 1 ? 1e-3 : (double)c.layer[0].M * 16 * EPS > 1e-10 ? (double)c.layer[0].M * 16 * EPS : 1e-10;
             odvgp_report r;
             odvgp_model *m;
             size_t bytes;
@@ -609,11 +609,11 @@ TEST(noise_has_a_floor) {
                 average += (double)Y[i] / N;
             }
             for (i = 0; i < N; i++) variance += ((double)Y[i] - average) * ((double)Y[i] - average) / N;
-            c.mean_part = bounds[k].mean, c.cov_part = bounds[k].cov, c.objective = bounds[k].objective;
-            c.natgrad = 0, c.optimizer = ODVGP_OPTIMIZER_LBFGS;
-            c.kernel = "rbf";
+            c.layer[0].mean_part = bounds[k].mean, c.layer[0].cov_part = bounds[k].cov, c.objective = bounds[k].objective;
+            c.optim.natgrad = 0, c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+            c.layer[0].kernel = "rbf";
             c.isa = test_isa();
-            if (way == 1) c.noise_floor = (odvgp_real)1e-3;
+            if (way == 1) c.lik.noise_floor = (odvgp_real)1e-3;
             if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s", info.text)) continue;
             if (way == 2) CHECK_STATUS(odvgp_set_bounds(m, "noise_variance", 2, (odvgp_real)HUGE_VAL), ODVGP_OK);
             floor = way == 2 ? 2 : given * (way == 3 ? 1 : variance);
@@ -640,8 +640,8 @@ TEST(units_and_floor_go_through_a_file) {
         odvgp_config c = config(40, 2, 1, 5, 6);
         odvgp_real *X, *Y;
         made a, b;
-        c.mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
-        c.optimizer = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+        c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+        c.optim.kind = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
         a = make(&c, 51);
         X = NEW(odvgp_real, 80), Y = NEW(odvgp_real, 40);
         for (i = 0; i < 80; i++) X[i] = a.X[i] * (i % 2 ? 1000 : 1);
@@ -713,11 +713,11 @@ TEST(bounds_hold_whatever_moves) {
             odvgp_real ls[2], *g;
             double first;
             ptrdiff_t k;
-            c.kernel = "rbf(ard)";
-            c.noise_variance = 0;
-            c.positive = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-            if (way) c.optimizer = ODVGP_OPTIMIZER_ADAM, c.lr = odvgp_constant((odvgp_real)0.1);
-            if (way == 2) c.natgrad = 1, c.natgrad_step = odvgp_constant((odvgp_real)0.5), c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
+            c.layer[0].kernel = "rbf(ard)";
+            c.lik.noise_variance = 0;
+            c.positive_transform = positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+            if (way) c.optim.kind = ODVGP_OPTIMIZER_ADAM, c.optim.lr = odvgp_constant((odvgp_real)0.1);
+            if (way == 2) c.optim.natgrad = 1, c.optim.natgrad_step = odvgp_constant((odvgp_real)0.5), c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
             a = make(&c, 48);
             CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.75, (odvgp_real)0.875), ODVGP_OK);
             CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.5, (odvgp_real)HUGE_VAL), ODVGP_OK);
@@ -747,9 +747,9 @@ TEST(bounds_hold_for_the_exact_optimum) {
     size_t bytes;
     void *work;
     ptrdiff_t k;
-    c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
+    c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
     c.objective = ODVGP_OBJECTIVE_EXACT;
-    c.noise_variance = (odvgp_real)0.01;
+    c.lik.noise_variance = (odvgp_real)0.01;
     a = make(&c, 49);
     CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
     work = test_alloc(bytes = odvgp_fit_q_size(a.m));
@@ -854,7 +854,7 @@ TEST(priors_have_right_gradients) {
             odvgp_config c = config(20, 2, 1, 4, 0);
             made a;
             odvgp_real *grad, e;
-            c.jitter_rel = (odvgp_real)1e-3;
+            c.jitter.relative = (odvgp_real)1e-3;
             c.objective = objective ? ODVGP_OBJECTIVE_COLLAPSED : ODVGP_OBJECTIVE_ELBO;
             a = make(&c, 51);
             grad = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -910,21 +910,21 @@ TEST(priors_count_once_in_a_step) {
                 odvgp_real *grad, e;
                 ptrdiff_t columns[6];
                 double before[4];
-                c.optimizer = ODVGP_OPTIMIZER_ADAM;
-                c.natgrad = 1;
-                c.mean_part = hybrid ? ODVGP_MEAN_PART_HYBRID : ODVGP_MEAN_PART_ORTH;
-                c.gamma_step = (odvgp_gamma_step)gamma;
-                c.gamma_batch = sampled ? 3 : 6;
-                c.positive = ODVGP_POSITIVE_TRANSFORM_EXP;
-                c.adam_beta1 = c.adam_beta2 = 0;
-                c.adam_eps = (odvgp_real)1e6;
-                c.lr = odvgp_constant(1);
+                c.optim.kind = ODVGP_OPTIMIZER_ADAM;
+                c.optim.natgrad = 1;
+                c.layer[0].mean_part = hybrid ? ODVGP_MEAN_PART_HYBRID : ODVGP_MEAN_PART_ORTH;
+                c.optim.gamma_step = (odvgp_gamma_step)gamma;
+                c.optim.gamma_batch = sampled ? 3 : 6;
+                c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
+                c.optim.adam_beta1 = c.optim.adam_beta2 = 0;
+                c.optim.adam_eps = (odvgp_real)1e6;
+                c.optim.lr = odvgp_constant(1);
                 a = make(&c, 52);
                 grad = NEW(odvgp_real, odvgp_param_count(a.m));
                 CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_LOGNORMAL, -2, (odvgp_real)0.02), ODVGP_OK);
-                for (k = 0; k < c.gamma_batch; k++) columns[k] = odvgp__permute(c.seed, ODVGP__STREAM_COLUMNS, 0, 6, k);
+                for (k = 0; k < c.optim.gamma_batch; k++) columns[k] = odvgp__permute(c.seed, ODVGP__STREAM_COLUMNS, 0, 6, k);
                 if (!sampled) CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
-                else CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, columns, c.gamma_batch, &e, NULL, grad, NULL), ODVGP_OK);
+                else CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, columns, c.optim.gamma_batch, &e, NULL, grad, NULL), ODVGP_OK);
                 for (k = 0; k < 4; k++) before[k] = number(a.m, names[k]);
                 step(&a);
                 for (k = 0; k < 4; k++) {
@@ -941,7 +941,7 @@ TEST(priors_are_refused_where_they_make_no_sense) {
     odvgp_config c = config(20, 2, 1, 4, 0);
     made a;
     double before;
-    c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
+    c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
     a = make(&c, 52);
     before = bound(&a);
     CHECK_STATUS(odvgp_set_prior(a.m, "q_diag", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
@@ -991,13 +991,13 @@ TEST(schedules_rise_and_decay) {
     CHECK(odvgp__schedule_at(&s, UINT64_MAX) == s.final);
     s.decay_from = PTRDIFF_MAX, s.decay_steps = PTRDIFF_MAX;
     CHECK(odvgp__schedule_at(&s, (uint64_t)PTRDIFF_MAX - 1) == s.end && odvgp__schedule_at(&s, UINT64_MAX) == s.final);
-    c.optimizer = ODVGP_OPTIMIZER_ADAM, c.natgrad = 1;
-    c.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
-    c.natgrad_step = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.1, 2, 0, 3, 4); /* down to nothing */
+    c.optim.kind = ODVGP_OPTIMIZER_ADAM, c.optim.natgrad = 1;
+    c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
+    c.optim.natgrad_step = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.1, 2, 0, 3, 4); /* down to nothing */
     a = make(&c, 53);
     for (i = 0; i < 12; i++) {
         odvgp_report r = step(&a);
-        CHECK(r.lr == odvgp__schedule_at(&c.lr, (uint64_t)i) && r.natgrad_step == odvgp__schedule_at(&c.natgrad_step, (uint64_t)i));
+        CHECK(r.lr == odvgp__schedule_at(&c.optim.lr, (uint64_t)i) && r.natgrad_step == odvgp__schedule_at(&c.optim.natgrad_step, (uint64_t)i));
         CHECK(r.evaluations == 1 && !r.converged);
     }
     drop(&a);
@@ -1018,7 +1018,7 @@ TEST(schedules_are_checked) {
         odvgp_config c = config(20, 2, 1, 4, 0);
         size_t bytes;
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-        c.natgrad_step = rows[i].s;
+        c.optim.natgrad_step = rows[i].s;
         CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == (rows[i].ok ? ODVGP_OK : ODVGP_E_ARG), "schedule %d", i);
     }
 }
@@ -1030,9 +1030,9 @@ TEST(files_keep_bounds_priors_and_schedules) {
     made a, b;
     int i, adam;
     for (adam = 0; adam < 2; adam++) {
-        c.optimizer = adam ? ODVGP_OPTIMIZER_ADAM : ODVGP_OPTIMIZER_LBFGS;
-        c.natgrad = adam;
-        c.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-3, 1e-1, 4, 1e-3, 6, 14);
+        c.optim.kind = adam ? ODVGP_OPTIMIZER_ADAM : ODVGP_OPTIMIZER_LBFGS;
+        c.optim.natgrad = adam;
+        c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-3, 1e-1, 4, 1e-3, 6, 14);
         a = make(&c, 54);
         CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.0.*", (odvgp_real)0.5, 1), ODVGP_OK);
         CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.02, (odvgp_real)HUGE_VAL), ODVGP_OK);
@@ -1046,7 +1046,7 @@ TEST(files_keep_bounds_priors_and_schedules) {
             const odvgp__slot_state *p = &a.m->par.state[i], *q = &b.m->par.state[i];
             CHECK(p->low == q->low && p->high == q->high && p->prior == q->prior && p->prior_a == q->prior_a && p->prior_b == q->prior_b);
         }
-        CHECK(b.m->cfg.lr.final == c.lr.final && b.m->cfg.lr.decay_from == 6 && b.m->cfg.lr.decay_steps == 14);
+        CHECK(b.m->cfg.optim.lr.final == c.optim.lr.final && b.m->cfg.optim.lr.decay_from == 6 && b.m->cfg.optim.lr.decay_steps == 14);
         for (i = 0; i < 15; i++) {
             odvgp_report p = step(&a), q = step(&b);
             CHECK(p.elbo == q.elbo && p.lr == q.lr);
@@ -1061,7 +1061,7 @@ TEST(files_keep_bounds_priors_and_schedules) {
 TEST(forged_bounds_and_histories_are_refused) {
     odvgp_config c = config(12, 2, 1, 3, 2);
     int wrong;
-    c.lbfgs_memory = 4;
+    c.optim.lbfgs_memory = 4;
     for (wrong = 0; wrong < 22; wrong++) {
         made a = make(&c, 55), b;
         unsigned char *file;
@@ -1088,8 +1088,8 @@ TEST(forged_bounds_and_histories_are_refused) {
         case 17: a.m->state.lbfgs_valid = 2; break;
         case 18: a.m->state.lbfgs_kl = NAN; break;
         case 19: a.m->lbfgs.g[5] = (odvgp_real)INFINITY; break;
-        case 20: a.m->cfg.lbfgs_memory = 0; break;
-        case 21: a.m->cfg.optimizer = (odvgp_optimizer)2; break;
+        case 20: a.m->cfg.optim.lbfgs_memory = 0; break;
+        case 21: a.m->cfg.optim.kind = (odvgp_optimizer)2; break;
         default: break;
         }
         file = save(&a, &bytes);
@@ -1106,7 +1106,7 @@ TEST(forged_files_do_no_harm) {
     size_t bytes, i, state;
     unsigned char *file, *other;
     int round, read = 0;
-    c.lbfgs_memory = 3;
+    c.optim.lbfgs_memory = 3;
     a = make(&c, 56);
     CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.01, 10), ODVGP_OK);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1), ODVGP_OK);
@@ -1123,7 +1123,7 @@ TEST(forged_files_do_no_harm) {
         sum = odvgp__checksum(other, bytes - 8);
         for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
         b = a;
-        if (load(other, bytes, &b) == ODVGP_OK && b.m->cfg.N == 6 && b.m->cfg.D == 2 && b.m->cfg.P == 1) {
+        if (load(other, bytes, &b) == ODVGP_OK && b.m->cfg.N == 6 && b.m->cfg.layer[0].D == 2 && b.m->cfg.layer[0].P == 1) {
             read++;
             for (i = 0; i < 3; i++) (void)odvgp_step(b.m, b.X, b.Y, &r, NULL); /* any status */
         }

@@ -347,14 +347,14 @@ static int read_world(ocase *c, world *w) {
     w->M = w->Zb->dim[0];
     w->Mg = w->Zg ? w->Zg->dim[0] : 0;
     w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
-    w->cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS; /* as the code that made the cases has it */
-    w->cfg.kernel = w->kernel_text;
-    w->cfg.likelihood = ODVGP_LIKELIHOOD_GAUSSIAN;
+    w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS; /* as the code that made the cases has it */
+    w->cfg.layer[0].kernel = w->kernel_text;
+    w->cfg.lik.kind = ODVGP_LIKELIHOOD_GAUSSIAN;
     w->cfg.isa = test_isa();
-    w->cfg.jitter = (odvgp_real)scalar(c, "jitter", 0);
-    w->cfg.jitter_rel = 0;
-    w->cfg.mean_part = w->Zg ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
-    w->cfg.mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT : !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
+    w->cfg.jitter.absolute = (odvgp_real)scalar(c, "jitter", 0);
+    w->cfg.jitter.relative = 0;
+    w->cfg.layer[0].mean_part = w->Zg ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
+    w->cfg.layer[0].mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT : !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
     if (*mean && strcmp(mean, "zero") && strcmp(mean, "constant") && strcmp(mean, "linear")) {
         skip(c, "mean function %s is not known to this version", mean);
         return 0;
@@ -364,9 +364,9 @@ static int read_world(ocase *c, world *w) {
             skip(c, "gamma_precondition %s is not known to this version", say(c, "gamma_precondition"));
             return 0;
         }
-        w->cfg.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+        w->cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     }
-    if (find(c, "gamma_idx")) w->cfg.gamma_kl = ODVGP_GAMMA_KL_COLUMNS; /* the paper's estimator */
+    if (find(c, "gamma_idx")) w->cfg.reproduce.gamma_kl = ODVGP_GAMMA_KL_COLUMNS; /* the paper's estimator */
     return 1;
 }
 /*  A model of w->cfg with every slot that the file has a tensor for. 0: skipped or failed. */
@@ -605,14 +605,14 @@ static void run_basis(ocase *c) {
     for (v = 0; v < sizeof variants / sizeof *variants; v++) {
         world w;
         if (!read_world(c, &w)) return;
-        w.cfg.mean_part = member->mean;
-        w.cfg.cov_part = member->cov;
-        if (!param_of(say(c, "param"), &w.cfg.param)) {
+        w.cfg.layer[0].mean_part = member->mean;
+        w.cfg.layer[0].cov_part = member->cov;
+        if (!param_of(say(c, "param"), &w.cfg.reproduce.parametrisation)) {
             skip(c, "param %s is not known to this version", say(c, "param"));
             return;
         }
         w.cfg.tile = variants[v].tile;
-        w.cfg.natgrad = variants[v].natgrad && member->natural;
+        w.cfg.optim.natgrad = variants[v].natgrad && member->natural;
         if (variants[v].mixed) {
             w.cfg.threads.run = run_mixed;
             w.cfg.threads.count = variants[v].mixed;
@@ -626,7 +626,7 @@ static void run_basis(ocase *c) {
         drop_model(&w);
         if (c->skip[0] || c->bad) return;
         if (find(c, "coupled.elbo") && w.Mg == 0) { /* no gamma: the coupled model is the same */
-            w.cfg.mean_part = ODVGP_MEAN_PART_BETA;
+            w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
             if (make_model(c, &w)) {
                 odvgp_real elbo;
                 if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL), "odvgp_elbo", NULL))
@@ -696,10 +696,10 @@ static void run_natgrad(ocase *c) {
     find(c, "Xs"); /* no prediction is in these files */
     find(c, "Ys");
     if (!read_world(c, &w)) return;
-    w.cfg.mean_part = member->mean;
-    w.cfg.gamma_natgrad = 1;
-    w.cfg.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_STEP_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL : ODVGP_GAMMA_STEP_ADAM;
-    if (find(c, "eps")) w.cfg.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
+    w.cfg.layer[0].mean_part = member->mean;
+    w.cfg.optim.gamma_step_ratio = 1;
+    w.cfg.optim.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_STEP_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL : ODVGP_GAMMA_STEP_ADAM;
+    if (find(c, "eps")) w.cfg.reproduce.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
     if (!taus || !mu || !sqrt_) {
         fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
         return;
@@ -709,7 +709,7 @@ static void run_natgrad(ocase *c) {
     Z = ref_copy(w.Zb->r, M * w.D);
     Kb = ref_K(&w.kernel, w.D, Z, M, Z, M);
     L = ref_new(M * M);
-    for (i = 0; i < M; i++) Kb[i * M + i] += (wide)w.cfg.jitter;
+    for (i = 0; i < M; i++) Kb[i * M + i] += (wide)w.cfg.jitter.absolute;
     if (!ref_chol(M, Kb, L)) {
         fail(c, "Kb of this file is not positive definite");
         goto end;
@@ -738,8 +738,8 @@ static void run_natgrad(ocase *c) {
         for (k = 0; k < taus->count && !c->bad; k++) {
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
             int step;
-            w.cfg.param = (odvgp_parametrisation)param;
-            w.cfg.natgrad = 1;
+            w.cfg.reproduce.parametrisation = (odvgp_parametrisation)param;
+            w.cfg.optim.natgrad = 1;
             w.cfg.tile = k % 2 ? 5 : 0;
             if (!make_model(c, &w)) {
                 drop_model(&w);
@@ -819,8 +819,8 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
         char name[100], start[60];
         int step, i;
         if (!make_model(c, w)) return;
-        if (k == 0 && !*head && w->cfg.param == ODVGP_PARAMETRISATION_PRIMAL) compare_derivatives(c, w, "");
-        if (k == 0 && w->cfg.cov_part == ODVGP_COV_PART_DIAGONAL) compare_derivatives(c, w, head);
+        if (k == 0 && !*head && w->cfg.reproduce.parametrisation == ODVGP_PARAMETRISATION_PRIMAL) compare_derivatives(c, w, "");
+        if (k == 0 && w->cfg.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL) compare_derivatives(c, w, head);
         for (step = 1; step <= 3; step++) {
             if (!good(c, odvgp_natgrad_step(w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info), "odvgp_natgrad_step", &info)) break;
             if (step == 1) compare(c, "elbo", &elbo, 1, head);
@@ -862,9 +862,9 @@ static void run_natgrad_solve(ocase *c) {
     find(c, "Xs");
     find(c, "Ys");
     if (!read_world(c, &w)) return;
-    w.cfg.mean_part = ODVGP_MEAN_PART_BLOCKS;
-    w.cfg.cov_part = ODVGP_COV_PART_BLOCKS;
-    w.cfg.param = ODVGP_PARAMETRISATION_PRIMAL;
+    w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+    w.cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+    w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
     compare_steps(c, &w, "", NULL);
     if (!c->bad && !c->skip[0]) { /* the whitened start: L^-1 of the primal one, through the library's own tape */
         odvgp_real *start[4];
@@ -881,7 +881,7 @@ static void run_natgrad_solve(ocase *c) {
                     memcpy(start[2 * b + q], nd->v, (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
                 }
             drop_model(&w);
-            w.cfg.param = ODVGP_PARAMETRISATION_WHITENED;
+            w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
             for (q = 0; q < 4; q++) {
                 tensor *t = find(c, white[q]);
                 if (t && t->count == count[q]) memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
@@ -914,14 +914,14 @@ static void run_closed(ocase *c) {
             char name[60];
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
             if (!read_world(c, &w)) return;
-            w.cfg.mean_part = bounds[k].mean;
-            w.cfg.cov_part = bounds[k].cov;
+            w.cfg.layer[0].mean_part = bounds[k].mean;
+            w.cfg.layer[0].cov_part = bounds[k].cov;
             w.cfg.objective = bounds[k].objective;
-            w.cfg.param = ODVGP_PARAMETRISATION_PRIMAL;
+            w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
             w.cfg.tile = tile ? 3 : 0;
             if (bounds[k].mean == ODVGP_MEAN_PART_FREE) {
-                w.cfg.M = w.cfg.N;
-                w.cfg.M_gamma = 0;
+                w.cfg.layer[0].M = w.cfg.N;
+                w.cfg.layer[0].M_gamma = 0;
                 if (!make_partly(c, &w)) return;
             } else if (!make_model(c, &w)) return;
             grad = NEW(odvgp_real, odvgp_param_count(w.model));
@@ -1015,17 +1015,17 @@ static void run_optima(ocase *c) {
         void *work;
         tensor *Zg = find(c, "Z_gamma"), *Zb = find(c, "Z_beta");
         if (!read_world(c, &w)) return;
-        w.cfg.mean_part = optima[k].mean;
-        w.cfg.cov_part = optima[k].cov;
+        w.cfg.layer[0].mean_part = optima[k].mean;
+        w.cfg.layer[0].cov_part = optima[k].cov;
         w.cfg.objective = optima[k].objective;
-        w.cfg.param = optima[k].param;
-        w.cfg.natgrad = 0;
+        w.cfg.reproduce.parametrisation = optima[k].param;
+        w.cfg.optim.natgrad = 0;
         w.cfg.tile = 3;
-        if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter = 0; /* the file's a is of K_alpha, which gets none */
+        if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter.absolute = 0; /* the file's a is of K_alpha, which gets none */
         if (optima[k].mean == ODVGP_MEAN_PART_FREE) {
             int exact = optima[k].cov == ODVGP_COV_PART_DIAGONAL;
-            w.cfg.M = exact ? w.cfg.N : w.M;
-            w.cfg.M_gamma = exact ? 0 : w.M + w.Mg;
+            w.cfg.layer[0].M = exact ? w.cfg.N : w.M;
+            w.cfg.layer[0].M_gamma = exact ? 0 : w.M + w.Mg;
         }
         if (!make_partly(c, &w)) return;
         if (optima[k].cov == ODVGP_COV_PART_INVERSE) { /* alpha = [Z_gamma; Z_beta] */
@@ -1065,9 +1065,9 @@ static void run_natgrad_diagonal(ocase *c) {
     for (k = 0; k < 3; k++) {
         world w;
         if (!read_world(c, &w)) return;
-        w.cfg.mean_part = ODVGP_MEAN_PART_FREE;
-        w.cfg.cov_part = ODVGP_COV_PART_DIAGONAL;
-        w.cfg.diag_step = ways[k].step;
+        w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+        w.cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+        w.cfg.reproduce.diag_step = ways[k].step;
         compare_steps(c, &w, ways[k].head, NULL);
     }
 }
@@ -1319,8 +1319,8 @@ static void run_ulapane(ocase *c) {
     if (!X || !y) return;
     N = X->dim[0], D = X->dim[1];
     cfg = odvgp_config_defaults(N, D, 1, 2, 0);
-    cfg.kernel = "rbf";
-    cfg.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
+    cfg.layer[0].kernel = "rbf";
+    cfg.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
     cfg.isa = test_isa();
     if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create", &info)) return;
     good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);

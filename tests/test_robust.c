@@ -54,12 +54,12 @@ static void data(made *a, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P) {
 }
 static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg) {
     odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
-    c.kernel = "matern52(0.8) + rbf(1.5, variance=0.5)";
-    c.noise_variance = (odvgp_real)0.1;
-    c.batch = N > 8 ? N / 2 : N;
-    c.gamma_batch = Mg > 2 ? 2 : 0;
-    c.lr = odvgp_constant((odvgp_real)0.01);
-    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
+    c.layer[0].kernel = "matern52(0.8) + rbf(1.5, variance=0.5)";
+    c.lik.noise_variance = (odvgp_real)0.1;
+    c.optim.batch = N > 8 ? N / 2 : N;
+    c.optim.gamma_batch = Mg > 2 ? 2 : 0;
+    c.optim.lr = odvgp_constant((odvgp_real)0.01);
+    c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
     c.isa = test_isa();
     return c;
 }
@@ -67,7 +67,7 @@ static made make(const odvgp_config *c) {
     made a;
     odvgp_info info = no_info();
     memset(&a, 0, sizeof a);
-    data(&a, c->N, c->D, c->P);
+    data(&a, c->N, c->layer[0].D, c->layer[0].P);
     CHECK_SAY(odvgp_model_size(c, &a.bytes, &info) == ODVGP_OK, "size: %s", info.text);
     a.block = test_alloc(a.bytes);
     CHECK_SAY(odvgp_model_init(&a.m, c, a.block, a.bytes, &info) == ODVGP_OK, "init: %s", info.text);
@@ -122,76 +122,76 @@ TEST(bad_configs_are_refused) {
         {"N = 0", AT(N), SIZE, 0, ODVGP_E_SIZE},
         {"N < 0", AT(N), SIZE, -1, ODVGP_E_SIZE},
         {"N absurd", AT(N), SIZE, 9e18, ODVGP_E_SIZE},
-        {"D = 0", AT(D), SIZE, 0, ODVGP_E_SIZE},
-        {"D < 0", AT(D), SIZE, -5, ODVGP_E_SIZE},
-        {"D absurd", AT(D), SIZE, 9e18, ODVGP_E_SIZE},
-        {"D above memory", AT(D), SIZE, 1e11, ODVGP_E_SIZE},
-        {"P = 0", AT(P), SIZE, 0, ODVGP_E_SIZE},
-        {"P absurd", AT(P), SIZE, 9e18, ODVGP_E_SIZE},
-        {"P large", AT(P), SIZE, 1e10, ODVGP_E_SIZE},
-        {"M = 0", AT(M), SIZE, 0, ODVGP_E_SIZE},
-        {"M < 0", AT(M), SIZE, -1, ODVGP_E_SIZE},
-        {"M absurd", AT(M), SIZE, 9e18, ODVGP_E_SIZE},
-        {"M whose square overflows", AT(M), SIZE, 4294967296.0, ODVGP_E_SIZE},
-        {"M whose cube overflows", AT(M), SIZE, 2147483647.0, ODVGP_E_SIZE},
-        {"M_gamma < 0", AT(M_gamma), SIZE, -1, ODVGP_E_SIZE},
-        {"M_gamma absurd", AT(M_gamma), SIZE, 9e18, ODVGP_E_SIZE},
-        {"batch = 0", AT(batch), SIZE, 0, ODVGP_E_SIZE},
-        {"batch < 0", AT(batch), SIZE, -3, ODVGP_E_SIZE},
+        {"D = 0", AT(layer[0].D), SIZE, 0, ODVGP_E_SIZE},
+        {"D < 0", AT(layer[0].D), SIZE, -5, ODVGP_E_SIZE},
+        {"D absurd", AT(layer[0].D), SIZE, 9e18, ODVGP_E_SIZE},
+        {"D above memory", AT(layer[0].D), SIZE, 1e11, ODVGP_E_SIZE},
+        {"P = 0", AT(layer[0].P), SIZE, 0, ODVGP_E_SIZE},
+        {"P absurd", AT(layer[0].P), SIZE, 9e18, ODVGP_E_SIZE},
+        {"P large", AT(layer[0].P), SIZE, 1e10, ODVGP_E_SIZE},
+        {"M = 0", AT(layer[0].M), SIZE, 0, ODVGP_E_SIZE},
+        {"M < 0", AT(layer[0].M), SIZE, -1, ODVGP_E_SIZE},
+        {"M absurd", AT(layer[0].M), SIZE, 9e18, ODVGP_E_SIZE},
+        {"M whose square overflows", AT(layer[0].M), SIZE, 4294967296.0, ODVGP_E_SIZE},
+        {"M whose cube overflows", AT(layer[0].M), SIZE, 2147483647.0, ODVGP_E_SIZE},
+        {"M_gamma < 0", AT(layer[0].M_gamma), SIZE, -1, ODVGP_E_SIZE},
+        {"M_gamma absurd", AT(layer[0].M_gamma), SIZE, 9e18, ODVGP_E_SIZE},
+        {"batch = 0", AT(optim.batch), SIZE, 0, ODVGP_E_SIZE},
+        {"batch < 0", AT(optim.batch), SIZE, -3, ODVGP_E_SIZE},
         {"tile < 0", AT(tile), SIZE, -3, ODVGP_E_SIZE},
-        {"gamma_batch < 0", AT(gamma_batch), SIZE, -3, ODVGP_E_SIZE},
-        {"mean_part", AT(mean_part), INT, 99, ODVGP_OK},
-        {"mean_part < 0", AT(mean_part), INT, -1, ODVGP_OK},
-        {"cov_part", AT(cov_part), INT, 99, ODVGP_OK},
-        {"param", AT(param), INT, 3, ODVGP_OK},
-        {"param < 0", AT(param), INT, -1, ODVGP_OK},
-        {"gamma_coords", AT(gamma_coords), INT, 3, ODVGP_OK},
-        {"gamma_kl", AT(gamma_kl), INT, 2, ODVGP_OK},
-        {"likelihood", AT(likelihood), INT, 99, ODVGP_OK},
-        {"likelihood < 0", AT(likelihood), INT, -1, ODVGP_OK},
-        {"mean_function", AT(mean_function), INT, 3, ODVGP_OK},
-        {"mean_function < 0", AT(mean_function), INT, -1, ODVGP_OK},
-        {"positive", AT(positive), INT, 2, ODVGP_OK},
-        {"q_init", AT(q_init), INT, 2, ODVGP_OK},
-        {"init_beta", AT(init_beta), INT, 4, ODVGP_E_ARG},
-        {"init_beta < 0", AT(init_beta), INT, -1, ODVGP_E_ARG},
-        {"init_gamma", AT(init_gamma), INT, 2, ODVGP_E_ARG},
-        {"init_gamma < 0", AT(init_gamma), INT, -1, ODVGP_E_ARG},
-        {"init_hyper", AT(init_hyper), INT, 2, ODVGP_E_ARG},
-        {"init_hyper < 0", AT(init_hyper), INT, -1, ODVGP_E_ARG},
-        {"update", AT(update), INT, 3, ODVGP_OK},
-        {"natgrad", AT(natgrad), INT, 2, ODVGP_OK},
-        {"adam_eps_inside", AT(adam_eps_inside), INT, 2, ODVGP_E_ARG},
-        {"adam_eps_inside < 0", AT(adam_eps_inside), INT, -1, ODVGP_E_ARG},
+        {"gamma_batch < 0", AT(optim.gamma_batch), SIZE, -3, ODVGP_E_SIZE},
+        {"mean_part", AT(layer[0].mean_part), INT, 99, ODVGP_OK},
+        {"mean_part < 0", AT(layer[0].mean_part), INT, -1, ODVGP_OK},
+        {"cov_part", AT(layer[0].cov_part), INT, 99, ODVGP_OK},
+        {"param", AT(reproduce.parametrisation), INT, 3, ODVGP_OK},
+        {"param < 0", AT(reproduce.parametrisation), INT, -1, ODVGP_OK},
+        {"gamma_coords", AT(reproduce.gamma_coords), INT, 3, ODVGP_OK},
+        {"gamma_kl", AT(reproduce.gamma_kl), INT, 2, ODVGP_OK},
+        {"likelihood", AT(lik.kind), INT, 99, ODVGP_OK},
+        {"likelihood < 0", AT(lik.kind), INT, -1, ODVGP_OK},
+        {"mean_function", AT(layer[0].mean_function), INT, 3, ODVGP_OK},
+        {"mean_function < 0", AT(layer[0].mean_function), INT, -1, ODVGP_OK},
+        {"positive", AT(positive_transform), INT, 2, ODVGP_OK},
+        {"q_init", AT(reproduce.q_init), INT, 2, ODVGP_OK},
+        {"init_beta", AT(init.beta), INT, 4, ODVGP_E_ARG},
+        {"init_beta < 0", AT(init.beta), INT, -1, ODVGP_E_ARG},
+        {"init_gamma", AT(init.gamma), INT, 2, ODVGP_E_ARG},
+        {"init_gamma < 0", AT(init.gamma), INT, -1, ODVGP_E_ARG},
+        {"init_hyper", AT(init.hyper), INT, 2, ODVGP_E_ARG},
+        {"init_hyper < 0", AT(init.hyper), INT, -1, ODVGP_E_ARG},
+        {"update", AT(reproduce.update), INT, 3, ODVGP_OK},
+        {"natgrad", AT(optim.natgrad), INT, 2, ODVGP_OK},
+        {"adam_eps_inside", AT(reproduce.adam_eps_inside), INT, 2, ODVGP_E_ARG},
+        {"adam_eps_inside < 0", AT(reproduce.adam_eps_inside), INT, -1, ODVGP_E_ARG},
         {"isa", AT(isa), INT, 77, ODVGP_E_UNSUPPORTED},
-        {"noise_variance < 0", AT(noise_variance), REAL, -1, ODVGP_OK},
-        {"noise_variance NaN", AT(noise_variance), REAL, NAN, ODVGP_OK},
-        {"noise_floor NaN", AT(noise_floor), REAL, NAN, ODVGP_OK},
-        {"noise_floor infinite", AT(noise_floor), REAL, HUGE_VAL, ODVGP_OK},
-        {"noise_floor between -1 and 0", AT(noise_floor), REAL, -0.5, ODVGP_E_ARG},
-        {"noise_floor just below 0", AT(noise_floor), REAL, -1e-9, ODVGP_E_ARG},
-        {"noise_variance infinite", AT(noise_variance), REAL, HUGE_VAL, ODVGP_OK},
-        {"jitter < 0", AT(jitter), REAL, -1e-9, ODVGP_OK},
-        {"jitter NaN", AT(jitter), REAL, NAN, ODVGP_OK},
-        {"jitter infinite", AT(jitter), REAL, HUGE_VAL, ODVGP_OK},
-        {"jitter_rel < 0", AT(jitter_rel), REAL, -1, ODVGP_OK},
-        {"jitter_rel NaN", AT(jitter_rel), REAL, NAN, ODVGP_OK},
-        {"jitter_max < 0", AT(jitter_max), REAL, -1, ODVGP_OK},
-        {"jitter_max NaN", AT(jitter_max), REAL, NAN, ODVGP_OK},
-        {"adam_beta1 = 1", AT(adam_beta1), REAL, 1, ODVGP_OK},
-        {"adam_beta2 < 0", AT(adam_beta2), REAL, -0.1, ODVGP_OK},
-        {"adam_beta2 NaN", AT(adam_beta2), REAL, NAN, ODVGP_OK},
-        {"adam_eps < 0", AT(adam_eps), REAL, -1, ODVGP_OK},
-        {"adam_eps NaN", AT(adam_eps), REAL, NAN, ODVGP_OK},
-        {"lr = 0", AT(lr), SCHEDULE_END, 0, ODVGP_OK},
-        {"lr < 0", AT(lr), SCHEDULE_END, -1, ODVGP_OK},
-        {"lr NaN", AT(lr), SCHEDULE_END, NAN, ODVGP_OK},
-        {"lr infinite", AT(lr), SCHEDULE_END, HUGE_VAL, ODVGP_OK},
-        {"natgrad_step > 1", AT(natgrad_step), SCHEDULE_END, 1.5, ODVGP_OK},
-        {"natgrad_step = 0", AT(natgrad_step), SCHEDULE_END, 0, ODVGP_OK},
-        {"loglinear start = 0", AT(natgrad_step), SCHEDULE_START, 0, ODVGP_OK},
-        {"start NaN", AT(lr), SCHEDULE_START, NAN, ODVGP_OK},
-        {"schedule of no steps", AT(lr), SCHEDULE_STEPS, 0, ODVGP_OK},
+        {"noise_variance < 0", AT(lik.noise_variance), REAL, -1, ODVGP_OK},
+        {"noise_variance NaN", AT(lik.noise_variance), REAL, NAN, ODVGP_OK},
+        {"noise_floor NaN", AT(lik.noise_floor), REAL, NAN, ODVGP_OK},
+        {"noise_floor infinite", AT(lik.noise_floor), REAL, HUGE_VAL, ODVGP_OK},
+        {"noise_floor between -1 and 0", AT(lik.noise_floor), REAL, -0.5, ODVGP_E_ARG},
+        {"noise_floor just below 0", AT(lik.noise_floor), REAL, -1e-9, ODVGP_E_ARG},
+        {"noise_variance infinite", AT(lik.noise_variance), REAL, HUGE_VAL, ODVGP_OK},
+        {"jitter < 0", AT(jitter.absolute), REAL, -1e-9, ODVGP_OK},
+        {"jitter NaN", AT(jitter.absolute), REAL, NAN, ODVGP_OK},
+        {"jitter infinite", AT(jitter.absolute), REAL, HUGE_VAL, ODVGP_OK},
+        {"jitter_rel < 0", AT(jitter.relative), REAL, -1, ODVGP_OK},
+        {"jitter_rel NaN", AT(jitter.relative), REAL, NAN, ODVGP_OK},
+        {"jitter_max < 0", AT(jitter.max), REAL, -1, ODVGP_OK},
+        {"jitter_max NaN", AT(jitter.max), REAL, NAN, ODVGP_OK},
+        {"adam_beta1 = 1", AT(optim.adam_beta1), REAL, 1, ODVGP_OK},
+        {"adam_beta2 < 0", AT(optim.adam_beta2), REAL, -0.1, ODVGP_OK},
+        {"adam_beta2 NaN", AT(optim.adam_beta2), REAL, NAN, ODVGP_OK},
+        {"adam_eps < 0", AT(optim.adam_eps), REAL, -1, ODVGP_OK},
+        {"adam_eps NaN", AT(optim.adam_eps), REAL, NAN, ODVGP_OK},
+        {"lr = 0", AT(optim.lr), SCHEDULE_END, 0, ODVGP_OK},
+        {"lr < 0", AT(optim.lr), SCHEDULE_END, -1, ODVGP_OK},
+        {"lr NaN", AT(optim.lr), SCHEDULE_END, NAN, ODVGP_OK},
+        {"lr infinite", AT(optim.lr), SCHEDULE_END, HUGE_VAL, ODVGP_OK},
+        {"natgrad_step > 1", AT(optim.natgrad_step), SCHEDULE_END, 1.5, ODVGP_OK},
+        {"natgrad_step = 0", AT(optim.natgrad_step), SCHEDULE_END, 0, ODVGP_OK},
+        {"loglinear start = 0", AT(optim.natgrad_step), SCHEDULE_START, 0, ODVGP_OK},
+        {"start NaN", AT(optim.lr), SCHEDULE_START, NAN, ODVGP_OK},
+        {"schedule of no steps", AT(optim.lr), SCHEDULE_STEPS, 0, ODVGP_OK},
     };
     size_t i;
     made good_one;
@@ -228,21 +228,21 @@ TEST(bad_configs_are_refused) {
     {   /* each size alone would do, together they overflow */
         odvgp_config c = base;
         size_t bytes = 7;
-        c.P = 1 << 20, c.M = 1 << 21;
+        c.layer[0].P = 1 << 20, c.layer[0].M = 1 << 21;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         c = base;
-        c.P = 1 << 30, c.M_gamma = 1 << 30;
-        c.mean_part = ODVGP_MEAN_PART_ORTH;
+        c.layer[0].P = 1 << 30, c.layer[0].M_gamma = 1 << 30;
+        c.layer[0].mean_part = ODVGP_MEAN_PART_ORTH;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         c = base;
-        c.P = 8, c.M_gamma = INT_MAX; /* v_sqrt [P,M_gamma,M_gamma]: 2^65 numbers */
-        c.mean_part = ODVGP_MEAN_PART_BLOCKS, c.cov_part = ODVGP_COV_PART_BLOCKS;
+        c.layer[0].P = 8, c.layer[0].M_gamma = INT_MAX; /* v_sqrt [P,M_gamma,M_gamma]: 2^65 numbers */
+        c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS, c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         CHECK_INT(bytes, 7);
         REFUSED(odvgp_model_size(NULL, &bytes, &info), ODVGP_E_ARG);
         REFUSED(odvgp_model_size(&base, NULL, &info), ODVGP_E_ARG);
         c = base;
-        c.kernel = NULL;
+        c.layer[0].kernel = NULL;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
         c = base;
         c.isa = test_isa();
@@ -269,7 +269,7 @@ TEST(ranges_of_fields) {
         int real = f->type == ODVGP__FIELD_REAL, open_at[2];
         open_at[0] = f->open == ODVGP__ABOVE_LEAST, open_at[1] = f->open == ODVGP__BELOW_MOST;
         if (f->type == ODVGP__FIELD_SCHEDULE || f->type == ODVGP__FIELD_BITS) continue;
-        CHECK_SAY(f->least < f->most || !strcmp(f->name, "likelihood"), "%s has no range", f->name);
+        CHECK_SAY(f->least < f->most || !strcmp(f->name, "lik.kind"), "%s has no range", f->name);
         for (end = 0; end < 2; end++) {
             odvgp_config c = odvgp_config_defaults(100, 2, 1, 5, 0);
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -319,7 +319,7 @@ TEST(bad_kernel_expressions_are_refused) {
     for (i = 0; i < sizeof bad / sizeof *bad; i++) {
         odvgp_info info = no_info();
         odvgp_status s;
-        c.kernel = bad[i];
+        c.layer[0].kernel = bad[i];
         s = odvgp_model_size(&c, &bytes, &info);
         CHECK_SAY(s == ODVGP_E_KERNEL && bytes == 7, "\"%s\": %s", bad[i], odvgp_status_text(s));
         CHECK_SAY(info.text[0] && info.row >= 0 && (size_t)info.row <= strlen(bad[i]), "\"%s\": place %ld", bad[i], (long)info.row);
@@ -328,11 +328,11 @@ TEST(bad_kernel_expressions_are_refused) {
     strcpy(deep + 200, "rbf");
     memset(deep + 203, ')', 90);
     deep[293] = 0;
-    c.kernel = deep;
+    c.layer[0].kernel = deep;
     REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
     for (i = 0; i < sizeof fine / sizeof *fine; i++) {
         odvgp_info info = no_info();
-        c.kernel = fine[i];
+        c.layer[0].kernel = fine[i];
         CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
     }
 }
@@ -351,7 +351,7 @@ TEST(kernel_numbers_arrive) {
         odvgp_model *m;
         odvgp_real v = 0;
         void *block;
-        c.kernel = list[i].text;
+        c.layer[0].kernel = list[i].text;
         CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
         block = test_alloc(bytes);
         CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
@@ -373,7 +373,7 @@ TEST(kernel_text_can_be_read_back) {
         void *block;
         int pass;
         size_t n = 0;
-        c.kernel = list[i];
+        c.layer[0].kernel = list[i];
         for (pass = 0; pass < 2; pass++) {
             CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
             block = test_alloc(bytes);
@@ -385,7 +385,7 @@ TEST(kernel_text_can_be_read_back) {
             CHECK(strlen(cut) == 9 && !strncmp(cut, text[pass], 9) && untouched(cut + 10, 10));
             CHECK_INT(odvgp_kernel_text(m, NULL, 0), n);
             free(block);
-            c.kernel = text[0];
+            c.layer[0].kernel = text[0];
         }
         CHECK_SAY(!strcmp(text[0], text[1]), "%s: %s, then %s", list[i], text[0], text[1]);
     }
@@ -399,7 +399,7 @@ TEST(kernel_text_of_many_lengthscales) {
     odvgp_model *m;
     size_t bytes = 0;
     void *block;
-    c.kernel = "matern52(ard) + linear(ard)";
+    c.layer[0].kernel = "matern52(ard) + linear(ard)";
     CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
     block = test_alloc(bytes);
     CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
@@ -419,7 +419,7 @@ TEST(kernel_columns) {
     size_t bytes = 0;
     ptrdiff_t k;
     void *block;
-    c.kernel = "matern52(ard, dims=3+0:2) * rbf + linear(ard) + constant";
+    c.layer[0].kernel = "matern52(ard, dims=3+0:2) * rbf + linear(ard) + constant";
     CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
     block = test_alloc(bytes);
     CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
@@ -687,7 +687,7 @@ TEST(bad_data_are_refused) {
     ptrdiff_t row;
     test_seed = 304;
     c.tile = 3;
-    c.batch = 10;
+    c.optim.batch = 10;
     a = make(&c);
     CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
     for (where = 0; where < 2; where++)
@@ -760,15 +760,15 @@ TEST(exact_blocks_at_any_alignment) {
             odvgp_real e, kl, *mean, *var, *cov, *mean2;
             memset(&d, 0, sizeof d);
             test_seed = 310 + (uint64_t)round;
-            c.param = (odvgp_parametrisation)(o % 3);
-            c.gamma_coords = (odvgp_gamma_coords)(o / 3 % 3);
-            c.mean_function = (odvgp_mean_function)(round % 3);
+            c.reproduce.parametrisation = (odvgp_parametrisation)(o % 3);
+            c.reproduce.gamma_coords = (odvgp_gamma_coords)(o / 3 % 3);
+            c.layer[0].mean_function = (odvgp_mean_function)(round % 3);
             c.tile = o % 2 ? 5 : 0;
-            c.init_beta = (odvgp_init_beta)((o + (size_t)round) % 4);
-            c.init_gamma = (odvgp_init_gamma)(o / 2 % 2);
-            c.init_hyper = (odvgp_init_hyper)(o / 4 % 2);
-            if (o % 4 == 3) c.kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
-            data(&d, c.N, c.D, c.P);
+            c.init.beta = (odvgp_init_beta)((o + (size_t)round) % 4);
+            c.init.gamma = (odvgp_init_gamma)(o / 2 % 2);
+            c.init.hyper = (odvgp_init_hyper)(o / 4 % 2);
+            if (o % 4 == 3) c.layer[0].kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
+            data(&d, c.N, c.layer[0].D, c.layer[0].P);
             CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
             block = guard(bytes, offsets[o]);
             m = NULL;
@@ -788,7 +788,7 @@ TEST(exact_blocks_at_any_alignment) {
             pred = guard(bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real)); /* reals stand in it as they are */
             CHECK_STATUS(serve(m, NULL, pred.p, bytes, p, NULL), ODVGP_OK);
             CHECK(whole(&pred) && whole(&block));
-            mean = NEW(odvgp_real, c.P * n), var = NEW(odvgp_real, c.P * n), cov = NEW(odvgp_real, c.P * n * n), mean2 = NEW(odvgp_real, c.P * n);
+            mean = NEW(odvgp_real, c.layer[0].P * n), var = NEW(odvgp_real, c.layer[0].P * n), cov = NEW(odvgp_real, c.layer[0].P * n * n), mean2 = NEW(odvgp_real, c.layer[0].P * n);
             for (rows = 1; rows <= n; rows += 5) {
                 bytes = odvgp_predict_scratch(p, rows);
                 scratch = guard(bytes, offsets[o]);
@@ -832,7 +832,7 @@ TEST(exact_blocks_at_any_alignment) {
             scratch = guard(bytes, 0);
             CHECK_STATUS(odvgp_predict(p2, d.X, n, mean2, NULL, NULL, scratch.p, bytes), ODVGP_OK);
             CHECK_STATUS(odvgp_predict(p, d.X, n, mean, NULL, NULL, scratch.p, bytes), ODVGP_OK);
-            CHECK_BITS(mean, mean2, (size_t)(c.P * n) * sizeof *mean);
+            CHECK_BITS(mean, mean2, (size_t)(c.layer[0].P * n) * sizeof *mean);
             free(scratch.all), free(copy.all), free(file.all), free(pred.all), free(block.all), free(grad.all);
             free(mean), free(var), free(cov), free(mean2);
             drop(&d);
@@ -907,11 +907,11 @@ TEST(nothing_is_allocated_after_the_start) {
             odvgp_real e, mean[40], var[40], cov[800], f[80], logp[20];
             ptrdiff_t columns[2] = {1, 3};
             test_seed = 321;
-            c.natgrad = natgrad;
-            c.update = (odvgp_update)update;
-            c.init_beta = (odvgp_init_beta)(update + natgrad);
-            c.init_gamma = (odvgp_init_gamma)natgrad;
-            c.init_hyper = (odvgp_init_hyper)natgrad;
+            c.optim.natgrad = natgrad;
+            c.reproduce.update = (odvgp_update)update;
+            c.init.beta = (odvgp_init_beta)(update + natgrad);
+            c.init.gamma = (odvgp_init_gamma)natgrad;
+            c.init.hyper = (odvgp_init_hyper)natgrad;
             a = make(&c);
             bytes = odvgp_predictor_size(a.m);
             block = test_alloc(bytes);
@@ -1031,15 +1031,15 @@ TEST(no_pointer_of_the_caller_is_kept) {
 TEST(rows_for_the_start_do_not_overflow) {
     odvgp_config c = config(100000, 3, 1, 20, 0);
     CHECK_INT(odvgp__init_rows(&c), 4096);
-    c.M = 1000;
+    c.layer[0].M = 1000;
     CHECK_INT(odvgp__init_rows(&c), 50000);
-    c.M = 2000;
+    c.layer[0].M = 2000;
     CHECK_INT(odvgp__init_rows(&c), 100000);
     CHECK_INT(odvgp__greedy_rows(&c), 8000);
-    c.M_gamma = 20000;
-    c.M = 100;
+    c.layer[0].M_gamma = 20000;
+    c.layer[0].M = 100;
     CHECK_INT(odvgp__residual_rows(&c), 80000);
-    c.M = c.M_gamma = PTRDIFF_MAX / 3;
+    c.layer[0].M = c.layer[0].M_gamma = PTRDIFF_MAX / 3;
     CHECK_INT(odvgp__init_rows(&c), 100000);
     CHECK_INT(odvgp__greedy_rows(&c), 100000);
     CHECK_INT(odvgp__residual_rows(&c), 100000);
@@ -1049,7 +1049,7 @@ TEST(memory_does_not_grow_with_the_data) {
     odvgp_config c = config(100000, 3, 1, 20, 30);
     size_t small, large, plain = 0;
     int start;
-    c.batch = 256;
+    c.optim.batch = 256;
     for (start = 0; start < 2; start++) { /* nor where the start takes most */
         c.N = 100000;
         CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
@@ -1058,10 +1058,10 @@ TEST(memory_does_not_grow_with_the_data) {
         CHECK_INT(large, small);
         CHECK(large > plain);
         plain = large;
-        c.M = 500;
-        c.init_beta = ODVGP_INIT_BETA_GREEDY;
-        c.init_gamma = ODVGP_INIT_GAMMA_RESIDUAL;
-        c.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
+        c.layer[0].M = 500;
+        c.init.beta = ODVGP_INIT_BETA_GREEDY;
+        c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
+        c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
     }
 }
 
@@ -1095,17 +1095,17 @@ TEST(training_goes_on_bit_for_bit_after_a_file) {
                 unsigned char *shifted;
                 test_seed = 330;
                 scales.x_mean = xm, scales.y_scale = ys;
-                c.natgrad = natgrad;
-                c.param = (odvgp_parametrisation)param;
-                c.gamma_coords = (odvgp_gamma_coords)coords;
-                c.gamma_kl = (odvgp_gamma_kl)(update % 2);
-                c.update = (odvgp_update)(update % 3);
-                c.mean_function = (odvgp_mean_function)(update / 2 % 3);
-                c.positive = (odvgp_positive_transform)(update % 2);
-                c.adam_eps_inside = update % 2;
-                c.natgrad_step = odvgp_falling((odvgp_real)1e-3, (odvgp_real)0.005, 15);
+                c.optim.natgrad = natgrad;
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.reproduce.gamma_coords = (odvgp_gamma_coords)coords;
+                c.reproduce.gamma_kl = (odvgp_gamma_kl)(update % 2);
+                c.reproduce.update = (odvgp_update)(update % 3);
+                c.layer[0].mean_function = (odvgp_mean_function)(update / 2 % 3);
+                c.positive_transform = (odvgp_positive_transform)(update % 2);
+                c.reproduce.adam_eps_inside = update % 2;
+                c.optim.natgrad_step = odvgp_falling((odvgp_real)1e-3, (odvgp_real)0.005, 15);
                 c.seed = 77;
-                if (update % 4 == 3) c.kernel = "matern32(1, ard) * rbf(2, dims=1)";
+                if (update % 4 == 3) c.layer[0].kernel = "matern32(1, ard) * rbf(2, dims=1)";
                 a = make(&c);
                 CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
                 CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL), ODVGP_OK);
@@ -1170,11 +1170,11 @@ static void check_file(const odvgp_config *c, const char *where) {
         free(work);
     }
     CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0, &info) == ODVGP_OK, "%s: predict: %s", where, info.text);
-    CHECK(all_finite(m0, 12 * c->P) && all_finite(v0, 12 * c->P));
+    CHECK(all_finite(m0, 12 * c->layer[0].P) && all_finite(v0, 12 * c->layer[0].P));
     file = save(a.m, NULL, "", &bytes);
     CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info) == ODVGP_OK, "%s: load_size: %s", where, info.text);
     for (k = 0; k < 3 && !info.text[0]; k++) { /* a model that was just loaded predicts, is frozen, is saved */
-        size_t i, n = (size_t)(12 * c->P) * sizeof *m0;
+        size_t i, n = (size_t)(12 * c->layer[0].P) * sizeof *m0;
         block = test_alloc(model_bytes);
         CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) == ODVGP_OK, "%s: load: %s", where, info.text);
         if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1, NULL), ODVGP_OK);
@@ -1210,10 +1210,10 @@ TEST(every_model_is_read_again_from_its_file) {
                         char where[100];
                         size_t bytes;
                         test_seed = 338;
-                        c.mean_part = (odvgp_mean_part)mean, c.cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
-                        c.param = (odvgp_parametrisation)param;
-                        c.natgrad = 0;
-                        c.batch = 12;
+                        c.layer[0].mean_part = (odvgp_mean_part)mean, c.layer[0].cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
+                        c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                        c.optim.natgrad = 0;
+                        c.optim.batch = 12;
                         if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
                         snprintf(where, sizeof where, "mean %d, cov %d, objective %d, param %d, gamma %d", mean, cov, objective, param, gamma);
                         check_file(&c, where);
@@ -1232,7 +1232,7 @@ TEST(predictors_that_overflow_are_refused) {
     size_t bytes, file_bytes, i;
     void *block, *file;
     test_seed = 339;
-    c.kernel = "rbf";
+    c.layer[0].kernel = "rbf";
     a = make(&c);
     CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
     for (i = 0; i < 4; i++) q_mu[i] = (odvgp_real)(0.9 * HUGE_REAL);
@@ -1264,7 +1264,7 @@ TEST(results_that_overflow_are_told) {
             odvgp_status want = ODVGP_E_NAN;
             int i;
             test_seed = 366;
-            c.kernel = way == 2 ? "linear(1)" : "rbf";
+            c.layer[0].kernel = way == 2 ? "linear(1)" : "rbf";
             a = make(&c);
             CHECK_STATUS(odvgp_get(a.m, "q_mu", q, 4), ODVGP_OK);
             for (i = 0; i < 4 && way == 0; i++) q[i] = big * (odvgp_real)(i % 2 ? -1 : 1);
@@ -1304,7 +1304,7 @@ TEST(damaged_blocks_are_refused) {
     odvgp__predictor *head;
     odvgp_server server;
     test_seed = 336;
-    c.kernel = "rbf + white(0.1)";
+    c.layer[0].kernel = "rbf + white(0.1)";
     a = make(&c);
     bytes = odvgp_predictor_size(a.m);
     block = NEW(unsigned char, bytes + 8);
@@ -1376,7 +1376,7 @@ TEST(damaged_files_are_refused) {
     size_t bytes, i, wrong = 0, block_bytes;
     unsigned char *file, *block;
     test_seed = 331;
-    c.kernel = "rbf";
+    c.layer[0].kernel = "rbf";
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "user", &bytes);
@@ -1472,8 +1472,8 @@ static int use_forged(const unsigned char *file, size_t bytes) {
     if (loaded) {
         const odvgp_config *cfg = odvgp_model_config(m);
         odvgp_report report;
-        if (cfg->D <= 8 && cfg->P <= 8) (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL);
-        if (cfg->D <= 8 && cfg->P <= 8 && cfg->N <= 8) (void)odvgp_step(m, X, Y, &report, NULL);
+        if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8) (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL);
+        if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8 && cfg->N <= 8) (void)odvgp_step(m, X, Y, &report, NULL);
     }
     if (odvgp_server_from_file(p, file, bytes, test_isa(), pred, pred_bytes, NULL) == ODVGP_OK && p->D <= 8 && p->P <= 8) {
         size_t need = odvgp_predict_scratch(p, 2);
@@ -1549,7 +1549,7 @@ TEST(forged_units_are_refused) {
         odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
         size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
         unsigned char *file;
-        if (which) c.mean_part = ODVGP_MEAN_PART_BLOCKS, c.cov_part = ODVGP_COV_PART_BLOCKS;
+        if (which) c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS, c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
         test_seed = 339;
         a = make(&c);
         file = (unsigned char *)save(a.m, NULL, "", &bytes);
@@ -1667,7 +1667,7 @@ TEST(forged_kernels_are_refused) {
             ptrdiff_t tile;
             if (part == 0 && (i == 0 || i == shared)) {
                 if (i) free(file), free(other), drop(&a);
-                c.kernel = i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
+                c.layer[0].kernel = i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
                 a = make(&c);
                 file = (unsigned char *)save(a.m, NULL, "", &bytes);
                 for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
@@ -1926,8 +1926,8 @@ TEST(predictors_of_more_reals_than_32_bits) {
         free(head);
         SKIP("addresses of 32 bits");
     }
-    c.M = 100000;
-    want = 2.0 * (double)c.M * (double)c.M * (double)sizeof(odvgp_real);
+    c.layer[0].M = 100000;
+    want = 2.0 * (double)c.layer[0].M * (double)c.layer[0].M * (double)sizeof(odvgp_real);
     odvgp__model_start(m, &draft.unit);
     CHECK_STATUS(odvgp__model_config(m, &c, hyp, &info), ODVGP_OK);
     CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
@@ -1952,7 +1952,7 @@ TEST(predictors_of_more_reals_than_32_bits) {
     h.predictor_bytes -= (uint64_t)sizeof(odvgp_real) << 32; /* the low half alone is not enough */
     CHECK_STATUS(odvgp__file_predictor(&f, &h, &q, &info), ODVGP_E_FORMAT);
     /* a walk over fields that no file holds has no size */
-    m->cfg.natgrad_step.steps = -1;
+    m->cfg.optim.natgrad_step.steps = -1;
     CHECK(odvgp_save_size(m, 3) == 0);
     CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
     free(head);
@@ -2111,9 +2111,9 @@ static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, pt
     double error = 0, spread = 0;
     odvgp_status s;
     c.isa = test_isa();
-    c.lr = odvgp_constant((odvgp_real)0.01);
-    c.natgrad_step = odvgp_constant((odvgp_real)0.1);
-    if (kernel) c.kernel = kernel;
+    c.optim.lr = odvgp_constant((odvgp_real)0.01);
+    c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
+    if (kernel) c.layer[0].kernel = kernel;
     s = odvgp_model_create(&m, &c, X, Y, NULL, NULL);
     CHECK_SAY(s == ODVGP_OK, "%s: create: %s", words, odvgp_status_text(s));
     if (m) {
@@ -2296,7 +2296,7 @@ TEST(repeated_inducing_points_raise_the_jitter) {
     int i;
     double high;
     test_seed = 350;
-    c.jitter = c.jitter_rel = 0;
+    c.jitter.absolute = c.jitter.relative = 0;
     a = make(&c);
     CHECK_INT(odvgp_model_events(a.m).jitter_raised, 0);
     for (i = 0; i < 10; i++) z[i] = (odvgp_real)(i < 6 ? i % 5 * 0.5 - 1 : 0.3 * i);
@@ -2346,7 +2346,7 @@ TEST(a_raised_jitter_goes_on_after_a_file) {
             void *file, *block;
             odvgp_report r0, r1;
             test_seed = 355;
-            c.jitter = c.jitter_rel = 0;
+            c.jitter.absolute = c.jitter.relative = 0;
             a = make(&c);
             for (i = 0; i < 10; i++) z[i] = (odvgp_real)(i < 6 ? i % 5 * 0.5 - 1 : 0.3 * i);
             z[6] = z[2], z[7] = z[3];
@@ -2395,8 +2395,8 @@ TEST(causes_are_told) {
         odvgp_events events;
         made a;
         test_seed = 351;
-        c.jitter = c.jitter_rel = 0;
-        c.kernel = list[k].kernel;
+        c.jitter.absolute = c.jitter.relative = 0;
+        c.layer[0].kernel = list[k].kernel;
         a = make(&c);
         for (i = 0; i < 40; i++) z[i] = list[k].points == 0 ? 1 : (odvgp_real)(i * 0.37);
         for (i = 20; i < 40; i++) { /* ten points near the others, or on them */
@@ -2418,8 +2418,8 @@ TEST(past_the_largest_jitter) {
     int i;
     ptrdiff_t steps;
     test_seed = 352;
-    c.jitter = c.jitter_rel = c.jitter_max = 0;
-    c.kernel = "matern12";
+    c.jitter.absolute = c.jitter.relative = c.jitter.max = 0;
+    c.layer[0].kernel = "matern12";
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
     steps = odvgp_steps_done(a.m);
@@ -2466,10 +2466,10 @@ TEST(wild_steps_are_undone) {
                 odvgp_status s = ODVGP_OK;
                 int i;
                 test_seed = 353;
-                c.lr = odvgp_constant((odvgp_real)rates[r]);
-                c.natgrad = natgrad;
-                c.positive = (odvgp_positive_transform)positive;
-                c.natgrad_step = odvgp_constant(1);
+                c.optim.lr = odvgp_constant((odvgp_real)rates[r]);
+                c.optim.natgrad = natgrad;
+                c.positive_transform = (odvgp_positive_transform)positive;
+                c.optim.natgrad_step = odvgp_constant(1);
                 a = make(&c);
                 for (i = 0; i < 120 && s == ODVGP_OK; i++) {
                     odvgp_report report;
@@ -2504,9 +2504,9 @@ TEST(absurd_rows_move_nothing) {
                 size_t bytes, again;
                 void *file, *now;
                 odvgp_real *Y = NEW(odvgp_real, 40), e, noise = (odvgp_real)0.3, tau = (odvgp_real)0.2, *va, *vb;
-                c.natgrad = natgrad;
-                c.update = (odvgp_update)update;
-                c.param = (odvgp_parametrisation)param;
+                c.optim.natgrad = natgrad;
+                c.reproduce.update = (odvgp_update)update;
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
                 test_seed = 357;
                 a = make(&c);
                 test_seed = 357;
@@ -2597,7 +2597,7 @@ TEST(natural_steps_move_all_outputs_or_none) {
             odvgp_real *root, *old_root, *before, *after, e;
             ptrdiff_t i;
             test_seed = 359;
-            c.param = (odvgp_parametrisation)param;
+            c.reproduce.parametrisation = (odvgp_parametrisation)param;
             a = make(&c);
             CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
             root = NEW(odvgp_real, 32), old_root = NEW(odvgp_real, 32);
@@ -2630,10 +2630,10 @@ TEST(a_start_that_fails_moves_nothing) {
             odvgp_real *same = NEW(odvgp_real, 40), length = (odvgp_real)0.3;
             int i;
             test_seed = 362;
-            c.param = (odvgp_parametrisation)param;
-            c.kernel = "rbf";
-            c.noise_variance = 0;
-            c.jitter = c.jitter_rel = c.jitter_max = 0;
+            c.reproduce.parametrisation = (odvgp_parametrisation)param;
+            c.layer[0].kernel = "rbf";
+            c.lik.noise_variance = 0;
+            c.jitter.absolute = c.jitter.relative = c.jitter.max = 0;
             a = make(&c);
             if (!when) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_set(a.m, "kernel.0.lengthscale", &length, 1, NULL), ODVGP_OK);
@@ -2671,9 +2671,9 @@ TEST(a_start_that_fails_keeps_the_best_q) {
     size_t bytes, work;
     void *block, *again, *room;
     int i;
-    c.param = ODVGP_PARAMETRISATION_PRIMAL, c.objective = ODVGP_OBJECTIVE_COLLAPSED, c.natgrad = 0, c.batch = 20;
-    c.mean_part = ODVGP_MEAN_PART_BETA, c.cov_part = ODVGP_COV_PART_DENSE;
-    c.jitter = c.jitter_rel = c.jitter_max = 0;
+    c.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL, c.objective = ODVGP_OBJECTIVE_COLLAPSED, c.optim.natgrad = 0, c.optim.batch = 20;
+    c.layer[0].mean_part = ODVGP_MEAN_PART_BETA, c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
+    c.jitter.absolute = c.jitter.relative = c.jitter.max = 0;
     a = make(&c);
     room = test_alloc(work = odvgp_fit_q_size(a.m));
     CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, room, work, NULL), ODVGP_OK);
@@ -2693,11 +2693,11 @@ TEST(a_start_that_fails_takes_the_jitter_back) {
     made a, b;
     odvgp_real z[16], g[24], apart[24], one, two;
     int i;
-    c.kernel = "rbf";
-    c.param = ODVGP_PARAMETRISATION_PRIMAL;
-    c.mean_part = ODVGP_MEAN_PART_BLOCKS;
-    c.cov_part = ODVGP_COV_PART_INVERSE;
-    c.natgrad = 0;
+    c.layer[0].kernel = "rbf";
+    c.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
+    c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+    c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
+    c.optim.natgrad = 0;
     test_seed = 363;
     a = make(&c);
     for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
@@ -2738,9 +2738,9 @@ TEST(an_optimum_that_fails_takes_the_jitter_back) {
             size_t bytes;
             void *work;
             int i;
-            c.kernel = "rbf";
-            c.mean_part = ODVGP_MEAN_PART_BLOCKS;
-            c.cov_part = ODVGP_COV_PART_BLOCKS;
+            c.layer[0].kernel = "rbf";
+            c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+            c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
             test_seed = 363;
             a = make(&c);
             for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
@@ -2776,7 +2776,7 @@ TEST(a_noise_floor_is_finite) {
     odvgp_real *large = NEW(odvgp_real, 20), noise = 0;
     int i;
     test_seed = 364;
-    c.noise_floor = (odvgp_real)(1e-3 * HUGE_REAL);
+    c.lik.noise_floor = (odvgp_real)(1e-3 * HUGE_REAL);
     a = make(&c);
     CHECK_STATUS(odvgp_get(a.m, "noise_variance", &noise, 1), ODVGP_OK);
     CHECK(noise > (odvgp_real)(1e-4 * HUGE_REAL) && all_finite(&noise, 1));
@@ -2812,11 +2812,11 @@ TEST(half_a_gradient_moves_nothing) {
         ptrdiff_t steps, n, k;
         uint64_t nat_steps;
         int i;
-        c.mean_part = ODVGP_MEAN_PART_FREE, c.cov_part = ODVGP_COV_PART_DIAGONAL;
-        c.batch = 30;
-        c.update = when ? ODVGP_UPDATE_NATGRAD_FIRST : ODVGP_UPDATE_JOINT;
-        c.diag_step = ODVGP_DIAG_STEP_PROJECTED;
-        c.natgrad_step = odvgp_constant(1);
+        c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+        c.optim.batch = 30;
+        c.reproduce.update = when ? ODVGP_UPDATE_NATGRAD_FIRST : ODVGP_UPDATE_JOINT;
+        c.reproduce.diag_step = ODVGP_DIAG_STEP_PROJECTED;
+        c.optim.natgrad_step = odvgp_constant(1);
         test_seed = 365;
         a = make(&c);
         test_seed = 365;
@@ -2866,13 +2866,13 @@ TEST(a_second_start_is_like_the_first) {
             odvgp_config c = config(20, 2, 1, 4, 5);
             made a, b;
             odvgp_real *va, *vb;
-            c.kernel = "rbf"; /* all hyperparameters come from the data */
-            c.noise_variance = 0;
-            c.batch = 20;
-            c.gamma_batch = 0;
-            c.natgrad = natgrad;
-            c.gamma_coords = (odvgp_gamma_coords)coords;
-            c.param = (odvgp_parametrisation)coords;
+            c.layer[0].kernel = "rbf"; /* all hyperparameters come from the data */
+            c.lik.noise_variance = 0;
+            c.optim.batch = 20;
+            c.optim.gamma_batch = 0;
+            c.optim.natgrad = natgrad;
+            c.reproduce.gamma_coords = (odvgp_gamma_coords)coords;
+            c.reproduce.parametrisation = (odvgp_parametrisation)coords;
             test_seed = 363;
             a = make(&c);
             test_seed = 363;
@@ -2900,7 +2900,7 @@ TEST(steps_are_shorter_after_one_that_was_undone) {
     int i, found = 0;
     double most = 1e3;
     test_seed = 356;
-    c.lr = odvgp_constant((odvgp_real)most);
+    c.optim.lr = odvgp_constant((odvgp_real)most);
     a = make(&c);
     for (i = 0; i < 60 && !found; i++) {
         odvgp_status s = odvgp_step(a.m, a.X, a.Y, &r, NULL);
@@ -2923,8 +2923,8 @@ TEST(adam_without_eps) {
     made a;
     odvgp_real *v;
     test_seed = 354;
-    c.natgrad = 0;
-    c.adam_eps = 0;
+    c.optim.natgrad = 0;
+    c.optim.adam_eps = 0;
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
     v = all_values(a.m);
@@ -2943,12 +2943,12 @@ TEST(no_step_leaves_a_value_of_0) {
             made a;
             int i, k;
             test_seed = 355;
-            c.kernel = "linear";
-            c.batch = 20;
-            c.jitter = (odvgp_real)1e-3; /* Kb has a factor where the kernel is 0 */
-            c.update = (odvgp_update)update;
-            c.positive = (odvgp_positive_transform)positive;
-            c.lr = odvgp_constant(1000);
+            c.layer[0].kernel = "linear";
+            c.optim.batch = 20;
+            c.jitter.absolute = (odvgp_real)1e-3; /* Kb has a factor where the kernel is 0 */
+            c.reproduce.update = (odvgp_update)update;
+            c.positive_transform = (odvgp_positive_transform)positive;
+            c.optim.lr = odvgp_constant(1000);
             a = make(&c);
             for (i = 0; i < 20; i++) a.Y[i] = 0;
             CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
@@ -2981,7 +2981,7 @@ TEST(a_root_of_0_has_no_bound) {
     odvgp_config c = config(20, 2, 1, 4, 0);
     odvgp_real *grad, e = 7;
     made a;
-    c.natgrad = 0;
+    c.optim.natgrad = 0;
     a = make(&c);
     grad = values_of(a.m, "q_sqrt");
     grad[0] = 0;
@@ -3007,11 +3007,11 @@ TEST(a_bound_is_the_same_when_looked_at_twice) {
                 ptrdiff_t i;
                 made a;
                 test_seed = 356;
-                c.mean_part = parts[part];
-                c.cov_part = ODVGP_COV_PART_BLOCKS;
-                c.param = (odvgp_parametrisation)param;
-                c.gamma_step = (odvgp_gamma_step)step;
-                c.natgrad = 1;
+                c.layer[0].mean_part = parts[part];
+                c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+                c.reproduce.parametrisation = (odvgp_parametrisation)param;
+                c.optim.gamma_step = (odvgp_gamma_step)step;
+                c.optim.natgrad = 1;
                 a = make(&c);
                 R = values_of(a.m, "v_sqrt");
                 for (i = 0; i < 32; i++) R[i] += i / 4 % 4 >= i % 4 ? (odvgp_real)0.3 : 0;
@@ -3040,10 +3040,10 @@ TEST(q_starts_at_usable_values) {
         int k, when;
         ptrdiff_t j;
         test_seed = 357;
-        c.kernel = "rbf(1) * matern32(2)";
-        c.mean_part = ODVGP_MEAN_PART_FREE;
-        c.cov_part = parts[i % 2];
-        c.natgrad = 0;
+        c.layer[0].kernel = "rbf(1) * matern32(2)";
+        c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+        c.layer[0].cov_part = parts[i % 2];
+        c.optim.natgrad = 0;
         a = make(&c);
         CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_set(a.m, "kernel.1.variance", &variance, 1, NULL), ODVGP_OK);
@@ -3082,14 +3082,14 @@ TEST(no_upper_bound_is_infinite) {
         void *work;
         ptrdiff_t j;
         test_seed = 358 + (uint64_t)i;
-        c.kernel = kernel[i % 5];
+        c.layer[0].kernel = kernel[i % 5];
         a = make(&c);
         for (j = 0; j < 40; j++) a.X[j] *= (odvgp_real)size[i / 5 % 3], a.Y[j] *= (odvgp_real)size[i / 5 % 3];
         if (i < 15) odvgp_init_data(a.m, a.X, a.Y, NULL);
         work = test_alloc(odvgp_fit_q_size(a.m));
         s = odvgp_upper_bound(a.m, a.X, a.Y, work, odvgp_fit_q_size(a.m), &upper, &lower, &info);
         if (s) CHECK(upper == 5 && lower == 6 && info.status == s && info.text[0]);
-        else CHECK_SAY(all_finite(&upper, 1) && all_finite(&lower, 1), "%s, %g: %g above and %g below", c.kernel, size[i / 5 % 3], (double)upper, (double)lower);
+        else CHECK_SAY(all_finite(&upper, 1) && all_finite(&lower, 1), "%s, %g: %g above and %g below", c.layer[0].kernel, size[i / 5 % 3], (double)upper, (double)lower);
         refused += s != ODVGP_OK;
         free(work);
         drop(&a);
@@ -3116,9 +3116,9 @@ TEST(variances_are_never_negative) {
                 void *block, *scratch;
                 ptrdiff_t i, bad = 0;
                 test_seed = 360;
-                c.kernel = lists[k];
-                c.jitter = (odvgp_real)(k < 7 ? 1e-14 : 0);
-                c.jitter_rel = 0;
+                c.layer[0].kernel = lists[k];
+                c.jitter.absolute = (odvgp_real)(k < 7 ? 1e-14 : 0);
+                c.jitter.relative = 0;
                 a = make(&c);
                 if (sharp) { /* a posterior with next to no variance of its own */
                     z = NEW(odvgp_real, 2 * 400);
@@ -3154,7 +3154,7 @@ TEST(coincident_points_have_gradients) {
         odvgp_real e, *grad;
         odvgp_info info = no_info();
         test_seed = 361;
-        c.kernel = lists[k];
+        c.layer[0].kernel = lists[k];
         a = make(&c);
         CHECK_STATUS(odvgp_set(a.m, "Z_beta", a.X, 12, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_set(a.m, "Z_gamma", a.X + 8, 10, NULL), ODVGP_OK); /* beta and gamma share points, too */

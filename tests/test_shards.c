@@ -9,10 +9,10 @@ static odvgp_real X[ROWS * INPUTS], Y[ROWS * OUTPUTS];
 
 static odvgp_config settings(odvgp_mean_part mean, odvgp_cov_part cov, odvgp_objective objective, ptrdiff_t shards) {
     odvgp_config c = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, BETA, GAMMA);
-    c.mean_part = mean;
-    c.cov_part = cov;
+    c.layer[0].mean_part = mean;
+    c.layer[0].cov_part = cov;
     c.objective = objective;
-    c.natgrad = objective == ODVGP_OBJECTIVE_ELBO && cov != ODVGP_COV_PART_INVERSE && mean != ODVGP_MEAN_PART_FREE;
+    c.optim.natgrad = objective == ODVGP_OBJECTIVE_ELBO && cov != ODVGP_COV_PART_INVERSE && mean != ODVGP_MEAN_PART_FREE;
     c.tile = TILE;
     c.shards = shards;
     c.isa = test_isa();
@@ -61,7 +61,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits) {
     for (k = 0; k < MEMBERS; k++) {
         odvgp_config c = settings(members[k].mean, members[k].cov, members[k].objective, SHARDS);
         odvgp_model *m = make(&c);
-        odvgp__wants_list want = {1, c.natgrad, 1, c.objective ? ODVGP__FOR_COLLAPSED : ODVGP__FOR_BOUND};
+        odvgp__wants_list want = {1, c.optim.natgrad, 1, c.objective ? ODVGP__FOR_COLLAPSED : ODVGP__FOR_BOUND};
         odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
         int back = c.objective == ODVGP_OBJECTIVE_ELBO, data_error, s, width;
         ptrdiff_t n, i;
@@ -105,7 +105,7 @@ TEST(shards_change_rounding_only) {
             odvgp_config c = settings(members[k].mean, members[k].cov, members[k].objective, 1), d = c;
             odvgp_model *one, *several;
             d.shards = counts[i];
-            if (members[k].mean == ODVGP_MEAN_PART_ORTH) c.gamma_step = d.gamma_step = ODVGP_GAMMA_STEP_EXACT;
+            if (members[k].mean == ODVGP_MEAN_PART_ORTH) c.optim.gamma_step = d.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT;
             one = make(&c), several = make(&d);
             if (!one || !several) return;
             for (step = 0; step < 3; step++) {
@@ -141,8 +141,8 @@ TEST(what_was_counted_before_an_error_stays) {
         odvgp_model *m;
         odvgp_info info;
         odvgp_real elbo;
-        c.kernel = "matern12(1.3, variance=0.9)";
-        c.jitter = c.jitter_rel = 0;
+        c.layer[0].kernel = "matern12(1.3, variance=0.9)";
+        c.jitter.absolute = c.jitter.relative = 0;
         m = make(&c);
         if (!m) return;
         CHECK(odvgp_set(m, "Z_beta", X, BETA * INPUTS, NULL) == ODVGP_OK);

@@ -130,12 +130,12 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features) {
         odvgp_model *m;
         odvgp_report report;
         odvgp_real other, same, again, now;
-        cfg.mean_part = list[k].mean;
-        cfg.cov_part = list[k].cov;
-        cfg.gamma_step = list[k].gamma;
-        cfg.optimizer = list[k].optimizer;
+        cfg.layer[0].mean_part = list[k].mean;
+        cfg.layer[0].cov_part = list[k].cov;
+        cfg.optim.gamma_step = list[k].gamma;
+        cfg.optim.kind = list[k].optimizer;
         cfg.objective = list[k].objective;
-        cfg.natgrad = list[k].optimizer == ODVGP_OPTIMIZER_ADAM && list[k].cov != ODVGP_COV_PART_INVERSE && list[k].mean != ODVGP_MEAN_PART_FREE;
+        cfg.optim.natgrad = list[k].optimizer == ODVGP_OPTIMIZER_ADAM && list[k].cov != ODVGP_COV_PART_INVERSE && list[k].mean != ODVGP_MEAN_PART_FREE;
         m = make(&cfg);
         if (!m) return;
         CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
@@ -177,7 +177,7 @@ TEST(other_rows_have_other_features) {
         odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
         odvgp_model *m;
         int i;
-        cfg.batch = tiles == 1 ? ROWS / 3 : ROWS;
+        cfg.optim.batch = tiles == 1 ? ROWS / 3 : ROWS;
         cfg.tile = ROWS / 3;
         if (tiles == 2) cfg.tile = ROWS / 2;
         m = make(&cfg);
@@ -213,10 +213,10 @@ TEST(nothing_runs_back_on_zeros) {
                     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
                     odvgp_model *m;
                     size_t bytes;
-                    cfg.mean_part = (odvgp_mean_part)mean;
-                    cfg.cov_part = (odvgp_cov_part)cov;
-                    cfg.gamma_step = (odvgp_gamma_step)gamma;
-                    cfg.natgrad = natgrad;
+                    cfg.layer[0].mean_part = (odvgp_mean_part)mean;
+                    cfg.layer[0].cov_part = (odvgp_cov_part)cov;
+                    cfg.optim.gamma_step = (odvgp_gamma_step)gamma;
+                    cfg.optim.natgrad = natgrad;
                     if (odvgp_model_size(&cfg, &bytes, NULL) != ODVGP_OK) continue; /* does not exist */
                     m = make(&cfg);
                     memset(runs, 0, sizeof runs);

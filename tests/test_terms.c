@@ -11,7 +11,7 @@ TEST(two_terms_are_refused) {
     odvgp_config c = odvgp_config_defaults(8, 2, 1, 3, 2);
     odvgp_info info;
     size_t bytes = 7;
-    c.kernel = "rq + rbf";
+    c.layer[0].kernel = "rq + rbf";
     CHECK(odvgp_model_size(&c, &bytes, &info) == ODVGP_E_KERNEL && bytes == 7 && strstr(info.text, "ODVGP_MAX_BASE_KERNELS"));
 }
 
@@ -31,9 +31,9 @@ TEST(both_passes_agree) {
                 void *block;
                 char where[100];
                 sprintf(where, "%s, %d points of gamma, %s", kernels[kernel], (int)gamma, ways[way]);
-                c.kernel = kernels[kernel];
-                c.optimizer = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
-                c.natgrad = way == 1;
+                c.layer[0].kernel = kernels[kernel];
+                c.optim.kind = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+                c.optim.natgrad = way == 1;
                 c.isa = test_isa();
                 CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
                 block = test_alloc(bytes);

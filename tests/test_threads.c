@@ -42,12 +42,12 @@ static run_result train(const odvgp_threads *threads) {
     memset(&r, 0, sizeof r);
     memset(&server, 0, sizeof server);
     make_data(X, Y);
-    cfg.batch = 300;
+    cfg.optim.batch = 300;
     cfg.tile = 128;
-    cfg.gamma_batch = 20;
+    cfg.optim.gamma_batch = 20;
     cfg.threads = *threads;
-    cfg.init_beta = by_kernel ? ODVGP_INIT_BETA_GREEDY : ODVGP_INIT_BETA_KMEANS;
-    cfg.init_gamma = by_kernel ? ODVGP_INIT_GAMMA_RESIDUAL : ODVGP_INIT_GAMMA_RANDOM;
+    cfg.init.beta = by_kernel ? ODVGP_INIT_BETA_GREEDY : ODVGP_INIT_BETA_KMEANS;
+    cfg.init.gamma = by_kernel ? ODVGP_INIT_GAMMA_RESIDUAL : ODVGP_INIT_GAMMA_RANDOM;
     cfg.isa = test_isa();
     r.status = odvgp_model_size(&cfg, &bytes, NULL);
     void *block = malloc(bytes);
@@ -528,10 +528,10 @@ TEST(predictions_take_little_stack) {
         void *block;
         size_t bytes;
         memset(&s, 0, sizeof s);
-        cfg.kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
-        cfg.natgrad = i % 3 != 1; /* INVERSE has no natural step */
-        cfg.mean_part = i % 3 ? ODVGP_MEAN_PART_FREE : ODVGP_MEAN_PART_ORTH;
-        cfg.cov_part = parts[i % 3];
+        cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
+        cfg.optim.natgrad = i % 3 != 1; /* INVERSE has no natural step */
+        cfg.layer[0].mean_part = i % 3 ? ODVGP_MEAN_PART_FREE : ODVGP_MEAN_PART_ORTH;
+        cfg.layer[0].cov_part = parts[i % 3];
         cfg.isa = test_isas.isa[i / 3];
         if (!CHECK_STATUS(odvgp_model_create(&m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;
         bytes = odvgp_predictor_size(m);
@@ -568,7 +568,7 @@ TEST(calls_take_little_stack) {
         odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, 33, 50);
         kept k;
         memset(&k, 0, sizeof k);
-        cfg.kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
+        cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
         cfg.isa = test_isas.isa[i];
         k.cfg = cfg, k.X = X, k.Y = Y;
         if (!CHECK_STATUS(odvgp_model_create(&k.m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;

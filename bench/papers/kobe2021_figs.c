@@ -58,26 +58,26 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     const method *how = &methods[m];
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, s->M, 0);
     /* The paper's. */
-    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    cfg.cov_part = how->cov, cfg.param = how->param, cfg.diag_step = how->diag;
-    if (how->cov == ODVGP_COV_PART_DIAGONAL) cfg.mean_part = ODVGP_MEAN_PART_FREE;
-    cfg.kernel = kernel_of(s, m);
-    cfg.init_hyper = ODVGP_INIT_HYPER_ULAPANE;
-    cfg.noise_variance = hyper_fixed(s)   ? 0.045
+    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+    cfg.layer[0].cov_part = how->cov, cfg.reproduce.parametrisation = how->param, cfg.reproduce.diag_step = how->diag;
+    if (how->cov == ODVGP_COV_PART_DIAGONAL) cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+    cfg.layer[0].kernel = kernel_of(s, m);
+    cfg.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+    cfg.lik.noise_variance = hyper_fixed(s)   ? 0.045
                          : m == BEST_OM_2 ? 0.02
                          : is_best(m)     ? s->noise
                                           : 0.1;
-    cfg.q_init = ODVGP_Q_INIT_IDENTITY;
+    cfg.reproduce.q_init = ODVGP_Q_INIT_IDENTITY;
     /* With the thesis' jitter the search for O(M)'s optimum stops early on some sets. */
-    cfg.jitter = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter_rel = 0;
-    cfg.batch = s->batch;
-    cfg.lr = odvgp_constant(0.01);
-    cfg.natgrad = how->step > 0;
+    cfg.jitter.absolute = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter.relative = 0;
+    cfg.optim.batch = s->batch;
+    cfg.optim.lr = odvgp_constant(0.01);
+    cfg.optim.natgrad = how->step > 0;
     /* On naval the step rises. */
-    if (cfg.natgrad)
-        cfg.natgrad_step =
+    if (cfg.optim.natgrad)
+        cfg.optim.natgrad_step =
             s->data == NAVAL ? odvgp_falling(1e-4, how->step, 40) : odvgp_constant(how->step);
-    cfg.update = ODVGP_UPDATE_ADAM_FIRST;
+    cfg.reproduce.update = ODVGP_UPDATE_ADAM_FIRST;
     cfg.seed = (uint64_t)s->seed;
     return cfg;
 }

@@ -122,24 +122,24 @@ static odvgp_config config_of(const member *who, const dataset *d, const char *k
 {
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
     /* The paper's. */
-    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    cfg.mean_part = who->mean, cfg.cov_part = who->cov;
-    if (who->mean == ODVGP_MEAN_PART_BETA) cfg.M_gamma = 0;
+    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+    cfg.layer[0].mean_part = who->mean, cfg.layer[0].cov_part = who->cov;
+    if (who->mean == ODVGP_MEAN_PART_BETA) cfg.layer[0].M_gamma = 0;
     /* alpha is beta and gamma. */
-    if (who->mean == ODVGP_MEAN_PART_FREE) cfg.M_gamma = BETA + GAMMA;
-    cfg.kernel = kernel;
-    cfg.natgrad = who->natgrad;
-    cfg.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
+    if (who->mean == ODVGP_MEAN_PART_FREE) cfg.layer[0].M_gamma = BETA + GAMMA;
+    cfg.layer[0].kernel = kernel;
+    cfg.optim.natgrad = who->natgrad;
+    cfg.optim.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
     if (who->gamma_natgrad > 0)
-        cfg.gamma_step = ODVGP_GAMMA_STEP_EXACT, cfg.gamma_natgrad = who->gamma_natgrad;
-    if (option.gamma_natgrad > 0) cfg.gamma_natgrad = option.gamma_natgrad;
-    cfg.gamma_coords = who->coords;
-    cfg.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
-    cfg.gamma_batch = 0;
+        cfg.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT, cfg.optim.gamma_step_ratio = who->gamma_natgrad;
+    if (option.gamma_natgrad > 0) cfg.optim.gamma_step_ratio = option.gamma_natgrad;
+    cfg.reproduce.gamma_coords = who->coords;
+    cfg.optim.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
+    cfg.optim.gamma_batch = 0;
     /* With fixed inducing inputs and all rows in one tile, kernel matrices and their solves are
        computed once. */
-    cfg.batch = cfg.tile = d->N;
-    cfg.keep = (ptrdiff_t)256 << 20;
+    cfg.optim.batch = cfg.tile = d->N;
+    cfg.kernel_cache_bytes = (ptrdiff_t)256 << 20;
     return cfg;
 }
 
@@ -162,7 +162,7 @@ static odvgp_model *model_of(const member *who, const dataset *d, const odvgp_mo
         check(odvgp_get(base, "Z_gamma", Z + BETA * d->D, GAMMA * d->D), name, NULL);
         check(odvgp_set(model, name, Z, (BETA + GAMMA) * d->D, &info), name, &info);
         free(Z);
-    } else if (cfg.M_gamma) copy_slots(model, base, "Z_gamma");
+    } else if (cfg.layer[0].M_gamma) copy_slots(model, base, "Z_gamma");
     check(odvgp_init_q(model, &info), who->name, &info);
     return model;
 }
@@ -196,19 +196,19 @@ static void prepare(const dataset *d)
     odvgp_info info;
     char kernel[400];
     odvgp_model *base = load("base", &best, sizeof best);
-    if (base && odvgp_model_config(base)->N == d->N && odvgp_model_config(base)->D == d->D) {
+    if (base && odvgp_model_config(base)->N == d->N && odvgp_model_config(base)->layer[0].D == d->D) {
         printf("prepared before; remove %s/base.odvgp to do it again\n", option.out);
         return;
     }
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
     /* The paper's. */
-    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
              0.1 * sqrt(d->D), sqrt(d->D));
-    cfg.kernel = kernel;
-    cfg.noise_variance = 0.1;
-    cfg.lr = odvgp_constant(0.01);
-    cfg.natgrad_step = odvgp_constant(0.1);
+    cfg.layer[0].kernel = kernel;
+    cfg.lik.noise_variance = 0.1;
+    cfg.optim.lr = odvgp_constant(0.01);
+    cfg.optim.natgrad_step = odvgp_constant(0.1);
     check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
     check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL), "base", NULL);
     double noise;
@@ -433,7 +433,7 @@ int main(int argc, char **argv)
     optima best;
     odvgp_model *base = load("base", &best, sizeof best);
     if (!base) fail(option.out, "holds no base.odvgp, or one of other members; use prepare first");
-    if (odvgp_model_config(base)->N != d.N || odvgp_model_config(base)->D != d.D)
+    if (odvgp_model_config(base)->N != d.N || odvgp_model_config(base)->layer[0].D != d.D)
         fail(option.out, "was prepared for other data");
     for (int i = 0; i < MEMBERS; i++)
         if (chosen[i] || !count) run(&members[i], &d, base, best.bound[i]);

@@ -72,14 +72,14 @@ static odvgp_model *start_of(const way *w, const dataset *d, int start, void **b
     ptrdiff_t M = w->objective == ODVGP_OBJECTIVE_EXACT ? d->N : w->M;
     odvgp_config cfg = odvgp_config_defaults(d->N, 1, 1, M, w->Mg);
     /* The paper's. */
-    cfg.positive = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    cfg.mean_part = w->mean, cfg.cov_part = w->cov, cfg.objective = w->objective;
-    cfg.kernel = "rbf(1, variance=1)";
-    cfg.noise_variance = 0.1;
-    cfg.batch = d->N;
-    cfg.natgrad = 0;
-    cfg.lr = odvgp_falling(0.05, 0.001, option.steps);
-    cfg.jitter_rel = 1e-8;
+    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+    cfg.layer[0].mean_part = w->mean, cfg.layer[0].cov_part = w->cov, cfg.objective = w->objective;
+    cfg.layer[0].kernel = "rbf(1, variance=1)";
+    cfg.lik.noise_variance = 0.1;
+    cfg.optim.batch = d->N;
+    cfg.optim.natgrad = 0;
+    cfg.optim.lr = odvgp_falling(0.05, 0.001, option.steps);
+    cfg.jitter.relative = 1e-8;
     odvgp_model *model = model_empty(&cfg, block);
     /* Each start has its own order of rows: the first are beta, the next gamma, and after the last
        row the first one follows. */

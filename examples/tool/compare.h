@@ -111,8 +111,8 @@ static void candidates_free(comparison *all)
 /*  Do both have the same basis, sizes, natural gradients and keys? */
 static int same_candidate(const candidate *a, const candidate *b)
 {
-    int same = a->basis == b->basis && a->config.M == b->config.M &&
-               a->config.M_gamma == b->config.M_gamma && a->config.natgrad == b->config.natgrad;
+    int same = a->basis == b->basis && a->config.layer[0].M == b->config.layer[0].M &&
+               a->config.layer[0].M_gamma == b->config.layer[0].M_gamma && a->config.optim.natgrad == b->config.optim.natgrad;
     for (int i = OWN_SHOWN; i < OWN_COUNT; i++)
         same &= same_value(a->o.value[own_options[i]], b->o.value[own_options[i]]);
     return same;
@@ -174,8 +174,8 @@ static void candidate_train(comparison *all, candidate *c)
     odvgp_model *model = model_make(&c->o, &all->d, &all->w, all->isa, &block, &notes);
     training_begin(&t, &all->d, &all->w, model, block);
     if (!t.quiet)
-        fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label, c->config.M,
-                c->config.M_gamma, training_text(&c->config), t.iters);
+        fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label, c->config.layer[0].M,
+                c->config.layer[0].M_gamma, training_text(&c->config), t.iters);
     odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.train.Y, &info);
     if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
     else {
@@ -207,9 +207,9 @@ static void number_cell(char *cell, const char *format, double v)
 static void candidate_cells(const candidate *c, table_cells cells)
 {
     snprintf(cells[0], sizeof cells[0], "%s", c->name);
-    snprintf(cells[1], sizeof cells[1], "%s", c->config.natgrad ? "on" : "off");
-    snprintf(cells[2], sizeof cells[2], "%td", c->config.M);
-    snprintf(cells[3], sizeof cells[3], "%td", c->config.M_gamma);
+    snprintf(cells[1], sizeof cells[1], "%s", c->config.optim.natgrad ? "on" : "off");
+    snprintf(cells[2], sizeof cells[2], "%td", c->config.layer[0].M);
+    snprintf(cells[3], sizeof cells[3], "%td", c->config.layer[0].M_gamma);
     snprintf(cells[4], sizeof cells[4], "%td", c->steps);
     number_cell(cells[5], "%.3g", c->ms);
     number_cell(cells[6], fabs(c->elbo) < 1e7 ? "%.2f" : "%.6g", c->elbo);
@@ -250,8 +250,8 @@ static void json_candidate(bytes *b, const candidate *c, const dataset *d)
     json_text(&own, "basis", c->basis->name);
     json_text(&own, "item", c->label);
     json_method(&own, &c->config);
-    json_count(&own, "beta", c->config.M);
-    json_count(&own, "gamma", c->config.M_gamma);
+    json_count(&own, "beta", c->config.layer[0].M);
+    json_count(&own, "gamma", c->config.layer[0].M_gamma);
     json_count(&own, "iters", c->steps);
     json_text(&own, "stopped", *c->reason ? stop_words[STEP_FAILED] : stop_words[c->stopped]);
     json_number(&own, "seconds", c->seconds);
@@ -271,7 +271,7 @@ static void print_compare_json(const comparison *all)
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "{");
     json_data(&b, d);
-    json_count(&b, "batch", all->list[0].config.batch);
+    json_count(&b, "batch", all->list[0].config.optim.batch);
     json_count(&b, "seed", (int64_t)all->list[0].config.seed);
     json_count(&b, "threads", workers_count(&all->w));
     json_text(&b, "kernel", all->o->value[OPT_KERNEL]);

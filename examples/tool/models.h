@@ -224,11 +224,11 @@ static void options_settle(options *o)
 static void natgrad_ways(odvgp_config *c, const options *o)
 {
     int elbo = !without_q(basis_of(o));
-    c->gamma_step = gamma_way(o, basis_of(o));
-    c->blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS,
-                                                    elbo && c->cov_part == ODVGP_COV_PART_BLOCKS);
-    c->diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG,
-                                                elbo && c->cov_part == ODVGP_COV_PART_DIAGONAL);
+    c->optim.gamma_step = gamma_way(o, basis_of(o));
+    c->reproduce.blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS,
+                                                    elbo && c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS);
+    c->reproduce.diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG,
+                                                elbo && c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL);
 }
 
 /*  --whiten on is --param whitened, off is primal. */
@@ -261,28 +261,28 @@ static odvgp_config config_of(const options *o, const dataset *d)
     check_likelihood(o);
     const basis *b = basis_of(o);
     odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
-    c.mean_part = b->mean_part;
-    c.cov_part = b->cov_part;
+    c.layer[0].mean_part = b->mean_part;
+    c.layer[0].cov_part = b->cov_part;
     c.objective = b->objective;
-    c.kernel = o->value[OPT_KERNEL];
-    if (o->value[OPT_NOISE]) c.noise_variance = option_positive(o, OPT_NOISE);
-    c.mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
-    c.param = (odvgp_parametrisation)option_choice(o, OPT_PARAM);
-    c.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
-    c.positive = (odvgp_positive_transform)option_choice(o, OPT_POSITIVE);
-    c.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT);
-    c.update = (odvgp_update)option_choice(o, OPT_UPDATE);
-    c.init_beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
-    c.init_gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
-    c.init_hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
+    c.layer[0].kernel = o->value[OPT_KERNEL];
+    if (o->value[OPT_NOISE]) c.lik.noise_variance = option_positive(o, OPT_NOISE);
+    c.layer[0].mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
+    c.reproduce.parametrisation = (odvgp_parametrisation)option_choice(o, OPT_PARAM);
+    c.reproduce.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
+    c.positive_transform = (odvgp_positive_transform)option_choice(o, OPT_POSITIVE);
+    c.reproduce.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT);
+    c.reproduce.update = (odvgp_update)option_choice(o, OPT_UPDATE);
+    c.init.beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
+    c.init.gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
+    c.init.hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
     /* The cheapest choice: exact regression does not use them. */
-    if (is_exact(b)) c.init_beta = ODVGP_INIT_BETA_RANDOM;
-    c.natgrad = natgrad_of(o, b);
-    c.optimizer = is_lbfgs(o) ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+    if (is_exact(b)) c.init.beta = ODVGP_INIT_BETA_RANDOM;
+    c.optim.natgrad = natgrad_of(o, b);
+    c.optim.kind = is_lbfgs(o) ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
     natgrad_ways(&c, o);
-    schedules_of(o, iters_of(o, d->train.n), &c.lr, &c.natgrad_step);
-    c.jitter = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
-    c.jitter_rel = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
+    schedules_of(o, iters_of(o, d->train.n), &c.optim.lr, &c.optim.natgrad_step);
+    c.jitter.absolute = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
+    c.jitter.relative = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
     c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
     return c;
 }
@@ -313,7 +313,7 @@ static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
 {
     size_t size = 0;
     if (n <= EXACT_ROWS) return;
-    c.M = c.batch = n;
+    c.layer[0].M = c.optim.batch = n;
     if (odvgp_model_size(&c, &size, NULL)) size = 0;
     die(BAD_INPUT,
         "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d", n,
@@ -342,28 +342,28 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
     ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
     const basis *b = basis_of(o);
     if (is_exact(b)) refuse_many_rows(*c, n);
-    c->M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
-    c->M_gamma =
-        b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, larger(0, distinct - c->M), distinct) : 0;
+    c->layer[0].M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
+    c->layer[0].M_gamma =
+        b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, larger(0, distinct - c->layer[0].M), distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
-    c->batch = all_rows(o) ? n : smaller(batch, n);
-    c->gamma_batch = smaller(gamma_batch, c->M_gamma);
-    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->M < 300) ||
-                                  (b->gamma && !o->value[OPT_GAMMA] && c->M_gamma < 700));
+    c->optim.batch = all_rows(o) ? n : smaller(batch, n);
+    c->optim.gamma_batch = smaller(gamma_batch, c->layer[0].M_gamma);
+    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->layer[0].M < 300) ||
+                                  (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
     note_unused(o, b, notes);
     if (shrunk)
-        bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->M,
-                    c->M_gamma);
+        bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->layer[0].M,
+                    c->layer[0].M_gamma);
     if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
         bytes_print(notes, "note: the batch is all %td rows\n", n);
-    if (c->mean_part == ODVGP_MEAN_PART_ORTH && !c->M_gamma) {
+    if (c->layer[0].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[0].M_gamma) {
         /* The same model. */
-        c->mean_part = ODVGP_MEAN_PART_BETA;
-        c->gamma_step = ODVGP_GAMMA_STEP_ADAM;
+        c->layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+        c->optim.gamma_step = ODVGP_GAMMA_STEP_ADAM;
     }
-    size_settle(o, OPT_BETA, c->M);
-    size_settle(o, OPT_GAMMA, c->M_gamma);
+    size_settle(o, OPT_BETA, c->layer[0].M);
+    size_settle(o, OPT_GAMMA, c->layer[0].M_gamma);
 }
 
 /* ---- models ---- */
@@ -423,8 +423,8 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     kernel_settle(o, d->s.D);
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
-    if (c.M_gamma && c.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
-        fmax((double)c.lr.start, (double)c.lr.end) > 0.001 * (1 + 1e-6))
+    if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
+        fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))
         bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "
                            "most; with a larger one the bound may fall\n");
     c.threads = w->threads;

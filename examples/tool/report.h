@@ -115,7 +115,7 @@ static void json_finish(bytes *b)
 static const char *basis_text(const odvgp_config *c)
 {
     for (int i = 0; i < BASIS_COUNT; i++)
-        if (basis_list[i].mean_part == c->mean_part && basis_list[i].cov_part == c->cov_part &&
+        if (basis_list[i].mean_part == c->layer[0].mean_part && basis_list[i].cov_part == c->layer[0].cov_part &&
             basis_list[i].objective == c->objective)
             return basis_list[i].name;
     return "unknown";
@@ -130,28 +130,28 @@ static const char *objective_text(const odvgp_config *c)
 
 static const char *optimizer_text(const odvgp_config *c)
 {
-    return c->optimizer == ODVGP_OPTIMIZER_LBFGS ? "lbfgs" : "adam";
+    return c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "lbfgs" : "adam";
 }
 
 static const char *training_text(const odvgp_config *c)
 {
-    return c->natgrad ? "natural gradients" : c->optimizer == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS" : "Adam only";
+    return c->optim.natgrad ? "natural gradients" : c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS" : "Adam only";
 }
 
 /*  The option that chooses this model's natural step, and its word in `value`; NULL: there is
     none. */
 static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
-    if (!c->natgrad) return NULL;
-    int id = c->cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
-             : c->cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
-             : c->M_gamma                        ? OPT_NATGRAD_GAMMA
+    if (!c->optim.natgrad) return NULL;
+    int id = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
+             : c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
+             : c->layer[0].M_gamma                        ? OPT_NATGRAD_GAMMA
                                                  : -1;
     if (id < 0) return NULL;
     const char *word = option_list[id].argument;
-    int which = id == OPT_NATGRAD_BLOCKS ? (int)c->blocks_step
-                : id == OPT_NATGRAD_DIAG ? (int)c->diag_step
-                                         : (int)c->gamma_step;
+    int which = id == OPT_NATGRAD_BLOCKS ? (int)c->reproduce.blocks_step
+                : id == OPT_NATGRAD_DIAG ? (int)c->reproduce.diag_step
+                                         : (int)c->optim.gamma_step;
     for (; which; which--) word = strchr(word, '|') + 1;
     snprintf(value, 24, "%.*s", (int)strcspn(word, "|"), word);
     return option_list[id].name;
@@ -172,10 +172,10 @@ static void text_method(bytes *b, const odvgp_config *c)
     char value[24];
     const char *way = natgrad_way_text(c, value);
     bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c),
-                optimizer_text(c), c->natgrad ? "on" : "off");
+                optimizer_text(c), c->optim.natgrad ? "on" : "off");
     if (way) bytes_print(b, ", %s %s", way, value);
-    if (c->optimizer == ODVGP_OPTIMIZER_ADAM) print_schedule(b, ", lr ", &c->lr);
-    if (c->natgrad) print_schedule(b, ", natgrad-step ", &c->natgrad_step);
+    if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) print_schedule(b, ", lr ", &c->optim.lr);
+    if (c->optim.natgrad) print_schedule(b, ", natgrad-step ", &c->optim.natgrad_step);
     bytes_print(b, "\n");
 }
 
@@ -192,9 +192,9 @@ static void json_method(bytes *b, const odvgp_config *c)
     const char *way = natgrad_way_text(c, value);
     json_text(b, "objective", objective_text(c));
     json_text(b, "optimizer", optimizer_text(c));
-    json_flag(b, "natgrad", c->natgrad);
-    if (c->optimizer == ODVGP_OPTIMIZER_ADAM) json_schedule(b, "lr", &c->lr);
-    if (c->natgrad) json_schedule(b, "natgrad_step", &c->natgrad_step);
+    json_flag(b, "natgrad", c->optim.natgrad);
+    if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) json_schedule(b, "lr", &c->optim.lr);
+    if (c->optim.natgrad) json_schedule(b, "natgrad_step", &c->optim.natgrad_step);
     if (!way) return;
     char key[40];
     snprintf(key, sizeof key, "%s", way);
@@ -348,8 +348,8 @@ static void json_model(bytes *b, const char *name, const odvgp_config *c)
 {
     json_text(b, "basis", name);
     json_method(b, c);
-    json_count(b, "beta", c->M);
-    json_count(b, "gamma", c->M_gamma);
+    json_count(b, "beta", c->layer[0].M);
+    json_count(b, "gamma", c->layer[0].M_gamma);
 }
 
 /*  What training made of the model. */
@@ -368,7 +368,7 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 {
     const odvgp_config *c = odvgp_model_config(model);
     char *kernel = kernel_text(model);
-    bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->M, c->M_gamma,
+    bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M, c->layer[0].M_gamma,
                 training_text(c));
     text_method(b, c);
     bytes_print(b, "kernel   %s\n", kernel);

@@ -208,7 +208,7 @@ static void trace_bound(FILE *trace, const evaluation *v)
 static void compare_row(const training *t, const evaluation *v)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->natgrad ? "on" : "off", c->M, c->M_gamma,
+    fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M, c->layer[0].M_gamma,
             v->step);
     trace_bound(t->trace, v);
     if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
@@ -281,7 +281,7 @@ static double upper_bound_of(training *t)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
     const part *p = &t->d->train;
-    double points = (double)(c->M + c->M_gamma), upper = NAN;
+    double points = (double)(c->layer[0].M + c->layer[0].M_gamma), upper = NAN;
     if (is_exact(t->basis) || points * points * (double)p->n > MOST_UPPER_BOUND) return NAN;
     make_work(t);
     return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL)
@@ -502,7 +502,7 @@ static void print_train_json(const training *t, const outcome *r)
     bytes_print(&b, "{");
     json_data(&b, t->d);
     json_model(&b, t->o->value[OPT_BASIS], c);
-    json_count(&b, "batch", c->batch);
+    json_count(&b, "batch", c->optim.batch);
     json_count(&b, "seed", (int64_t)c->seed);
     json_count(&b, "iters", t->step);
     json_text(&b, "stopped", stop_words[r->reason]);
@@ -566,7 +566,7 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
     if (t->quiet) return;
     print_notes(d, notes);
     fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n",
-            d->s.dataset, d->train.n, d->s.D, t->basis->name, c->M, c->M_gamma, training_text(c),
+            d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[0].M, c->layer[0].M_gamma, training_text(c),
             workers_count(t->w));
 }
 
@@ -595,11 +595,11 @@ static void print_stop(const training *t, stop_reason reason)
 static void print_step_sizes(const training *t)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    ptrdiff_t end = c->lr.kind == ODVGP_SCHEDULE_CONSTANT ? 0 : c->lr.steps;
-    if (!t->quiet && c->optimizer == ODVGP_OPTIMIZER_ADAM && end && end < t->iters)
+    ptrdiff_t end = c->optim.lr.kind == ODVGP_SCHEDULE_CONSTANT ? 0 : c->optim.lr.steps;
+    if (!t->quiet && c->optim.kind == ODVGP_OPTIMIZER_ADAM && end && end < t->iters)
         fprintf(stderr,
                 "note: the learning rate was made to fall over %td steps; it is %.4g after them\n",
-                end, (double)c->lr.end);
+                end, (double)c->optim.lr.end);
 }
 
 /*  The bound on all rows: minibatch estimates are too noisy to compare. */

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
     c = odvgp_config_defaults(N, 1 + data[0] % MOST, 1, 2, 2);
-    c.kernel = text;
+    c.layer[0].kernel = text;
     memset(&info, 0, sizeof info);
     for (i = 0; i < N * MOST; i++) X[i] = (odvgp_real)(i * 37 % 101) / 50 - 1;
     for (i = 0; i < N; i++) Y[i] = (odvgp_real)(i % 3) - 1;
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         (void)odvgp_predict_once(m, X, N, grad, NULL, NULL);
         bytes = odvgp_kernel_text(m, again, sizeof again);
         MUST(bytes < sizeof again && strlen(again) == bytes, "a text of another length");
-        c.kernel = again;
+        c.layer[0].kernel = again;
         MUST(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, again);
         free(grad);
         odvgp_model_free(m);

@@ -47,7 +47,7 @@ static void use_model(odvgp_model *m, int again) {
     size_t bytes;
     void *block;
     int i;
-    if (c->N > ROWS || c->D > MOST || c->P > MOST || c->lbfgs_memory > 50) return;
+    if (c->N > ROWS || c->layer[0].D > MOST || c->layer[0].P > MOST || c->optim.lbfgs_memory > 50) return;
     grad = (odvgp_real *)malloc((size_t)n * sizeof *grad);
     if (odvgp_elbo(m, X, Y, c->N, &elbo, &kl, grad, NULL) == ODVGP_OK)
         MUST(all_finite(&elbo, 1) && all_finite(&kl, 1) && all_finite(grad, n), "odvgp_elbo succeeds with NaN or infinity");
@@ -144,16 +144,16 @@ static void write_seeds(const char *folder) {
                     odvgp_model *m;
                     size_t bytes;
                     void *work;
-                    c.mean_part = (odvgp_mean_part)mean, c.cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
-                    c.kernel = kernels[number % 4];
-                    c.optimizer = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
-                    c.lbfgs_memory = 2;
+                    c.layer[0].mean_part = (odvgp_mean_part)mean, c.layer[0].cov_part = (odvgp_cov_part)cov, c.objective = (odvgp_objective)objective;
+                    c.layer[0].kernel = kernels[number % 4];
+                    c.optim.kind = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+                    c.optim.lbfgs_memory = 2;
                     c.tile = number % 3 ? 0 : 10;
-                    c.mean_function = (odvgp_mean_function)(number / 2 % 3);
-                    c.param = (odvgp_parametrisation)(number / 3 % 2);
-                    c.natgrad = !lbfgs;
+                    c.layer[0].mean_function = (odvgp_mean_function)(number / 2 % 3);
+                    c.reproduce.parametrisation = (odvgp_parametrisation)(number / 3 % 2);
+                    c.optim.natgrad = !lbfgs;
                     if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) {
-                        c.natgrad = 0;
+                        c.optim.natgrad = 0;
                         if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) continue;
                     }
                     MUST(odvgp_fit(m, X, Y, 2, NULL, NULL) == ODVGP_OK, "a seed cannot be trained");
