@@ -237,15 +237,19 @@ typedef struct odvgp_info {
 
 /*  Events that are not errors. Counted since the model was made; the last jitter event in full. */
 typedef struct odvgp_events {
-    uint64_t jitter_raised;  /* a Cholesky failed and was repeated with ten times the jitter */
-    uint64_t step_shortened; /* a natural step was halved to stay positive definite, or gamma's so as not to lower the bound */
+    uint64_t jitter_raised; /* a Cholesky failed and was repeated with ten times the jitter */
+    /* a natural step was halved to stay positive definite, or gamma's so as not to lower the
+       bound */
+    uint64_t step_shortened;
     uint64_t variance_clamped; /* k - |A|^2 came out negative by rounding and was set to 0 */
-    uint64_t step_undone;      /* an update led to NaN or past the largest jitter and was taken back */
-    double jitter;             /* on the diagonal of Kb at the last evaluation, in absolute units */
-    const char *matrix; /* of the last jitter event: "Kb", or "C" (see Jitter); NULL: there was none */
-    ptrdiff_t pivot;           /* its pivot */
-    double pivot_value;        /* and what stood there */
-    const char *cause;         /* likely cause in words */
+    /* an update led to NaN or past the largest jitter and was taken back */
+    uint64_t step_undone;
+    double jitter; /* on the diagonal of Kb at the last evaluation, in absolute units */
+    const char
+        *matrix;     /* of the last jitter event: "Kb", or "C" (see Jitter); NULL: there was none */
+    ptrdiff_t pivot; /* its pivot */
+    double pivot_value; /* and what stood there */
+    const char *cause;  /* likely cause in words */
 } odvgp_events;
 
 /*  The family: any mean part goes with any covariance part. Named pairs:
@@ -271,7 +275,12 @@ typedef enum odvgp_mean_part {
     ODVGP_MEAN_PART_FREE,
     ODVGP_MEAN_PART_BLOCKS
 } odvgp_mean_part;
-typedef enum odvgp_cov_part { ODVGP_COV_PART_DENSE, ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL, ODVGP_COV_PART_BLOCKS } odvgp_cov_part;
+typedef enum odvgp_cov_part {
+    ODVGP_COV_PART_DENSE,
+    ODVGP_COV_PART_INVERSE,
+    ODVGP_COV_PART_DIAGONAL,
+    ODVGP_COV_PART_BLOCKS
+} odvgp_cov_part;
 
 /*  What training maximises.
         ELBO       the bound with the member's own q                                                            (default)
@@ -303,10 +312,17 @@ typedef enum odvgp_objective {
                   paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. HYBRID's falls with
                   0.001, too, by Adam's steps of Z_gamma, which move K(x,Zg) a and not only the part that beta lacks: freeze that
                   slot. The natural step does not lower the bound, and a fall of ten times its size is undone, as in odvgp_step. */
-typedef enum odvgp_gamma_step { ODVGP_GAMMA_STEP_ADAM, ODVGP_GAMMA_STEP_DIAGONAL, ODVGP_GAMMA_STEP_EXACT } odvgp_gamma_step;
+typedef enum odvgp_gamma_step {
+    ODVGP_GAMMA_STEP_ADAM,
+    ODVGP_GAMMA_STEP_DIAGONAL,
+    ODVGP_GAMMA_STEP_EXACT
+} odvgp_gamma_step;
 
 /*  Which blocks a natural step of SOLVE-GP moves: both from the same old point, or one after the other in turn. */
-typedef enum odvgp_blocks_step { ODVGP_BLOCKS_STEP_TOGETHER, ODVGP_BLOCKS_STEP_ALTERNATE } odvgp_blocks_step;
+typedef enum odvgp_blocks_step {
+    ODVGP_BLOCKS_STEP_TOGETHER,
+    ODVGP_BLOCKS_STEP_ALTERNATE
+} odvgp_blocks_step;
 
 /*  The natural step of O(M), in coordinates that differ:
         EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
@@ -328,7 +344,11 @@ typedef enum odvgp_diag_step {
         WHITENED  q_mu, q_sqrt:  m = L q_mu,  S = L q_sqrt q_sqrt^T L^T                     (default)
         PRIMAL    q_mu, q_sqrt:  m = q_mu,    S = q_sqrt q_sqrt^T                           [SVGP]; the published code's choice
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
-typedef enum odvgp_parametrisation { ODVGP_PARAMETRISATION_WHITENED, ODVGP_PARAMETRISATION_PRIMAL, ODVGP_PARAMETRISATION_A_BETA } odvgp_parametrisation;
+typedef enum odvgp_parametrisation {
+    ODVGP_PARAMETRISATION_WHITENED,
+    ODVGP_PARAMETRISATION_PRIMAL,
+    ODVGP_PARAMETRISATION_A_BETA
+} odvgp_parametrisation;
 
 /*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of the kernel's variance, for it is 0
     where a gamma point stands on a beta point.
@@ -337,14 +357,22 @@ typedef enum odvgp_parametrisation { ODVGP_PARAMETRISATION_WHITENED, ODVGP_PARAM
                      that lr counts prior standard deviations at the point itself. FREE's coefficients and B_sqrt, whose
                      units are 1 / y as well, step by lr / sqrt(k)                                 (default)
         DIFFERENTIATED  the slot holds D a, and D moves with kernel and inducing inputs (the published code) */
-typedef enum odvgp_gamma_coords { ODVGP_GAMMA_COORDS_PLAIN, ODVGP_GAMMA_COORDS_SCALED, ODVGP_GAMMA_COORDS_DIFFERENTIATED } odvgp_gamma_coords;
+typedef enum odvgp_gamma_coords {
+    ODVGP_GAMMA_COORDS_PLAIN,
+    ODVGP_GAMMA_COORDS_SCALED,
+    ODVGP_GAMMA_COORDS_DIFFERENTIATED
+} odvgp_gamma_coords;
 
 /*  How the term a^T K_gamma a - c^T c of ORTH's KL is estimated when only some gamma columns are sampled; both are unbiased.
         RESIDUAL  rows of (K_gamma - K_gamma,beta Kb^-1 K_beta,gamma) a: little noise, for the residual is small   (default)
         COLUMNS   rows of K_gamma a, with c^T c exact: [ODVGP] appendix A.3 as printed */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-typedef enum odvgp_mean_function { ODVGP_MEAN_FUNCTION_ZERO, ODVGP_MEAN_FUNCTION_CONSTANT, ODVGP_MEAN_FUNCTION_LINEAR } odvgp_mean_function;
+typedef enum odvgp_mean_function {
+    ODVGP_MEAN_FUNCTION_ZERO,
+    ODVGP_MEAN_FUNCTION_CONSTANT,
+    ODVGP_MEAN_FUNCTION_LINEAR
+} odvgp_mean_function;
 typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
 
 /*  What moves parameters that no natural step moves.
@@ -353,7 +381,11 @@ typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
                batch (batch >= N) and natgrad = 0. A step is one line search over all trainable slots with all gamma columns;
                the bound never falls. Schedules, step sizes and gamma_coords' scales are not used. */
 typedef enum odvgp_optimizer { ODVGP_OPTIMIZER_ADAM, ODVGP_OPTIMIZER_LBFGS } odvgp_optimizer;
-typedef enum odvgp_update { ODVGP_UPDATE_JOINT, ODVGP_UPDATE_NATGRAD_FIRST, ODVGP_UPDATE_ADAM_FIRST } odvgp_update;
+typedef enum odvgp_update {
+    ODVGP_UPDATE_JOINT,
+    ODVGP_UPDATE_NATGRAD_FIRST,
+    ODVGP_UPDATE_ADAM_FIRST
+} odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
 /*  Where odvgp_init_data puts Z_beta. Distances are in the units of X, over all columns.
@@ -366,14 +398,22 @@ typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_
                   on the rows of KMEANS; O(rows M D)
     Rows are a random sample, all of them when there are no more than that. But for KMEANS, whose centres are means, inducing
     points are rows of the data; of equals the sample's first is taken, and repeated rows are used once while there are others. */
-typedef enum odvgp_init_beta { ODVGP_INIT_BETA_KMEANS, ODVGP_INIT_BETA_RANDOM, ODVGP_INIT_BETA_GREEDY, ODVGP_INIT_BETA_FARTHEST } odvgp_init_beta;
+typedef enum odvgp_init_beta {
+    ODVGP_INIT_BETA_KMEANS,
+    ODVGP_INIT_BETA_RANDOM,
+    ODVGP_INIT_BETA_GREEDY,
+    ODVGP_INIT_BETA_FARTHEST
+} odvgp_init_beta;
 
 /*  Where it puts Z_gamma (FREE: Z_alpha): on rows of the data that are not in Z_beta and differ, while there are such.
         RANDOM    random rows                                                                                 (default)
         RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start,
                   from a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory.
                   For gamma that stands beside beta: where it carries the mean alone (FREE), RANDOM leaves no holes in it */
-typedef enum odvgp_init_gamma { ODVGP_INIT_GAMMA_RANDOM, ODVGP_INIT_GAMMA_RESIDUAL } odvgp_init_gamma;
+typedef enum odvgp_init_gamma {
+    ODVGP_INIT_GAMMA_RANDOM,
+    ODVGP_INIT_GAMMA_RESIDUAL
+} odvgp_init_gamma;
 
 /*  Lengthscales and variances that the kernel expression does not give, each base kernel of the expression from its own columns.
         MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single base kernel, else from 0.1 for the first
@@ -385,9 +425,15 @@ typedef enum odvgp_init_gamma { ODVGP_INIT_GAMMA_RANDOM, ODVGP_INIT_GAMMA_RESIDU
                   that equal base kernels do not stay equal. O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
     In units of X, and of Y squared. A value that the data do not tell is 1: that of constant columns or, where [ULAPANE] has an
     exception, constant targets. */
-typedef enum odvgp_init_hyper { ODVGP_INIT_HYPER_MEDIAN, ODVGP_INIT_HYPER_ULAPANE } odvgp_init_hyper;
+typedef enum odvgp_init_hyper {
+    ODVGP_INIT_HYPER_MEDIAN,
+    ODVGP_INIT_HYPER_ULAPANE
+} odvgp_init_hyper;
 
-typedef enum odvgp_positive_transform { ODVGP_POSITIVE_TRANSFORM_SOFTPLUS, ODVGP_POSITIVE_TRANSFORM_EXP } odvgp_positive_transform;
+typedef enum odvgp_positive_transform {
+    ODVGP_POSITIVE_TRANSFORM_SOFTPLUS,
+    ODVGP_POSITIVE_TRANSFORM_EXP
+} odvgp_positive_transform;
 
 /*  What is believed of a hyperparameter's value v before there are data: a density whose logarithm is added to the bound.
         LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
@@ -395,7 +441,11 @@ typedef enum odvgp_positive_transform { ODVGP_POSITIVE_TRANSFORM_SOFTPLUS, ODVGP
         GAMMA      shape a > 0 and rate b > 0, mean a / b:
                    a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
-typedef enum odvgp_schedule_kind { ODVGP_SCHEDULE_CONSTANT, ODVGP_SCHEDULE_LINEAR, ODVGP_SCHEDULE_LOGLINEAR } odvgp_schedule_kind;
+typedef enum odvgp_schedule_kind {
+    ODVGP_SCHEDULE_CONSTANT,
+    ODVGP_SCHEDULE_LINEAR,
+    ODVGP_SCHEDULE_LOGLINEAR
+} odvgp_schedule_kind;
 typedef enum odvgp_isa {
     ODVGP_ISA_AUTO,
     ODVGP_ISA_C,
@@ -513,7 +563,8 @@ typedef struct odvgp_allocator {
 #define odvgp_potrf_adjoint     odvgpf_potrf_adjoint
 #endif
 
-#if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
+#if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || \
+    (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
 #ifdef ODVGP_FLOAT
 #define ODVGP__H_F32
 typedef float odvgp_real;
@@ -677,22 +728,24 @@ typedef struct odvgp_model odvgp_model; /* a training model; lives in one block 
     Filled again when the block has moved. */
 typedef struct odvgp_server {
     const void *block;
-    const void *isa;   /* the instruction set's table */
-    ptrdiff_t D;       /* inputs */
+    const void *isa; /* the instruction set's table */
+    ptrdiff_t D;     /* inputs */
     ptrdiff_t P, F,
         T; /* latent processes, functions that the likelihood sees, targets; all equal today */
 } odvgp_server;
 
 /*  What a step saw. elbo is the minibatch estimate at the parameters before the update. */
 typedef struct odvgp_report {
-    ptrdiff_t step;              /* steps done so far, this one included */
-    odvgp_real elbo;             /* N/B sum E_q[log p] - KL, nats for all N rows */
-    odvgp_real expected_loglik;  /* its first term, with log densities of priors */
-    odvgp_real kl;               /* its second term (estimated, where gamma columns are sampled) */
-    odvgp_real lr, natgrad_step; /* the step sizes used; lr is L-BFGS's step length, 0 if it found none */
+    ptrdiff_t step;             /* steps done so far, this one included */
+    odvgp_real elbo;            /* N/B sum E_q[log p] - KL, nats for all N rows */
+    odvgp_real expected_loglik; /* its first term, with log densities of priors */
+    odvgp_real kl;              /* its second term (estimated, where gamma columns are sampled) */
+    /* the step sizes used; lr is L-BFGS's step length, 0 if it found none */
+    odvgp_real lr, natgrad_step;
     int converged; /* L-BFGS: gradient and decrease are small, or what a step can gain is */
-    int stuck;     /* L-BFGS: no step lowers the loss, although the gradient promises more than rounding errors */
-    ptrdiff_t evaluations;       /* of the bound, in this step */
+    /* L-BFGS: no step lowers the loss, although the gradient promises more than rounding errors */
+    int stuck;
+    ptrdiff_t evaluations; /* of the bound, in this step */
     odvgp_events events;
 } odvgp_report;
 
@@ -707,8 +760,9 @@ typedef struct odvgp_slot {
     ptrdiff_t shape[3]; /* unused ones are 1 */
     ptrdiff_t offset;   /* into the parameter vector */
     ptrdiff_t count;    /* product of the shape */
-    int positive;       /* the vector holds an unbounded number, odvgp_get and odvgp_set the positive value */
-    int lower;          /* lower triangular: entries above the diagonal are 0 and stay so */
+    /* the vector holds an unbounded number, odvgp_get and odvgp_set the positive value */
+    int positive;
+    int lower; /* lower triangular: entries above the diagonal are 0 and stay so */
     int trainable;
     int natgrad; /* moved by natural gradients */
 } odvgp_slot;
@@ -719,13 +773,14 @@ typedef struct odvgp_scales {
     const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_easy   create, fit, predict, free; memory from malloc                                                           */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>api_easy   create, fit, predict, free; memory from malloc */
+/* ---------------------------------------------------------------------------------------------- */
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults named above.
     ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
-ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
+ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
+                                             ptrdiff_t M_gamma);
 
 /*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, and stays there.
     What the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them.
@@ -742,41 +797,45 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
         watch              called after each step, may be NULL; a non-zero return ends the training
     With ODVGP_OPTIMIZER_LBFGS it ends when a step reports convergence, or that it is stuck.
     Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
-ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
+ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
+                                 ptrdiff_t steps,
                                  int (*watch)(void *user, const odvgp_report *report), void *user);
 
 #ifndef ODVGP_NO_MALLOC
 /*  Make a model in memory of its own and start it from the data (odvgp_init_data).
         model  out; NULL on an error         allocator  NULL: malloc         info  out or NULL: what went wrong
     Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
-                                          const odvgp_real *Y, const odvgp_allocator *allocator, odvgp_info *info);
-ODVGP_API void odvgp_model_free(odvgp_model *model); /* NULL is allowed; only for models from odvgp_model_create */
+ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
+                                          const odvgp_real *X, const odvgp_real *Y,
+                                          const odvgp_allocator *allocator, odvgp_info *info);
+/* NULL is allowed; only for models from odvgp_model_create */
+ODVGP_API void odvgp_model_free(odvgp_model *model);
 
 /*  Freeze, predict, release. For many calls freeze once instead: this costs O(M^3) each time.
         X [n,D]   mean, var [P,n] out: of f, the noise-free function; either may be NULL
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
-ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
-                                          odvgp_real *var, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
+                                          odvgp_real *mean, odvgp_real *var, odvgp_info *info);
 #endif
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_staged   the caller's memory, one step at a time                                                                */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>api_staged   the caller's memory, one step at a time */
+/* ---------------------------------------------------------------------------------------------- */
 
 /*  Bytes a model of this config needs, parameters, optimiser state, tape and scratch together; see
     Memory in the manual for how they depend on N.
     The size has slack for a block of any alignment.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
-ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes,
+                                        odvgp_info *info);
 
 /*  Make a model in a block of the caller's. The model lives in the block and needs no release.
     Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says,
     else 1, q_mu and a_gamma 0, q_sqrt the identity.
     Returns  as odvgp_model_size, and E_MEMORY if bytes is too small. *model is NULL then, and where the block is too small
     what it held is lost */
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
-                                        odvgp_info *info);
+ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
+                                        void *block, size_t bytes, odvgp_info *info);
 
 /*  The config as the model uses it: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
@@ -791,7 +850,8 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
         X [N,D], Y [N,T]   N from the config
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
     Cost  O(N D) and what the three options say: O(min(N, 50 M) M D) with their defaults */
-ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
+                                       odvgp_info *info);
 
 /*  q to its start, as config.reproduce.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
     such that q(u) is the prior, or the identity; Adam's moments are emptied and step sizes whole again.
@@ -804,14 +864,15 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     but for rounding has scale 1, and one with equal numbers only has them as its mean, so that it becomes exactly 0.
         X [n,D]   mean, scale [D] out, no aliases
     Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)           Cost  O(n D) */
-ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, odvgp_real *mean, odvgp_real *scale,
-                                           odvgp_info *info);
+ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+                                           odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
 /*  out = (X - mean) / scale by columns; out may be X. NaN and infinity go through, and differences too large for the type
     become infinite.
     Returns  OK | E_ARG (NULL, n below 0, D below 1, a mean that is not finite, a scale that is not above 0 and finite) */
-ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, const odvgp_real *mean,
-                                         const odvgp_real *scale, odvgp_real *out);
+ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+                                         const odvgp_real *mean, const odvgp_real *scale,
+                                         odvgp_real *out);
 
 /*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
     Natural step on q(u) on beta and Adam on the other trainable slots, or one iteration of L-BFGS. Allocates nothing.
@@ -821,26 +882,29 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
         report   may be NULL                                   X [N,D], Y [N,T]
     Returns  OK | E_ARG | E_NAN (in this batch, or a bound that is not finite, with numbers of 1e200 for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
-ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
-                                  odvgp_info *info);
+ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
+                                  odvgp_report *report, odvgp_info *info);
 
 /*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,T], 1 <= n. L-BFGS needs n = N. */
-ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
-                                        odvgp_report *report, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
+                                        const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report,
+                                        odvgp_info *info);
 
 /*  The bound on the given rows, with the full KL: N/n sum E_q[log p] - KL. With n = N it is the bound itself.
         elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that
             odvgp_get gives
     Changes no parameter and takes none back, also where it fails.
     Returns  OK | E_ARG | E_NAN | E_NOT_PD                     Cost  as a step, times n/B */
-ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
-                                  odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
+                                  ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
+                                  odvgp_info *info);
 
 /*  The same with ORTH's gamma term of the KL estimated, as config.reproduce.gamma_kl says, from the columns idx [count] (distinct, <
     M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative).
     Returns  as odvgp_elbo; E_ARG also for a column that is given twice */
-ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
-                                          const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
+ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
+                                          const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx,
+                                          ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
                                           odvgp_real *grad, odvgp_info *info);
 
 /*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
@@ -849,8 +913,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
     Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step.
     All outputs move, or none; a last update that cannot be evaluated is taken back first, as in odvgp_step.
     Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short enough for some output */
-ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
-                                          odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
+                                          const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,
+                                          odvgp_real *elbo, odvgp_info *info);
 
 /*  q to the optimum of the member's bound for the kernel, the noise and the inducing inputs of now, in one pass over the data: closed
     forms for the Gaussian likelihood ([VFE] eq. 10; [ODVGP] appendix D with the factor 1/noise that its a lacks in print; [SOLVE]
@@ -863,28 +928,32 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, HYBRID with
     q_mu frozen and a_gamma not, or another likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* 0: too large */
-ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                   odvgp_info *info);
+ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
+                                   void *work, size_t bytes, odvgp_info *info);
 
 /*  How far from log p(y) a training can be: Titsias' upper bound (Variational Inference for Gaussian and Determinantal Point
     Processes, 2014), with the inducing inputs Z_beta; Titsias' lower bound beside it (NULL: not wanted). Work and cost as for
     odvgp_fit_q. Gaussian likelihood only.
     Returns  as odvgp_fit_q; E_NAN also where rounding leaves no digit of a bound, for the noise is small beside the targets */
-ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
+ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
+                                         const odvgp_real *Y, void *work, size_t bytes,
                                          odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
 
 /*  Slots: the named parts of the parameter vector, in order. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);              /* NULL when out of range */
-ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name); /* NULL when there is none */
+/* NULL when out of range */
+ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
+/* NULL when there is none */
+ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
 /*  Read or write the values of one slot (count must match). Positive slots take and give positive values within their bounds.
     Entries above the diagonal of a lower triangular slot are ignored.
     Returns  OK | E_ARG | E_NAME | E_NAN | E_SIZE (count) */
-ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
-ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values, ptrdiff_t count,
-                                 odvgp_info *info);
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
+                                 ptrdiff_t count);
+ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
+                                 ptrdiff_t count, odvgp_info *info);
 
 /*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*".
     With config.optim.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
@@ -899,14 +968,16 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name,
     does later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot
     are emptied. 0 and HUGE_VAL take bounds away.
     Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
-ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low,
+                                        odvgp_real high);
 
 /*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a
     name may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and
     its gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does
     not depend on config.positive_transform or on bounds.
     Returns  OK | E_ARG (also: a slot that can have none) | E_NAME */
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
+                                       odvgp_real a, odvgp_real b);
 
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
@@ -1004,13 +1075,14 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
     precision) | E_SIZE (odvgp_save: no file can hold it; odvgp_save_size is 0 then) | odvgp_save also what odvgp_freeze
     returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
-ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user, size_t user_bytes,
-                                  void *file, size_t bytes, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
-                                       size_t *model_bytes, size_t *predictor_bytes, const void **user, size_t *user_bytes,
-                                       odvgp_info *info);
-ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
-                                  size_t block_bytes, odvgp_model **model, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user,
+                                  size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
+                                       odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes,
+                                       const void **user, size_t *user_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
+                                  odvgp_isa isa, void *block, size_t block_bytes,
+                                  odvgp_model **model, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
 /*  A block to a file and back. odvgp_file_write creates a new file beside path (path.0.tmp, or the first larger number that is
@@ -1020,7 +1092,8 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     yourself, for a rename replaces them. odvgp_file_read with block NULL only says the size.
     Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
-ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes);
+ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity,
+                                       size_t *bytes);
 #endif
 
 /*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's,
@@ -1032,13 +1105,14 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
-ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, void *block, size_t bytes, odvgp_threads *hook);
+ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, void *block, size_t bytes,
+                                        odvgp_threads *hook);
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 #endif
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>api_low   dense linear algebra on row-major matrices                                                                */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>api_low   dense linear algebra on row-major matrices */
+/* ---------------------------------------------------------------------------------------------- */
 
 /*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing.             */
 typedef struct odvgp_blas {
@@ -1048,9 +1122,10 @@ typedef struct odvgp_blas {
     ptrdiff_t pack_stride, mc, kc, nc;
 } odvgp_blas;
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
-ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block,
-                                       size_t bytes);
-ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "avx2", "avx512", "neon" */
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
+                                       odvgp_isa isa, void *block, size_t bytes);
+ODVGP_API const char *
+odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "avx2", "avx512", "neon" */
 
 /*  In what follows matrices are row-major, ld counts elements from row to row, operands may overlap only where it is said, and
     pointers need no alignment beyond that of a real. NaN and infinity go through to the results that depend on them. Vectors
@@ -1065,52 +1140,61 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "a
       vsqrt                              0.5
     The results of a number do not depend on where in the array it stands. */
 ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_vexpm1(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_vexpm1(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
+                            odvgp_real *y);
 ODVGP_API void odvgp_vlog(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_vlog1p(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
+ODVGP_API void odvgp_vlog1p(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
+                            odvgp_real *y);
 ODVGP_API void odvgp_verf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
 ODVGP_API void odvgp_verfc(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
+ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
+                             odvgp_real *y, odvgp_real *dy);
 ODVGP_API void odvgp_vsqrt(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
 
 /*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0
     ignores C. 2 m n k flops. */
-ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
-                          const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
-                          odvgp_real *C, ptrdiff_t ldc);
+ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
+                          ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
+                          ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k], of any sign, or NULL; ta = 1 takes A^T. C [n,n], may not
     alias A or w. n^2 k flops. */
-ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
-                          ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
+                          odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w,
+                          odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or of which no more is wanted.
     C [n,n], op(A) [n,k]; C may not alias A or B. n^2 k flops. */
-ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
-                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
-                           odvgp_real *C, ptrdiff_t ldc);
+ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
+                           odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                           const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
+                           ptrdiff_t ldc);
 /*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias L
     or B. m^2 n flops. */
-ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
-                          ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
+                          odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B,
+                          ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower; its upper triangle is not read. The diagonal is inverted first: the
     size of each entry lies between the smallest normal number, DBL_MIN or FLT_MIN, and its inverse. B [m,n], may not alias L.
     m^2 n or m n^2 flops. */
-ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
-                          ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
+ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
+                          const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
 /*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not used or changed. n^3/3 flops. E_NOT_PD where a
     pivot is not positive and finite (nor its inverse finite), with its row and value in info; A is partly factored then. */
-ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A,
+                                   ptrdiff_t lda, odvgp_info *info);
 /*  The same from the last row up: lower triangle of P <- R with P = R^T R. Then R^-1 is the lower factor of P^-1. */
-ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P,
+                                           ptrdiff_t ldp, odvgp_info *info);
 /*  Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
 /*  Lower triangle of C <- L^T L, L lower triangular with zeros above its diagonal; with L^-1 for L this is the inverse of
     L L^T. C may not alias L. n^3/3 flops. */
-ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *C,
-                           ptrdiff_t ldc);
+ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
+                           odvgp_real *C, ptrdiff_t ldc);
 /*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle, zeros above, and receives dloss/dA for the lower
     triangle of A, dloss = sum_{i>=j} G_ij dA_ij (Murray 2016). L as potrf left it, G may not alias it. 2 n^3/3 flops. */
-ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
-                                   ptrdiff_t ldg);
+ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
+                                   ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
 #ifdef __cplusplus
 }
@@ -1123,13 +1207,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages, size arithmetic                                                         */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>config   reals, small helpers, messages, size arithmetic */
+/* ---------------------------------------------------------------------------------------------- */
 /*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as written. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and -ffinite-math-only, or put -fno-fast-math behind them"
+#error \
+    "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and -ffinite-math-only, or put -fno-fast-math behind them"
 #endif
 #ifdef _M_FP_FAST
 #error "odvgp needs IEEE arithmetic: compile this file with /fp:precise instead of /fp:fast"
@@ -1266,7 +1351,8 @@ static void odvgp__put_real(odvgp__text *t, double v)
         return;
     }
     exponent = (int)floor(log10(v));
-    v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent); /* now 1 <= v < 10, but for rounding */
+    /* now 1 <= v < 10, but for rounding */
+    v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent);
     digits = (int)floor(v * 1e5 + 0.5);
     if (digits >= 1000000) {
         digits /= 10;
@@ -1298,8 +1384,8 @@ static void odvgp__put_real(odvgp__text *t, double v)
 
 /*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if
     they are given. */
-static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row, double value,
-                                const char *sentence)
+static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
+                                ptrdiff_t row, double value, const char *sentence)
 {
     if (info) {
         odvgp__text t;
@@ -1336,13 +1422,15 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
     return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>cpu   which instructions the machine has                                                                         */
-/*      Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is*/
-/*      asked once per model.                                                                                          */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && !defined(ODVGP_NO_SIMD) && \
-    !(defined(_WIN32) && !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>cpu   which instructions the machine has
+        Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is
+        asked once per model. */
+/* ---------------------------------------------------------------------------------------------- */
+#if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
+    !defined(ODVGP_NO_SIMD) && \
+    !(defined(_WIN32) && \
+      !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
 #define ODVGP__X86
 #include <cpuid.h>
 #include <immintrin.h>
@@ -1354,14 +1442,15 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-#if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && !defined(ODVGP_NO_SIMD) && \
-    !defined(__ARM_BIG_ENDIAN)
+#if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
+    !defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON /* a matter of the compiler's target; 32-bit ARM has it for float only */
 #include <arm_neon.h>
 #endif
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
 #define ODVGP__UNROLL \
-    _Pragma("GCC unroll 16") /* gcc keeps an array in registers only where it has unrolled the loops over it */
+    _Pragma( \
+        "GCC unroll 16") /* gcc keeps an array in registers only where it has unrolled the loops over it */
 #else
 #define ODVGP__UNROLL
 #endif
@@ -1381,20 +1470,22 @@ static int odvgp__cpu_has(odvgp_isa isa)
     if (!(c1 & (1u << 27))) return 0; /* OSXSAVE */
     __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
     __cpuid_count(7, 0, a, b, c, d);
-    if ((xcr0 & 6) != 6 || !(b & (1u << 5)) || !(c1 & (1u << 12))) return 0; /* xmm and ymm saved, AVX2, FMA */
+    /* xmm and ymm saved, AVX2, FMA */
+    if ((xcr0 & 6) != 6 || !(b & (1u << 5)) || !(c1 & (1u << 12))) return 0;
     if (isa == ODVGP_ISA_AVX2) return 1;
-    return (xcr0 & 0xe0) == 0xe0 && (b & (1u << 16)) && (b & (1u << 17)) && (b & (1u << 31)); /* zmm saved, F, DQ, VL */
+    /* zmm saved, F, DQ, VL */
+    return (xcr0 & 0xe0) == 0xe0 && (b & (1u << 16)) && (b & (1u << 17)) && (b & (1u << 31));
 #else
     return 0;
 #endif
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>simd   one vector type for each instruction set                                                                  */
-/*      V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, SQRT, MIN*/
-/*      and MAX (b where b is NaN), ZIPLO and ZIPHI the interleaved low and high halves of two vectors, U_x the bits of a*/
-/*      vector, KEEP a where the mask m is not set, else 0. In plain C a vector is one real.                           */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>simd   one vector type for each instruction set
+        V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, SQRT, MIN
+        and MAX (b where b is NaN), ZIPLO and ZIPHI the interleaved low and high halves of two vectors, U_x the bits of a
+        vector, KEEP a where the mask m is not set, else 0. In plain C a vector is one real. */
+/* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
 #define ODVGP__LOAD_c(p)      (*(p))
@@ -1421,7 +1512,8 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__M512(op)     _mm512_##op##_ps
 #define ODVGP__ALL          ((__mmask16)0xffff)
 #define ODVGP__ORDER_LO     _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ODVGP__ORDER_HI     _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ODVGP__ORDER_HI \
+    _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #else
 #define ODVGP__V_sse2       __m128d
 #define ODVGP__V_avx2       __m256d
@@ -1436,36 +1528,39 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__ORDER_LO     _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
 #define ODVGP__ORDER_HI     _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)
 #endif
-#define ODVGP__LOAD_sse2(p)        ODVGP__M128(loadu)(p)
-#define ODVGP__STORE_sse2(p, v)    ODVGP__M128(storeu)(p, v)
-#define ODVGP__SET1_sse2(x)        ODVGP__M128(set1)(x)
-#define ODVGP__FMA_sse2(a, b, c)   ((a) * (b) + (c))
-#define ODVGP__NMA_sse2(a, b, c)   ((c) - (a) * (b))
-#define ODVGP__SQRT_sse2(a)        ODVGP__M128(sqrt)(a)
-#define ODVGP__MIN_sse2(a, b)      ODVGP__M128(min)(a, b)
-#define ODVGP__MAX_sse2(a, b)      ODVGP__M128(max)(a, b)
-#define ODVGP__ZIPLO_sse2(a, b)    ODVGP__M128(unpacklo)(a, b)
-#define ODVGP__ZIPHI_sse2(a, b)    ODVGP__M128(unpackhi)(a, b)
-#define ODVGP__LOAD_avx2(p)        ODVGP__M256(loadu)(p)
-#define ODVGP__STORE_avx2(p, v)    ODVGP__M256(storeu)(p, v)
-#define ODVGP__SET1_avx2(x)        ODVGP__M256(set1)(x)
-#define ODVGP__FMA_avx2(a, b, c)   ODVGP__M256(fmadd)(a, b, c)
-#define ODVGP__NMA_avx2(a, b, c)   ODVGP__M256(fnmadd)(a, b, c)
-#define ODVGP__SQRT_avx2(a)        ODVGP__M256(sqrt)(a)
-#define ODVGP__MIN_avx2(a, b)      ODVGP__M256(min)(a, b)
-#define ODVGP__MAX_avx2(a, b)      ODVGP__M256(max)(a, b)
-#define ODVGP__ZIPLO_avx2(a, b)    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x20)
-#define ODVGP__ZIPHI_avx2(a, b)    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x31)
+#define ODVGP__LOAD_sse2(p)      ODVGP__M128(loadu)(p)
+#define ODVGP__STORE_sse2(p, v)  ODVGP__M128(storeu)(p, v)
+#define ODVGP__SET1_sse2(x)      ODVGP__M128(set1)(x)
+#define ODVGP__FMA_sse2(a, b, c) ((a) * (b) + (c))
+#define ODVGP__NMA_sse2(a, b, c) ((c) - (a) * (b))
+#define ODVGP__SQRT_sse2(a)      ODVGP__M128(sqrt)(a)
+#define ODVGP__MIN_sse2(a, b)    ODVGP__M128(min)(a, b)
+#define ODVGP__MAX_sse2(a, b)    ODVGP__M128(max)(a, b)
+#define ODVGP__ZIPLO_sse2(a, b)  ODVGP__M128(unpacklo)(a, b)
+#define ODVGP__ZIPHI_sse2(a, b)  ODVGP__M128(unpackhi)(a, b)
+#define ODVGP__LOAD_avx2(p)      ODVGP__M256(loadu)(p)
+#define ODVGP__STORE_avx2(p, v)  ODVGP__M256(storeu)(p, v)
+#define ODVGP__SET1_avx2(x)      ODVGP__M256(set1)(x)
+#define ODVGP__FMA_avx2(a, b, c) ODVGP__M256(fmadd)(a, b, c)
+#define ODVGP__NMA_avx2(a, b, c) ODVGP__M256(fnmadd)(a, b, c)
+#define ODVGP__SQRT_avx2(a)      ODVGP__M256(sqrt)(a)
+#define ODVGP__MIN_avx2(a, b)    ODVGP__M256(min)(a, b)
+#define ODVGP__MAX_avx2(a, b)    ODVGP__M256(max)(a, b)
+#define ODVGP__ZIPLO_avx2(a, b) \
+    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x20)
+#define ODVGP__ZIPHI_avx2(a, b) \
+    ODVGP__M256(permute2f128)(ODVGP__M256(unpacklo)(a, b), ODVGP__M256(unpackhi)(a, b), 0x31)
 #define ODVGP__LOAD_avx512(p)      ODVGP__M512(loadu)(p)
 #define ODVGP__STORE_avx512(p, v)  ODVGP__M512(storeu)(p, v)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
-#define ODVGP__SQRT_avx512(a)      ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a) /* gcc 12 warns of the forms without a mask */
-#define ODVGP__MIN_avx512(a, b)    ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
-#define ODVGP__MAX_avx512(a, b)    ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
-#define ODVGP__ZIPLO_avx512(a, b)  ODVGP__M512(permutex2var)(a, ODVGP__ORDER_LO, b)
-#define ODVGP__ZIPHI_avx512(a, b)  ODVGP__M512(permutex2var)(a, ODVGP__ORDER_HI, b)
+#define ODVGP__SQRT_avx512(a) \
+    ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a) /* gcc 12 warns of the forms without a mask */
+#define ODVGP__MIN_avx512(a, b)   ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
+#define ODVGP__MAX_avx512(a, b)   ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
+#define ODVGP__ZIPLO_avx512(a, b) ODVGP__M512(permutex2var)(a, ODVGP__ORDER_LO, b)
+#define ODVGP__ZIPHI_avx512(a, b) ODVGP__M512(permutex2var)(a, ODVGP__ORDER_HI, b)
 #endif
 
 #ifdef ODVGP__NEON
@@ -1508,12 +1603,15 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a) /* 32-bit NEON has 
 #endif
 #endif
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>threads   cutting work into tasks; the optional POSIX pool                                                       */
-/*      An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:  */
-/*      the number of tasks never shows in the bits.                                                                   */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-static int odvgp__tasks(const odvgp_threads *t) { return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1; }
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>threads   cutting work into tasks; the optional POSIX pool
+        An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:
+        the number of tasks never shows in the bits. */
+/* ---------------------------------------------------------------------------------------------- */
+static int odvgp__tasks(const odvgp_threads *t)
+{
+    return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1;
+}
 
 static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, int i), void *arg)
 {
@@ -1523,17 +1621,22 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
 }
 
 /*  Whether a b >= limit, for sizes whose product may overflow; limit above 0. */
-static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit) { return b > 0 && a >= (limit - 1) / b + 1; }
+static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
+{
+    return b > 0 && a >= (limit - 1) / b + 1;
+}
 
 /*  Where part i of n items in `tasks` parts begins, in steps of `unit`: floor(units i / tasks) without that product. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
-    ptrdiff_t units = n / unit + (n % unit != 0), first = units / tasks * i + units % tasks * i / tasks;
+    ptrdiff_t units = n / unit + (n % unit != 0),
+              first = units / tasks * i + units % tasks * i / tasks;
     return odvgp__at_least(first, unit, n) ? n : first * unit;
 }
 
 /*  The part [*from, *to) of n items that task i of `tasks` gets. */
-static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
+static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from,
+                         ptrdiff_t *to)
 {
     *from = n > 0 ? odvgp__share_begin(n, unit, tasks, i) : 0;
     *to = n > 0 ? odvgp__share_begin(n, unit, tasks, i + 1) : 0;
@@ -1541,7 +1644,8 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 
 #ifdef ODVGP_USE_PTHREADS
 #ifndef __GNUC__
-#error "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook of your own"
+#error \
+    "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook of your own"
 #endif
 #include <fenv.h>
 #include <pthread.h>
@@ -1605,10 +1709,13 @@ static void odvgp__pool_work(odvgp_pool *pool, int worker)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
     while (ticket & ODVGP__UNTAKEN) {
-        if (!__atomic_compare_exchange_n(&pool->ticket, &ticket, ticket - 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        if (!__atomic_compare_exchange_n(&pool->ticket, &ticket, ticket - 1, 0, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
         if (worker) fesetenv(&pool->environment);
         pool->task(pool->arg, pool->n - (int)(ticket & ODVGP__UNTAKEN));
-        if (!__atomic_sub_fetch(&pool->left, 1, __ATOMIC_SEQ_CST)) odvgp__pool_wake(pool, &pool->waiting, &pool->done);
+        if (!__atomic_sub_fetch(&pool->left, 1, __ATOMIC_SEQ_CST))
+            odvgp__pool_wake(pool, &pool->waiting, &pool->done);
         ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
     }
 }
@@ -1627,7 +1734,8 @@ static void *odvgp__pool_main(void *user)
         for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_idle(pool); look++) sched_yield();
         if (odvgp__pool_idle(pool)) {
             pthread_mutex_lock(&pool->mutex);
-            __atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST); /* before the look: whoever gives a job sees one of them */
+            /* before the look: whoever gives a job sees one of them */
+            __atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
             while (odvgp__pool_idle(pool)) pthread_cond_wait(&pool->wake, &pool->mutex);
             __atomic_sub_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
             pthread_mutex_unlock(&pool->mutex);
@@ -1637,7 +1745,10 @@ static void *odvgp__pool_main(void *user)
     }
 }
 
-static int odvgp__pool_left(const odvgp_pool *pool) { return __atomic_load_n(&pool->left, __ATOMIC_SEQ_CST) > 0; }
+static int odvgp__pool_left(const odvgp_pool *pool)
+{
+    return __atomic_load_n(&pool->left, __ATOMIC_SEQ_CST) > 0;
+}
 
 /*  Return when all tasks of the job are done. */
 static void odvgp__pool_wait(odvgp_pool *pool)
@@ -1676,14 +1787,17 @@ static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), v
 
 ODVGP_API size_t odvgp_pool_size(int count)
 {
-    return sizeof(odvgp_pool) + (size_t)ODVGP__MIN(ODVGP__MAX(count, 1), 256) * sizeof(pthread_t) + 64;
+    return sizeof(odvgp_pool) + (size_t)ODVGP__MIN(ODVGP__MAX(count, 1), 256) * sizeof(pthread_t) +
+           64;
 }
 
-ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block, size_t bytes, odvgp_threads *hook)
+ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block, size_t bytes,
+                                        odvgp_threads *hook)
 {
     if (!out || !block || !hook || count < 1 || count > 256) return ODVGP_E_ARG;
     if (bytes < odvgp_pool_size(count)) return ODVGP_E_MEMORY;
-    odvgp_pool *pool = (odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
+    odvgp_pool *pool =
+        (odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     memset(pool, 0, sizeof *pool);
     if (pthread_mutex_init(&pool->mutex, NULL)) return ODVGP_E_MEMORY;
     if (pthread_cond_init(&pool->wake, NULL)) {
@@ -1696,7 +1810,8 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
         return ODVGP_E_MEMORY;
     }
     pool->process = getpid();
-    while (pool->workers < count - 1 && !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
+    while (pool->workers < count - 1 &&
+           !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
     hook->run = odvgp__pool_run; /* fewer workers than asked for still do all tasks */
     hook->user = pool;
@@ -1717,11 +1832,11 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 }
 #endif
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>arena   one block, measured and carved by the same function                                                      */
-/*      A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot  */
-/*      disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`.             */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>arena   one block, measured and carved by the same function
+        A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot
+        disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`. */
+/* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__arena {
     unsigned char *base; /* NULL: measure; else at a multiple of 64 bytes */
     size_t used, size;
@@ -1759,12 +1874,18 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
     return (odvgp_real *)odvgp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>rng   counter-based random numbers and permutations                                                              */
-/*      Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two  */
-/*      rounds of a 64-bit finaliser.                                                                                  */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-enum { ODVGP__STREAM_BATCH = 1, ODVGP__STREAM_COLUMNS, ODVGP__STREAM_INIT, ODVGP__STREAM_KMEANS, ODVGP__STREAM_SAMPLE };
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>rng   counter-based random numbers and permutations
+        Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two
+        rounds of a 64-bit finaliser. */
+/* ---------------------------------------------------------------------------------------------- */
+enum {
+    ODVGP__STREAM_BATCH = 1,
+    ODVGP__STREAM_COLUMNS,
+    ODVGP__STREAM_INIT,
+    ODVGP__STREAM_KMEANS,
+    ODVGP__STREAM_SAMPLE
+};
 
 static uint64_t odvgp__mix(uint64_t x)
 {
@@ -1782,13 +1903,15 @@ static uint64_t odvgp__random(uint64_t seed, uint64_t stream, uint64_t counter)
 /*  Uniform in (0, 1), never 0 or 1. */
 static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-    return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) * (1.0 / 4503599627370496.0);
+    return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) *
+           (1.0 / 4503599627370496.0);
 }
 
 /*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent).  */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-    double u = odvgp__uniform(seed, stream, 2 * counter), v = odvgp__uniform(seed, stream, 2 * counter + 1);
+    double u = odvgp__uniform(seed, stream, 2 * counter),
+           v = odvgp__uniform(seed, stream, 2 * counter + 1);
     return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
@@ -1797,7 +1920,8 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
     unsigned char order[ODVGP__SHUFFLED] = {0};
-    for (ptrdiff_t k = 0; k < n; k++) { /* from the inside out: place k takes the number of place j, and j the number k */
+    /* from the inside out: place k takes the number of place j, and j the number k */
+    for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
         order[k] = order[j];
         order[j] = (unsigned char)k;
@@ -1808,7 +1932,8 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 /*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the
     value falls below n (four turns at most on average). O(1) memory for an epoch of any length. A network of few bits prefers
     some permutations, so small n are shuffled. */
-ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
+ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch,
+                                         ptrdiff_t n, ptrdiff_t i)
 {
     uint64_t key = odvgp__random(seed, stream, epoch), x = (uint64_t)i, mask;
     if (n <= ODVGP__SHUFFLED) return odvgp__shuffle(key, n, i);
@@ -1818,7 +1943,8 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
     do {
         uint64_t left = x >> half, right = x & mask;
         for (uint64_t round = 0; round < 6; round++) {
-            uint64_t next = left ^ (odvgp__mix(key + right * UINT64_C(0x9e3779b97f4a7c15) + round) & mask);
+            uint64_t next =
+                left ^ (odvgp__mix(key + right * UINT64_C(0x9e3779b97f4a7c15) + round) & mask);
             left = right;
             right = next;
         }
@@ -1827,20 +1953,20 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
     return (ptrdiff_t)x;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>vmath   arithmetic over arrays                                                                                   */
-/*      Chunks of 64 numbers, four vectors at a time, step by step: one exponential alone is a chain of some twenty    */
-/*      operations of four cycles each, and few such chains fit into a processor's window. No branches; what is special*/
-/*      is selected at the end. All polynomials are interpolated at Chebyshev points:                                  */
-/*        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r), 1.6e-17 (float 1.1e-8)                 */
-/*        log      x = 2^k (1 + f), s = f / (2 + f); log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), 5e-18 (3e-10)    */
-/*        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc                                              */
-/*        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is */
-/*                 split into a part without rounding error and a small rest                                           */
-/*        log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above, */
-/*                 z = |x| / sqrt(2), with its sign for erf                                                            */
-/*      Behind them what kernel matrices are made of: distances, radial functions and their derivatives.                    */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>vmath   arithmetic over arrays
+        Chunks of 64 numbers, four vectors at a time, step by step: one exponential alone is a chain of some twenty
+        operations of four cycles each, and few such chains fit into a processor's window. No branches; what is special
+        is selected at the end. All polynomials are interpolated at Chebyshev points:
+          exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r), 1.6e-17 (float 1.1e-8)
+          log      x = 2^k (1 + f), s = f / (2 + f); log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), 5e-18 (3e-10)
+          erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
+          erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is
+                   split into a part without rounding error and a small rest
+          log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above,
+                   z = |x| / sqrt(2), with its sign for erf
+        Behind them what kernel matrices are made of: distances, radial functions and their derivatives. */
+/* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
 /*  Kernels. Files hold these numbers: none changes, and a new kernel takes the next one. */
@@ -1858,7 +1984,17 @@ enum {
     ODVGP__BASE_KERNEL_TYPES
 };
 #define ODVGP__NOT_RADIAL (-1)
-enum { ODVGP__EXP, ODVGP__EXPM1, ODVGP__LOG, ODVGP__LOG1P, ODVGP__ERF, ODVGP__ERFC, ODVGP__LOGCDF, ODVGP__VSQRT, ODVGP__MAPS };
+enum {
+    ODVGP__EXP,
+    ODVGP__EXPM1,
+    ODVGP__LOG,
+    ODVGP__LOG1P,
+    ODVGP__ERF,
+    ODVGP__ERFC,
+    ODVGP__LOGCDF,
+    ODVGP__VSQRT,
+    ODVGP__MAPS
+};
 
 /* clang-format off */
 #ifdef ODVGP_FLOAT
@@ -1962,7 +2098,10 @@ ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
 #else
 #define odvgp__stored_c(v) (v)
 #endif
-ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y) { return a < b ? x : y; }
+ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y)
+{
+    return a < b ? x : y;
+}
 
 #define odvgp__stored_sse2(v)   (v)
 #define odvgp__stored_neon(v)   (v)
@@ -1972,7 +2111,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     typedef odvgp__u_c odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S)))); \
     TARGET ODVGP__INLINE odvgp__u_##S odvgp__bits_##S(ODVGP__V_##S v) { return (odvgp__u_##S)v; } \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__real_##S(odvgp__u_##S u) { return (ODVGP__V_##S)u; } \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S(ODVGP__V_##S a, ODVGP__V_##S b, ODVGP__V_##S x, ODVGP__V_##S y) \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S(ODVGP__V_##S a, ODVGP__V_##S b, \
+                                                      ODVGP__V_##S x, ODVGP__V_##S y) \
     { \
         odvgp__u_##S mask = (odvgp__u_##S)(a < b); \
         return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
@@ -1990,7 +2130,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__RAISE(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
     { \
-        const odvgp__u_##S one = odvgp__bits_##S(ODVGP__K(S, 1)), exponent = odvgp__bits_##S(ODVGP__K(S, -HUGE_VAL)); \
+        const odvgp__u_##S one = odvgp__bits_##S(ODVGP__K(S, 1)), \
+                           exponent = odvgp__bits_##S(ODVGP__K(S, -HUGE_VAL)); \
         odvgp__u_##S half = ((odvgp__bits_##S(n) << (ODVGP__MANTISSA - 1)) & exponent) + one; \
         odvgp__u_##S rest = (odvgp__bits_##S(n) << ODVGP__MANTISSA) + (one + one) - half; \
         return v * odvgp__real_##S(half) * odvgp__real_##S(rest); \
@@ -2008,12 +2149,14 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__EXPS(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
     { \
-        return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + odvgp__bits_##S(ODVGP__K(S, 1))); \
+        return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + \
+                               odvgp__bits_##S(ODVGP__K(S, 1))); \
     } \
-    TARGET ODVGP__INLINE void odvgp__expm1_core_##S(const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n, \
-                                                    ODVGP__V_##S *p) \
+    TARGET ODVGP__INLINE void odvgp__expm1_core_##S( \
+        const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n, ODVGP__V_##S *p) \
     { \
-        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), log2e = ODVGP__K(S, 1.44269504088896340736); \
+        const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), \
+                           log2e = ODVGP__K(S, 1.44269504088896340736); \
         const ODVGP__V_##S high = ODVGP__K(S, ODVGP__LN2_HIGH), low = ODVGP__K(S, ODVGP__LN2_LOW); \
         ODVGP__V_##S r[4]; \
         ODVGP__WAYS(n[q] = odvgp__stored_##S(ODVGP__FMA_##S(x[q], log2e, round))) \
@@ -2026,10 +2169,12 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     } \
     TARGET ODVGP__INLINE void odvgp__decay_##S(const ODVGP__V_##S *x, ODVGP__V_##S *e) \
     { \
-        const ODVGP__V_##S low = ODVGP__K(S, ODVGP__DECAY_LOW), zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1); \
+        const ODVGP__V_##S low = ODVGP__K(S, ODVGP__DECAY_LOW), zero = ODVGP__K(S, 0), \
+                           one = ODVGP__K(S, 1); \
         ODVGP__V_##S n[4], p[4]; \
         odvgp__expm1_core_##S(x, NULL, n, p); \
-        ODVGP__WAYS(e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
+        ODVGP__WAYS(e[q] = \
+                        odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
 /*  Each of these takes four vectors to four vectors. With d, derivatives, where there are any. */
@@ -2037,38 +2182,50 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
         ODVGP__V_##S n[4], p[4]; \
-        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q]))) \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), \
+                                          ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q]))) \
         odvgp__expm1_core_##S(y, NULL, n, p); \
         ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q])) \
     } \
     /*  2^k (p + 1) - 1, where 2^k is not too large for the 1 to matter */ \
     TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), past = ODVGP__K(S, 60); \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), \
+                           past = ODVGP__K(S, 60); \
         ODVGP__V_##S n[4], p[4], t[4]; \
-        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, -60), x[q]))) \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), \
+                                          ODVGP__MAX_##S(ODVGP__K(S, -60), x[q]))) \
         odvgp__expm1_core_##S(y, NULL, n, p); \
-        ODVGP__WAYS(t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
+        ODVGP__WAYS(t[q] = \
+                        odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
         ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one)) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q])) \
-        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS( \
+            t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
 #define ODVGP__MAP_LOG(TARGET, S) \
     TARGET ODVGP__INLINE void odvgp__log_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), root = ODVGP__K(S, 0.70710678118654752), whole = ODVGP__K(S, ODVGP__INTEGER); \
-        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), zero = ODVGP__K(S, 0), most = ODVGP__K(S, ODVGP__LARGEST); \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), root = ODVGP__K(S, 0.70710678118654752), \
+                           whole = ODVGP__K(S, ODVGP__INTEGER); \
+        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), zero = ODVGP__K(S, 0), \
+                           most = ODVGP__K(S, ODVGP__LARGEST); \
         const ODVGP__V_##S infinity = ODVGP__K(S, HUGE_VAL), half = ODVGP__K(S, 0.5); \
         ODVGP__V_##S k[4], f[4], s[4], r[4], p[4]; \
         ODVGP__WAYS(f[q] = odvgp__less_##S(x[q], least, x[q] * ODVGP__K(S, ODVGP__LIFT), x[q])) \
-        ODVGP__WAYS(k[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) + (odvgp__bits_##S(one) - odvgp__bits_##S(root)))) \
-        ODVGP__WAYS(f[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) - \
-                                           ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) << ODVGP__MANTISSA) + \
-                                           odvgp__bits_##S(one)) - \
+        ODVGP__WAYS(k[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) + \
+                                           (odvgp__bits_##S(one) - odvgp__bits_##S(root)))) \
+        ODVGP__WAYS(f[q] = odvgp__real_##S( \
+                               odvgp__bits_##S(f[q]) - \
+                               ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) << ODVGP__MANTISSA) + \
+                               odvgp__bits_##S(one)) - \
                            one) \
-        ODVGP__WAYS(k[q] = odvgp__real_##S((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) + odvgp__bits_##S(whole)) - whole) \
-        ODVGP__WAYS(k[q] = k[q] - odvgp__less_##S(x[q], least, ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER), \
+        ODVGP__WAYS(k[q] = odvgp__real_##S((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) + \
+                                           odvgp__bits_##S(whole)) - \
+                           whole) \
+        ODVGP__WAYS(k[q] = k[q] - odvgp__less_##S(x[q], least, \
+                                                  ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER), \
                                                   ODVGP__K(S, ODVGP__BIAS))) \
         ODVGP__WAYS(s[q] = f[q] / (ODVGP__K(S, 2) + f[q])) \
         ODVGP__WAYS(r[q] = s[q] * s[q]) \
@@ -2085,15 +2242,19 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     /*  log(u) for u = 1 + x rounded, and what was lost in rounding, over u */ \
     TARGET ODVGP__INLINE void odvgp__log1p_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
-        const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), tiny = ODVGP__K(S, ODVGP__EPS / 16); \
-        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */ \
+        const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), \
+                           tiny = ODVGP__K(S, ODVGP__EPS / 16); \
+        const ODVGP__V_##S least = \
+            ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */ \
         ODVGP__V_##S u[4], t[4]; \
         ODVGP__WAYS(u[q] = odvgp__stored_##S(one + x[q])) \
         odvgp__log_##S(u, y); \
         ODVGP__WAYS(t[q] = odvgp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one))) \
-        ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
+        ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], \
+                                           y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q])) \
-        ODVGP__WAYS(t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS( \
+            t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
 #define ODVGP__MAP_ERF(TARGET, S) \
@@ -2107,7 +2268,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(y[q] = p[q] / ODVGP__FMA_##S(ODVGP__K(S, 2), x[q], ODVGP__K(S, 1))) \
     } \
     /*  y exp(-c a^2) for a >= 0, c 1 or 1/2 */ \
-    TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, ODVGP__V_##S *y) \
+    TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, \
+                                                    ODVGP__V_##S *y) \
     { \
         ODVGP__V_##S h[4], d[4], n[4], p[4]; \
         ODVGP__WAYS(h[q] = odvgp__real_##S((odvgp__bits_##S(a[q]) >> ODVGP__HALF) << ODVGP__HALF)) \
@@ -2115,8 +2277,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(h[q] = ODVGP__K(S, 0) - c * h[q] * h[q]) \
         odvgp__expm1_core_##S(h, d, n, p); \
         ODVGP__WAYS(p[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q])) \
-        ODVGP__WAYS(y[q] = \
-                        odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], a[q])) /* a NaN of few bits has become infinite in h */ \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], \
+                                           a[q])) /* a NaN of few bits has become infinite in h */ \
     } \
     /*  erf of |x| < 1 */ \
     TARGET ODVGP__INLINE void odvgp__erf_core_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
@@ -2129,9 +2291,11 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     } \
     TARGET ODVGP__INLINE void odvgp__erfc_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
-        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), half = ODVGP__K(S, 0.5); \
+        const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), \
+                           half = ODVGP__K(S, 0.5); \
         ODVGP__V_##S a[4], e[4]; \
-        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS( \
+            a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q])) \
         odvgp__erfcx_##S(a, y); \
         odvgp__times_bell_##S(a, one, y); \
@@ -2145,19 +2309,23 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__V_##S a[4], e[4]; \
         ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(minus))) \
         odvgp__erfc_##S(a, y); \
-        ODVGP__WAYS(y[q] = odvgp__real_##S(odvgp__bits_##S(one - y[q]) | (odvgp__bits_##S(x[q]) & odvgp__bits_##S(minus)))) \
+        ODVGP__WAYS(y[q] = odvgp__real_##S(odvgp__bits_##S(one - y[q]) | \
+                                           (odvgp__bits_##S(x[q]) & odvgp__bits_##S(minus)))) \
         odvgp__erf_core_##S(x, e); \
         ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], one, e[q], y[q])) \
     } \
     /*  One logarithm for all: of erfcx(z) / 2 up to -1/2, of (1 + erf) / 2 up to 1, of 1 - Phi(-x) beyond; to the last two, \
         what the sum or difference lost in rounding is added. bell: exp(-x^2/2). */ \
-    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *derivative) \
+    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, \
+                                                ODVGP__V_##S *derivative) \
     { \
         const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5), \
                            least = ODVGP__K(S, ODVGP__TINY); \
-        const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), root = ODVGP__K(S, 0.70710678118654752440); \
+        const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), \
+                           root = ODVGP__K(S, 0.70710678118654752440); \
         ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
-        ODVGP__WAYS(a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS( \
+            a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(t[q] = a[q] * root) \
         odvgp__erfcx_##S(t, w); \
         ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q])) \
@@ -2165,10 +2333,13 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(bell[q] = one) \
         odvgp__times_bell_##S(t, half, bell); \
         ODVGP__WAYS(e[q] = w[q] * bell[q]) \
-        ODVGP__WAYS(derivative[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), density / w[q])) \
-        ODVGP__WAYS(derivative[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], derivative[q])) \
+        ODVGP__WAYS(derivative[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), \
+                                                    density / w[q])) \
+        ODVGP__WAYS(derivative[q] = \
+                        odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], derivative[q])) \
         ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q])) \
-        ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], zero - half * a[q] * a[q])) \
+        ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], \
+                                           zero - half * a[q] * a[q])) \
         ODVGP__WAYS(t[q] = x[q] * root) \
         odvgp__erf_core_##S(t, bell); \
         ODVGP__WAYS(t[q] = half + half * bell[q]) \
@@ -2209,15 +2380,15 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     ODVGP__MAPPED(TARGET, S, sqrt, ODVGP__WAYS(b[q] = ODVGP__SQRT_##S(a[q])))
 #define ODVGP__MAP_LIST(S) \
     { \
-        odvgp__vexp_##S, odvgp__vexpm1_##S, odvgp__vlog_##S, odvgp__vlog1p_##S, odvgp__verf_##S, odvgp__verfc_##S, \
-            odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
+        odvgp__vexp_##S, odvgp__vexpm1_##S, odvgp__vlog_##S, odvgp__vlog1p_##S, odvgp__verf_##S, \
+            odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
 /*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
     where points coincide, and on processors that add beside multiplying no slower. */
 #define ODVGP__SQDIST(TARGET, S) \
-    TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, \
-                                         odvgp_real *r2) \
+    TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, \
+                                         ptrdiff_t ld, odvgp_real *r2) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR)); \
@@ -2227,7 +2398,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
                 ODVGP__V_##S xd = ODVGP__SET1_##S(x[d]); \
                 ODVGP__V_##S t0 = xd - ODVGP__LOAD_##S(z), t1 = xd - ODVGP__LOAD_##S(z + L); \
-                ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), t3 = xd - ODVGP__LOAD_##S(z + 3 * L); \
+                ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), \
+                             t3 = xd - ODVGP__LOAD_##S(z + 3 * L); \
                 s0 = ODVGP__FMA_##S(t0, t0, s0); \
                 s1 = ODVGP__FMA_##S(t1, t1, s1); \
                 s2 = ODVGP__FMA_##S(t2, t2, s2); \
@@ -2243,15 +2415,15 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 /*  A stationary kernel of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no derivative:
     0. The argument of exp ends at 1000, where it is 0; infinity times 0 would not be. */
 #define ODVGP__RADIAL(TARGET, S) \
-    TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, \
-                                         odvgp_real *dk) \
+    TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
+                                         const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
     { \
         const odvgp_real factor = scale * (type == ODVGP__MATERN52   ? 5 \
                                            : type == ODVGP__MATERN32 ? 3 \
                                            : type == ODVGP__RBF      ? ODVGP__R(0.5) \
                                                                      : 1); \
-        const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), zero = ODVGP__SET1_##S(0), \
-                           one = ODVGP__SET1_##S(1); \
+        const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), \
+                           zero = ODVGP__SET1_##S(0), one = ODVGP__SET1_##S(1); \
         enum { L = ODVGP__LANES_##S }; \
         for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
             ODVGP__V_##S s[4], e[4], t[4]; \
@@ -2264,13 +2436,19 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             ODVGP__WAYS(t[q] = e[q]) \
             if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q]) \
             if (type == ODVGP__MATERN52) \
-                ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), one + s[q]) * e[q]) \
+                ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), \
+                                                  one + s[q]) * \
+                                   e[q]) \
             ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q])) \
             if (!dk) continue; \
-            ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) : ODVGP__R(-0.5)) * e[q]) \
+            ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) \
+                                                                       : ODVGP__R(-0.5)) * \
+                               e[q]) \
             if (type == ODVGP__MATERN12) \
-                ODVGP__WAYS(t[q] = odvgp__less_##S(s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
-            if (type == ODVGP__MATERN52) ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q]) \
+                ODVGP__WAYS( \
+                    t[q] = odvgp__less_##S(s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
+            if (type == ODVGP__MATERN52) \
+                ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q]) \
             ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q])) \
         } \
     }
@@ -2308,9 +2486,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 
 /*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and so many vectors of their columns. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
-    TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, const odvgp_real *x, \
-                                                         ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
-                                                         odvgp_real *y, ptrdiff_t ldy) \
+    TARGET ODVGP__INLINE void odvgp__update_##name( \
+        int ways, int vectors, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
+        const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
     { \
         enum { L = ODVGP__LANES_##V }; \
         ODVGP__V_##V s[4][4]; \
@@ -2334,7 +2512,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     out may be x or y. derivative: from dk = dk/dr^2 of a base kernel to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
     added to it, and that times the squared distance in dk; for a chunk. */
 #define ODVGP__ARRAYS(TARGET, S) \
-    TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
+    TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, \
+                                       odvgp_real *y) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S f = ODVGP__SET1_##S(a); \
@@ -2357,14 +2536,16 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             s2 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 2 * L), ODVGP__LOAD_##S(y + 2 * L), s2); \
             s3 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x + 3 * L), ODVGP__LOAD_##S(y + 3 * L), s3); \
         } \
-        for (; n >= L; n -= L, x += L, y += L) s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
+        for (; n >= L; n -= L, x += L, y += L) \
+            s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
         ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3)); \
         for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j]; \
         for (int j = 0; j < L; j++) sum += part[j]; \
         return sum; \
     } \
-    TARGET ODVGP__INLINE void odvgp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, const odvgp_real *y, \
-                                                  ptrdiff_t ldy, odvgp_real *part) \
+    TARGET ODVGP__INLINE void odvgp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
+                                                  const odvgp_real *y, ptrdiff_t ldy, \
+                                                  odvgp_real *part) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ODVGP__V_##S s[ODVGP__ABREAST_##S][4]; \
@@ -2375,7 +2556,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (; j + 4 * L <= n; j += 4 * L) \
             ODVGP__WAYS({ \
                 const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L); \
-                ODVGP__ABREAST(s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
+                ODVGP__ABREAST( \
+                    s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
             }) \
         for (; j + L <= n; j += L) { \
             const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j); \
@@ -2383,15 +2565,16 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
         ODVGP__ABREAST(ODVGP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
     } \
-    TARGET static void odvgp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy, \
-                                       odvgp_real *out) \
+    TARGET static void odvgp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
+                                       const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S }; \
         while (L > 1 && count > 1) { \
             odvgp_real part[L * L], rest[L]; \
             ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0); \
             ptrdiff_t some = ODVGP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
-            for (; w + W <= some; w += W) odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
+            for (; w + W <= some; w += W) \
+                odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
             for (; w < some; w++) odvgp__parts_of_##S(1, n, x, y + w * ldy, ldy, part + w * L); \
             if (whole < n) { \
                 ODVGP__STORE_##S(rest, all); \
@@ -2400,7 +2583,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 all = ODVGP__LOAD_##S(rest); \
             } \
             ODVGP__UNROLL \
-            for (int r = 0; r < L; r++) v[r] = ODVGP__LOAD_##S(part + ODVGP__MIN(r, some - 1) * L); \
+            for (int r = 0; r < L; r++) \
+                v[r] = ODVGP__LOAD_##S(part + ODVGP__MIN(r, some - 1) * L); \
             ODVGP__TRANSPOSED(S, v) \
             ODVGP__UNROLL \
             for (int r = 0; r < L; r++) all = all + v[r]; \
@@ -2409,8 +2593,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
         for (; count > 0; count--, y += ldy) *out++ = odvgp__dot_##S(n, x, y); \
     } \
-    TARGET ODVGP__INLINE void odvgp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, ptrdiff_t step, \
-                                                    const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
+    TARGET ODVGP__INLINE void odvgp__spreads_of_##S( \
+        int ways, ptrdiff_t n, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z, \
+        const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ODVGP__V_##S s[ODVGP__ABREAST_##S][4], all[ODVGP__ABREAST_##S]; \
@@ -2434,30 +2619,35 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             out[w * step] = sum; \
         } \
     } \
-    TARGET static void odvgp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, \
-                                          const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
+    TARGET static void odvgp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, \
+                                          ptrdiff_t step, const odvgp_real *z, \
+                                          const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
     { \
         enum { W = ODVGP__ABREAST_##S }; \
         for (; count >= W; count -= W, x += W * step, h += W * ld, out += W * step) \
             odvgp__spreads_of_##S(W, n, x, step, z, h, ld, out); \
-        for (; count; count--, x += step, h += ld, out += step) odvgp__spreads_of_##S(1, n, x, step, z, h, ld, out); \
+        for (; count; count--, x += step, h += ld, out += step) \
+            odvgp__spreads_of_##S(1, n, x, step, z, h, ld, out); \
     } \
     ODVGP__UPDATE_OF(TARGET, vectors_##S, S) \
     ODVGP__UPDATE_OF(TARGET, reals_##S, c) \
-    TARGET ODVGP__INLINE void odvgp__update_rows_##S(int ways, ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
-                                                     const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, \
-                                                     ptrdiff_t ldy) \
+    TARGET ODVGP__INLINE void odvgp__update_rows_##S( \
+        int ways, ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
+        const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ptrdiff_t j = 0; \
         for (; j + 4 * L <= n && ways < 4; j += 4 * L) \
             odvgp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy); \
-        for (; j + 2 * L <= n; j += 2 * L) odvgp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
-        for (; j + 2 <= n; j += 2) odvgp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
+        for (; j + 2 * L <= n; j += 2 * L) \
+            odvgp__update_vectors_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
+        for (; j + 2 <= n; j += 2) \
+            odvgp__update_reals_##S(ways, 2, k, x + j, ldx, f, fw, fk, y + j, ldy); \
         if (j < n) odvgp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy); \
     } \
-    TARGET static void odvgp__update_##S(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count, \
-                                         const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
+    TARGET static void odvgp__update_##S(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, \
+                                         ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, \
+                                         ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
     { \
         for (; count >= 4; count -= 4, f += 4 * fw, y += 4 * ldy) \
             odvgp__update_rows_##S(4, n, k, x, ldx, f, fw, fk, y, ldy); \
@@ -2465,7 +2655,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             odvgp__update_rows_##S(2, n, k, x, ldx, f, fw, fk, y, ldy); \
         if (count) odvgp__update_rows_##S(1, n, k, x, ldx, f, fw, fk, y, ldy); \
     } \
-    TARGET static void odvgp__squares_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out) \
+    TARGET static void odvgp__squares_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, \
+                                          ptrdiff_t ld, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         for (; rows >= 4; rows -= 4, A += 4 * ld) { \
@@ -2484,26 +2675,30 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (; rows > 0; rows--, A += ld) \
             for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j]; \
     } \
-    TARGET static void odvgp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
+    TARGET static void odvgp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, \
+                                        odvgp_real *A, ptrdiff_t ld) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S two = ODVGP__SET1_##S(2); \
         for (; rows > 0; rows--, A += ld) { \
             ptrdiff_t j = 0; \
-            for (; j + L <= n; j += L) ODVGP__STORE_##S(A + j, ODVGP__LOAD_##S(A + j) * (two * ODVGP__LOAD_##S(w + j))); \
+            for (; j + L <= n; j += L) \
+                ODVGP__STORE_##S(A + j, ODVGP__LOAD_##S(A + j) * (two * ODVGP__LOAD_##S(w + j))); \
             for (; j < n; j++) A[j] *= 2 * w[j]; \
         } \
     } \
-    TARGET static void odvgp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y, \
-                                        odvgp_real *out) \
+    TARGET static void odvgp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, \
+                                        odvgp_real b, const odvgp_real *y, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b); \
         ptrdiff_t j = 0; \
-        for (; j + L <= n; j += L) ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j)); \
+        for (; j + L <= n; j += L) \
+            ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j)); \
         for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
     } \
-    TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
+    TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, \
+                                          odvgp_real *out) \
     { \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
             ODVGP__V_##S a = ODVGP__LOAD_##S(x + j), b = ODVGP__LOAD_##S(y + j); \
@@ -2512,8 +2707,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             ODVGP__STORE_##S(out + j, a); \
         } \
     } \
-    TARGET static void odvgp__derivative_##S(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, \
-                                        odvgp_real *dk, odvgp_real *h) \
+    TARGET static void odvgp__derivative_##S(odvgp_real scale, const odvgp_real *adjoint, \
+                                             const odvgp_real *d2, int first, odvgp_real *dk, \
+                                             odvgp_real *h) \
     { \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
             ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum; \
@@ -2526,7 +2722,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     }
 
 #define ODVGP__VMATH(TARGET, S) \
-    ODVGP__MAPS_OF(TARGET, S) ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
+    ODVGP__MAPS_OF(TARGET, S) \
+    ODVGP__SQDIST(TARGET, S) ODVGP__RADIAL(TARGET, S) ODVGP__ARRAYS(TARGET, S)
 
 ODVGP__RAISE(, c)
 ODVGP__VMATH(, c)
@@ -2552,13 +2749,15 @@ ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
 /*  Sums over rows of the squares of each column. */
-static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols,
+                                      ptrdiff_t ld, odvgp_real *out)
 {
     for (ptrdiff_t i = 0; i < rows; i++)
         for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
-ODVGP__TRAINING void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
+ODVGP__TRAINING void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols,
+                                           ptrdiff_t ld, odvgp_real *out)
 {
     odvgp__zero(out, cols);
     odvgp__column_squares_add(A, rows, cols, ld, out);
@@ -2587,26 +2786,33 @@ static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
 ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
     double most = odvgp__max_abs(n, x), sum = 0;
-    for (ptrdiff_t i = 0; i < n && most > 0; i++) sum += (double)x[i] / most * ((double)x[i] / most);
+    for (ptrdiff_t i = 0; i < n && most > 0; i++)
+        sum += (double)x[i] / most * ((double)x[i] / most);
     return most * sqrt(sum);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels                                                                                              */
-/*      What level 3 spends its time in, written once as macros and expanded for each instruction set:                 */
-/*        ukr    C[MR,w] <- alpha A B (+ C)           k steps, C in registers                                          */
-/*        solve  T[MR,w] <- U^-1 (T - A X)            the same, then a triangle of MR rows: product and solve in one   */
-/*        copy, turn   strips copied straight or transposed, for packing                                               */
-/*      for widths w of 1 to NV vectors. A is read by broadcasts with any two strides, B by vectors along its rows, so */
-/*      that operands in cache need no packing. Accumulators are named (c00, c01, ...), for then every compiler keeps  */
-/*      them in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16.                       */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,
-                           const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs);
-typedef void (*odvgp__solve)(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *tri,
-                             const odvgp_real *x, ptrdiff_t xs, odvgp_real *t, ptrdiff_t ts);
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>ukr   micro-kernels
+        What level 3 spends its time in, written once as macros and expanded for each instruction set:
+          ukr    C[MR,w] <- alpha A B (+ C)           k steps, C in registers
+          solve  T[MR,w] <- U^-1 (T - A X)            the same, then a triangle of MR rows: product and solve in one
+          copy, turn   strips copied straight or transposed, for packing
+        for widths w of 1 to NV vectors. A is read by broadcasts with any two strides, B by vectors along its rows, so
+        that operands in cache need no packing. Accumulators are named (c00, c01, ...), for then every compiler keeps
+        them in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
+/* ---------------------------------------------------------------------------------------------- */
+typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
+                           ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
+                           odvgp_real *c, ptrdiff_t cs);
+typedef void (*odvgp__solve)(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,
+                             const odvgp_real *tri, const odvgp_real *x, ptrdiff_t xs,
+                             odvgp_real *t, ptrdiff_t ts);
 
-enum { ODVGP__MAX_MR = 8, ODVGP__MAX_LANES = 64 / (int)sizeof(odvgp_real), ODVGP__MAX_NR = 3 * ODVGP__MAX_LANES };
+enum {
+    ODVGP__MAX_MR = 8,
+    ODVGP__MAX_LANES = 64 / (int)sizeof(odvgp_real),
+    ODVGP__MAX_NR = 3 * ODVGP__MAX_LANES
+};
 
 typedef struct odvgp__isa {
     const char *name;
@@ -2616,24 +2822,31 @@ typedef struct odvgp__isa {
     odvgp__ukr ukr[4];    /* [vectors - 1] */
     odvgp__solve solve[4];
     ptrdiff_t (*factor)(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri);
-    void (*copy)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs,
-                 odvgp_real *to, ptrdiff_t ts);
-    void (*transpose)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
-    void (*sqdist)(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
-    void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, odvgp_real *dk);
+    void (*copy)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w,
+                 const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
+    void (*transpose)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from,
+                      ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
+    void (*sqdist)(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,
+                   odvgp_real *r2);
+    void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,
+                   odvgp_real *dk);
     void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
     odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
     void (*map[ODVGP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
     void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
-    void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h);
-    void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out);
-    void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, ptrdiff_t fw,
-                   ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
-    void (*squares)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
+    void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
+                       odvgp_real *dk, odvgp_real *h);
+    void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y,
+                 ptrdiff_t ldy, odvgp_real *out);
+    void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
+                   const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
+    void (*squares)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld,
+                    odvgp_real *out);
     void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
-    void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y, odvgp_real *out);
-    void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z, const odvgp_real *h,
-                    ptrdiff_t ld, odvgp_real *out);
+    void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,
+                  odvgp_real *out);
+    void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step,
+                    const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out);
 } odvgp__isa;
 
 /* --- lists of rows, of the vectors of a row, of the rows above one, for macros X --- */
@@ -2681,8 +2894,9 @@ typedef struct odvgp__isa {
 /* clang-format on */
 
 #define ODVGP__UKR(TARGET, S, ROWS, NV) \
-    TARGET static void odvgp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, \
-                                            ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs) \
+    TARGET static void odvgp__ukr##NV##_##S( \
+        ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, \
+        const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs) \
     { \
         ROWS(ODVGP__ZERO, NV, S) \
         for (; k > 0; k--, a += acs, b += bs) { \
@@ -2698,9 +2912,9 @@ typedef struct odvgp__isa {
 
 /*  tri [MR, stride MAX_MR]: a lower triangle with the inverses of its diagonal. t is solved in place. */
 #define ODVGP__SOLVE(TARGET, S, ROWS, NV) \
-    TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, \
-                                              const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, odvgp_real *t, \
-                                              ptrdiff_t ts) \
+    TARGET static void odvgp__solve##NV##_##S( \
+        ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *tri, \
+        const odvgp_real *b, ptrdiff_t bs, odvgp_real *t, ptrdiff_t ts) \
     { \
         ROWS(ODVGP__GET, NV, S) \
         for (; k > 0; k--, a += acs, b += bs) { \
@@ -2714,7 +2928,8 @@ typedef struct odvgp__isa {
     as above holds U^T. By way of U^T D U with a unit diagonal, so that the chain of pivots waits for no square root; with
     all loops unrolled, so that the block stays in registers. Returns the first row whose pivot is not positive and finite
     (or so small that its inverse is not), or -1; d[row,row] is that pivot then. */
-ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
+ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs,
+                                           odvgp_real *tri)
 {
     odvgp_real T[ODVGP__MAX_MR][ODVGP__MAX_MR], inverse[ODVGP__MAX_MR];
     ODVGP__UNROLL
@@ -2733,7 +2948,8 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
         ODVGP__UNROLL
         for (int r = 0; r < MR; r++)
             if (r > i) {
-                odvgp_real f = T[i][r] / T[i][i]; /* not by the inverse: of two equal rows nothing must remain */
+                /* not by the inverse: of two equal rows nothing must remain */
+                odvgp_real f = T[i][r] / T[i][i];
                 ODVGP__UNROLL
                 for (int j = 0; j < MR; j++)
                     if (j >= r) T[r][j] -= f * T[i][j];
@@ -2754,8 +2970,9 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 /*  copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
     turn: to[p * ts + i] = from[i * fs + p], likewise; p < k in both. Strides may be negative. */
 #define ODVGP__COPY(TARGET, S) \
-    TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w, const odvgp_real *from, \
-                                       ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts) \
+    TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
+                                       const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs, \
+                                       odvgp_real *to, ptrdiff_t ts) \
     { \
         for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) { \
             ptrdiff_t i = 0; \
@@ -2769,8 +2986,9 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
     }
 
 #define ODVGP__TRANSPOSE(TARGET, S) \
-    TARGET static void odvgp__transpose_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from, ptrdiff_t fs, \
-                                       odvgp_real *to, ptrdiff_t ts) \
+    TARGET static void odvgp__transpose_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
+                                            const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, \
+                                            ptrdiff_t ts) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ptrdiff_t whole = n / L * L, p = 0; \
@@ -2793,9 +3011,10 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 
 /*  All of an instruction set: its macros' suffix, rows and vectors of a kernel. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
-    ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) \
-        ODVGP__COPY(TARGET, S) ODVGP__TRANSPOSE(TARGET, S) \
-            TARGET static ptrdiff_t odvgp__factor_##S(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
+    ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
+        ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
+            ODVGP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t odvgp__factor_##S( \
+                odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
     { \
         return odvgp__factor_body(R, d, rs, cs, tri); \
     }
@@ -2836,13 +3055,15 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
     }
 #define ODVGP__ISA(S, id, v, R, NVMAX, MC, KC, NC) \
     { \
-#S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, ODVGP__LIST##NVMAX(odvgp__ukr, S), \
-            ODVGP__LIST##NVMAX(odvgp__solve, S), odvgp__factor_##S, odvgp__copy_##S, odvgp__transpose_##S, ODVGP__VROW(v) \
+#S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, \
+            ODVGP__LIST##NVMAX(odvgp__ukr, S), ODVGP__LIST##NVMAX(odvgp__solve, S), \
+            odvgp__factor_##S, odvgp__copy_##S, odvgp__transpose_##S, ODVGP__VROW(v) \
     }
 #define ODVGP__VROW(isa) \
-    odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, ODVGP__MAP_LIST(isa), odvgp__combine_##isa, \
-        odvgp__derivative_##isa, odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
-        odvgp__blend_##isa, odvgp__spreads_##isa
+    odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, \
+        ODVGP__MAP_LIST(isa), odvgp__combine_##isa, odvgp__derivative_##isa, odvgp__dots_##isa, \
+        odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, odvgp__blend_##isa, \
+        odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
 static const odvgp__isa odvgp__isas[] = {
@@ -2869,20 +3090,21 @@ static const odvgp__isa odvgp__isas[] = {
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
-        if ((id == ODVGP_ISA_AUTO || id == odvgp__isas[i].id) && odvgp__cpu_has(odvgp__isas[i].id)) return &odvgp__isas[i];
+        if ((id == ODVGP_ISA_AUTO || id == odvgp__isas[i].id) && odvgp__cpu_has(odvgp__isas[i].id))
+            return &odvgp__isas[i];
     return NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C                                                                   */
-/*      One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:   */
-/*      operands are given by row and column strides, triangles by flags; each micro-kernel then runs over the steps that*/
-/*      are not zeros only. 2 m n k flops. Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of*/
-/*      MC rows (A packed into panels of MR), strips, panels. An operand that stays in cache by itself is read where it*/
-/*      is; only its ragged edge is copied, to be filled up with zeros.                                                */
-/*      Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on */
-/*      it.                                                                                                            */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
+        One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:
+        operands are given by row and column strides, triangles by flags; each micro-kernel then runs over the steps that
+        are not zeros only. 2 m n k flops. Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of
+        MC rows (A packed into panels of MR), strips, panels. An operand that stays in cache by itself is read where it
+        is; only its ragged edge is copied, to be filled up with zeros.
+        Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on
+        it. */
+/* ---------------------------------------------------------------------------------------------- */
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
 typedef struct odvgp__mm {
@@ -2895,21 +3117,25 @@ typedef struct odvgp__mm {
     odvgp_real *C;
     ptrdiff_t ldc;
     odvgp_real alpha, beta;
-    int a_part, b_part; /* op(A), op(B) is LOWER or UPPER triangular: its other entries are zeros in memory */
-    int c_part;         /* LOWER: only j <= i of C is computed and touched */
+    /* op(A), op(B) is LOWER or UPPER triangular: its other entries are zeros in memory */
+    int a_part, b_part;
+    int c_part; /* LOWER: only j <= i of C is computed and touched */
 } odvgp__mm;
 
 #define ODVGP__BASE \
     ((ptrdiff_t)512) /* the largest triangle that is solved or inverted in one go, without cutting it into products */
-#define ODVGP__POTRF_BASE ((ptrdiff_t)256)  /* the same for factors; at most BASE */
-#define ODVGP__HALF_UNIT  ((ptrdiff_t)24)   /* where larger ones are cut, in multiples of this */
-#define ODVGP__IN_PLACE   ((ptrdiff_t)96)   /* up to so many rows strips are solved where they are */
-#define ODVGP__PACK_ROWS  ((ptrdiff_t)48)   /* an operand is packed when so many rows of C ... */
-#define ODVGP__PACK_COLS  ((ptrdiff_t)256)  /* ... or columns of C will use it again ... */
+#define ODVGP__POTRF_BASE ((ptrdiff_t)256) /* the same for factors; at most BASE */
+#define ODVGP__HALF_UNIT  ((ptrdiff_t)24)  /* where larger ones are cut, in multiples of this */
+#define ODVGP__IN_PLACE   ((ptrdiff_t)96)  /* up to so many rows strips are solved where they are */
+#define ODVGP__PACK_ROWS  ((ptrdiff_t)48)  /* an operand is packed when so many rows of C ... */
+#define ODVGP__PACK_COLS  ((ptrdiff_t)256) /* ... or columns of C will use it again ... */
 #define ODVGP__PACK_SIZE  ((ptrdiff_t)8192) /* ... and it is larger than this */
-#define ODVGP__TASK_WORK  (48. * 48 * 48)   /* fewer multiplications are not worth a second thread */
+#define ODVGP__TASK_WORK  (48. * 48 * 48) /* fewer multiplications are not worth a second thread */
 
-static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 1) / unit * unit; }
+static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
 
 /*  Columns of the square for n rows: room for the last vector, and no power of two, for then its rows would share a few
     sets of the cache. */
@@ -2920,7 +3146,10 @@ static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 }
 
 /*  The last numbers of each task's area: a tile of C, and a triangle of MAX_MR rows. */
-enum { ODVGP__TILE_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_NR, ODVGP__TRI_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_MR };
+enum {
+    ODVGP__TILE_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_NR,
+    ODVGP__TRI_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_MR
+};
 
 static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 {
@@ -2929,23 +3158,27 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 
 /*  Block sizes for problems up to m x n x k, and the area of each task that goes with them. Smaller problems need smaller
     areas. */
-static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
+static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
+                          odvgp_blas *blas)
 {
     ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE);
     if (order > 0) order += ODVGP__MAX_MR;
     blas->isa = isa;
-    blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR); /* MC is a multiple of MR, NC of NR */
+    /* MC is a multiple of MR, NC of NR */
+    blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR);
     blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
     blas->kc = ODVGP__MIN(isa->KC, k);
     /* the areas of odvgp__solve_strips and odvgp__potrf_base */
-    ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR), factor = order * odvgp__square_stride(isa, order);
-    blas->pack_stride = ODVGP__MAX((blas->mc + blas->nc) * blas->kc, ODVGP__MAX(solve, factor)) + 16;
+    ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR),
+              factor = order * odvgp__square_stride(isa, order);
+    blas->pack_stride =
+        ODVGP__MAX((blas->mc + blas->nc) * blas->kc, ODVGP__MAX(solve, factor)) + 16;
     blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
 /*  A blas for problems up to m x n x k, its packing area taken from the arena. */
-static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads, ptrdiff_t m, ptrdiff_t n,
-                               ptrdiff_t k, odvgp_blas *blas)
+static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     memset(blas, 0, sizeof *blas);
     if (threads) blas->threads = *threads;
@@ -2960,13 +3193,15 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
         odvgp__arena a;
         odvgp_blas blas;
         odvgp__arena_init(&a, NULL, 0);
-        odvgp__blas_layout(&a, &odvgp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, &blas);
+        odvgp__blas_layout(&a, &odvgp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2,
+                           PTRDIFF_MAX / 2, &blas);
         most = ODVGP__MAX(most, a.used);
     }
     return most + 64;
 }
 
-ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes)
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
+                                       odvgp_isa isa, void *block, size_t bytes)
 {
     const odvgp__isa *row = odvgp__isa_find(isa);
     odvgp__arena a;
@@ -2978,7 +3213,10 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
     return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas) { return (const odvgp__isa *)blas->isa; }
+static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
+{
+    return (const odvgp__isa *)blas->isa;
+}
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
 
@@ -2991,11 +3229,13 @@ typedef struct odvgp__operand {
 
 /* --- arrays of any length: whole chunks, and the rest through one --- */
 
-static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x,
+                       odvgp_real *y, odvgp_real *dy)
 {
     odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
     ptrdiff_t i = 0;
-    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) odvgp__isa_of(blas)->map[f](x + i, y + i, dy ? dy + i : NULL);
+    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK)
+        odvgp__isa_of(blas)->map[f](x + i, y + i, dy ? dy + i : NULL);
     if (i >= n) return;
     odvgp__copy(rest[0], x + i, n - i);
     odvgp__isa_of(blas)->map[f](rest[0], rest[1], rest[2]);
@@ -3004,7 +3244,8 @@ static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_r
 }
 
 #define ODVGP__MAP(name, f) \
-    ODVGP_API void odvgp_##name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) \
+    ODVGP_API void odvgp_##name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, \
+                                odvgp_real *y) \
     { \
         odvgp__map(blas, f, n, x, y, NULL); \
     }
@@ -3016,15 +3257,17 @@ ODVGP__MAP(verf, ODVGP__ERF)
 ODVGP__MAP(verfc, ODVGP__ERFC)
 ODVGP__MAP(vsqrt, ODVGP__VSQRT)
 
-ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
+                             odvgp_real *y, odvgp_real *dy)
 {
     odvgp__map(blas, ODVGP__LOGCDF, n, x, y, dy);
 }
 
 /*  A panel [n, width of `unit`] of k steps one after the other, zeros beyond n: to[p * unit + i] = w[p] from[i * rs + p * cs].
     One of the strides is 1. */
-static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit, const odvgp_real *w,
-                        const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
+static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
+                        const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
+                        odvgp_real *to)
 {
     if (rs == 1) {
         isa->copy(k, n, unit, w, from, cs, to, unit);
@@ -3036,8 +3279,9 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
 
 /*  The operand of n rows, in panels of `unit`, and k steps: packed into `area` [n rounded up, k], or where it is but for
     the ragged end. */
-static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
-                                     const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *area)
+static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
+                                     ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from,
+                                     ptrdiff_t rs, ptrdiff_t cs, odvgp_real *area)
 {
     odvgp__operand o = {from, area, rs, rs, cs, 1, unit};
     ptrdiff_t whole = n / unit * unit;
@@ -3046,31 +3290,39 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
         o.step = k;
         o.rs = 1;
         o.cs = unit;
-        for (ptrdiff_t i = 0; i < whole; i += unit) odvgp__pack(isa, unit, k, unit, w, from + i * rs, rs, cs, area + i * k);
+        for (ptrdiff_t i = 0; i < whole; i += unit)
+            odvgp__pack(isa, unit, k, unit, w, from + i * rs, rs, cs, area + i * k);
         o.ragged = area + whole * k;
     }
-    if (whole < n) odvgp__pack(isa, n - whole, k, unit, w, from + whole * rs, rs, cs, area + (packed ? whole * k : 0));
+    if (whole < n)
+        odvgp__pack(isa, n - whole, k, unit, w, from + whole * rs, rs, cs,
+                    area + (packed ? whole * k : 0));
     return o;
 }
 
 /*  The tile of C at row i and column j, [rows, cols], from a and b, k steps. One that is not whole, or crosses the
     diagonal, goes through the buffer `tile`. */
-static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k, const odvgp_real *a,
-                             ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j,
-                             ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
+static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
+                             const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b,
+                             ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols,
+                             odvgp_real *tile)
 {
-    int vectors = (int)((cols + isa->lanes - 1) / isa->lanes), triangle = g->c_part == ODVGP__LOWER && j + cols > i + 1;
+    int vectors = (int)((cols + isa->lanes - 1) / isa->lanes),
+        triangle = g->c_part == ODVGP__LOWER && j + cols > i + 1;
     ptrdiff_t width = vectors * isa->lanes;
     odvgp_real *c = g->C + i * g->ldc + j;
     if (rows == isa->MR && cols == width && !triangle) {
-        for (int r = 0; r < isa->MR; r++) /* so that C arrives while the products are being formed */
-            for (ptrdiff_t s = 0; s < width; s += 64 / (ptrdiff_t)sizeof *c) ODVGP__PREFETCH(c + r * g->ldc + s);
+        for (int r = 0; r < isa->MR;
+             r++) /* so that C arrives while the products are being formed */
+            for (ptrdiff_t s = 0; s < width; s += 64 / (ptrdiff_t)sizeof *c)
+                ODVGP__PREFETCH(c + r * g->ldc + s);
         isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, c, g->ldc);
         return;
     }
     for (ptrdiff_t r = 0; r < isa->MR && add; r++)
         for (ptrdiff_t s = 0; s < width; s++)
-            tile[r * width + s] = r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
+            tile[r * width + s] =
+                r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
     isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
     for (ptrdiff_t r = 0; r < rows; r++) {
         ptrdiff_t end = triangle ? ODVGP__MIN(cols, i + r - j + 1) : cols;
@@ -3079,37 +3331,43 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
 }
 
 /*  Rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
-static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc, ptrdiff_t j0,
-                         ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const odvgp__operand *A, const odvgp__operand *B,
-                         odvgp_real *tile)
+static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
+                         ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
+                         const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
 {
     for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR) {
         const odvgp_real *b = B->at + jr * B->step;
-        ptrdiff_t j = j0 + jr, width = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR), bs = B->cs, b_from = 0, b_to = kc;
+        ptrdiff_t j = j0 + jr, width = ODVGP__MIN(nc - jr, (ptrdiff_t)isa->NR), bs = B->cs,
+                  b_from = 0, b_to = kc;
         if (width < isa->NR) b = B->ragged, bs = B->ragged_cs;
         if (g->b_part == ODVGP__LOWER) b_from = ODVGP__MAX(0, j - p0);
         if (g->b_part == ODVGP__UPPER) b_to = ODVGP__MIN(kc, j + width - p0);
         for (ptrdiff_t ir = 0; ir < mc; ir += isa->MR) {
             const odvgp_real *a = A->at + ir * A->step;
-            ptrdiff_t i = i0 + ir, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR), ars = A->rs, acs = A->cs, cols = width;
+            ptrdiff_t i = i0 + ir, rows = ODVGP__MIN(mc - ir, (ptrdiff_t)isa->MR), ars = A->rs,
+                      acs = A->cs, cols = width;
             ptrdiff_t from = b_from, to = b_to;
             if (g->c_part == ODVGP__LOWER) cols = ODVGP__MIN(cols, i + rows - j);
             if (g->a_part == ODVGP__LOWER) to = ODVGP__MIN(to, i + rows - p0);
             if (g->a_part == ODVGP__UPPER) from = ODVGP__MAX(from, i - p0);
             if (cols <= 0 || from >= to) continue;
             if (rows < isa->MR) a = A->ragged, ars = A->ragged_rs, acs = A->ragged_cs;
-            odvgp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i, j, rows, cols,
-                             tile);
+            odvgp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i,
+                             j, rows, cols, tile);
         }
     }
 }
 
-static int odvgp__block_is_zero(int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0, ptrdiff_t cols)
+static int odvgp__block_is_zero(int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0,
+                                ptrdiff_t cols)
 {
-    return part == ODVGP__LOWER ? col0 >= row0 + rows : part == ODVGP__UPPER ? col0 + cols <= row0 : 0;
+    return part == ODVGP__LOWER   ? col0 >= row0 + rows
+           : part == ODVGP__UPPER ? col0 + cols <= row0
+                                  : 0;
 }
 
-static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1)
+static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0,
+                           ptrdiff_t j1)
 {
     for (ptrdiff_t i = i0; i < i1 && g->beta != 1; i++) {
         ptrdiff_t end = g->c_part == ODVGP__LOWER ? ODVGP__MIN(j1, i + 1) : j1;
@@ -3121,13 +3379,15 @@ static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdi
 }
 
 /*  Rows [i0, i1) and columns [j0, j1) of C: the outer loops. */
-static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1,
-                          odvgp_real *pack)
+static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
+                          ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
-    int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0; /* else the first block of steps need not read C */
-    int pack_b = g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
+    /* else the first block of steps need not read C */
+    int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
+    int pack_b =
+        g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
     int pack_a = j1 - j0 > ODVGP__PACK_COLS && g->k * (i1 - i0) > ODVGP__PACK_SIZE;
     if (add) odvgp__scale_c(g, i0, i1, j0, j1);
     for (ptrdiff_t j = j0; j < j1; j += blas->nc) {
@@ -3139,9 +3399,12 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
                                               g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
             for (ptrdiff_t i = i0; i < i1; i += blas->mc) {
                 ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i);
-                if (odvgp__block_is_zero(g->a_part, i, mc, p, kc) || (g->c_part == ODVGP__LOWER && i + mc <= j)) continue;
+                if (odvgp__block_is_zero(g->a_part, i, mc, p, kc) ||
+                    (g->c_part == ODVGP__LOWER && i + mc <= j))
+                    continue;
                 odvgp__operand A =
-                    odvgp__prepare(isa, pack_a, mc, kc, isa->MR, NULL, g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
+                    odvgp__prepare(isa, pack_a, mc, kc, isa->MR, NULL,
+                                   g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
                 odvgp__macro(isa, g, add || p > 0, i, mc, j, nc, p, kc, &A, &B, tile);
             }
         }
@@ -3152,11 +3415,15 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
-    if (g->k <= 0) return;                                                     /* A and B may be NULL */
-    if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) { /* a vector, times columns that are contiguous */
+    /* A and B may be NULL */
+    if (g->k <= 0) return;
+    /* a vector, times columns that are contiguous */
+    if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) {
         for (ptrdiff_t p = 0; p < g->k; p++) {
-            ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0, to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
-            isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1), g->A + p * g->acs + from, g->C + from);
+            ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0,
+                      to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
+            isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1),
+                      g->A + p * g->acs + from, g->C + from);
         }
         return;
     }
@@ -3165,14 +3432,16 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
         const odvgp_real *a = g->A + i * g->ars;
         odvgp_real *c = g->C + i * g->ldc;
         ptrdiff_t from = g->a_part == ODVGP__UPPER ? i : 0,
-                  to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k; /* beyond are zeros */
+                  /* beyond are zeros */
+            to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k;
         if (g->bcs == 1 && n > 1) {
             for (ptrdiff_t p = from; p < to; p++) {
                 odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
                 isa->axpy(n, f, g->B + p * g->brs, c);
             }
         } else if (g->acs == 1 && g->brs == 1 && !g->w) {
-            for (ptrdiff_t j = 0; j < n; j++) c[j] += g->alpha * isa->dot(to - from, a + from, g->B + from + j * g->bcs);
+            for (ptrdiff_t j = 0; j < n; j++)
+                c[j] += g->alpha * isa->dot(to - from, a + from, g->B + from + j * g->bcs);
         } else {
             for (ptrdiff_t j = 0; j < n; j++) {
                 odvgp_real sum = 0;
@@ -3214,13 +3483,16 @@ static void odvgp__mm_task(void *arg, int t)
     if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
         double n = (double)g->m;
         i0 = (ptrdiff_t)(n * sqrt((double)t / job->tasks)) / isa->MR * isa->MR;
-        i1 = t + 1 == job->tasks ? g->m : (ptrdiff_t)(n * sqrt((double)(t + 1) / job->tasks)) / isa->MR * isa->MR;
+        i1 = t + 1 == job->tasks
+                 ? g->m
+                 : (ptrdiff_t)(n * sqrt((double)(t + 1) / job->tasks)) / isa->MR * isa->MR;
         j1 = ODVGP__MIN(g->n, i1);
     } else {
         odvgp__share(g->m, isa->MR, job->tasks / job->across, t / job->across, &i0, &i1);
         odvgp__share(g->n, isa->NR, job->across, t % job->across, &j0, &j1);
     }
-    if (i1 > i0 && j1 > j0) odvgp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + t * job->blas->pack_stride);
+    if (i1 > i0 && j1 > j0)
+        odvgp__region(job->blas, g, i0, i1, j0, j1, job->blas->pack + t * job->blas->pack_stride);
 }
 
 #ifdef ODVGP_USE_CBLAS
@@ -3228,19 +3500,21 @@ static void odvgp__mm_task(void *arg, int t)
 /*  Plain products only: no weights, no triangle of C, sizes that fit an int. 1 if the CBLAS did it. */
 static int odvgp__cblas(const odvgp__mm *g)
 {
-    int at = g->acs != 1, bt = g->bcs != 1; /* transposed; of a vector with both strides 1 either is right */
+    /* transposed; of a vector with both strides 1 either is right */
+    int at = g->acs != 1, bt = g->bcs != 1;
     ptrdiff_t lda = at ? ODVGP__MAX(g->acs, g->m) : ODVGP__MAX(g->ars, g->k);
-    ptrdiff_t ldb = bt ? ODVGP__MAX(g->bcs, g->k) : ODVGP__MAX(g->brs, g->n), ldc = ODVGP__MAX(g->ldc, g->n);
-    if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX || lda > INT_MAX ||
-        ldb > INT_MAX || ldc > INT_MAX)
+    ptrdiff_t ldb = bt ? ODVGP__MAX(g->bcs, g->k) : ODVGP__MAX(g->brs, g->n),
+              ldc = ODVGP__MAX(g->ldc, g->n);
+    if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX ||
+        lda > INT_MAX || ldb > INT_MAX || ldc > INT_MAX)
         return 0;
     CBLAS_TRANSPOSE ta = at ? CblasTrans : CblasNoTrans, tb = bt ? CblasTrans : CblasNoTrans;
 #ifdef ODVGP_FLOAT
-    cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C,
-                (int)ldc);
+    cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
+                g->B, (int)ldb, g->beta, g->C, (int)ldc);
 #else
-    cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta, g->C,
-                (int)ldc);
+    cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
+                g->B, (int)ldb, g->beta, g->C, (int)ldc);
 #endif
     return 1;
 }
@@ -3268,8 +3542,9 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 }
 
 /*  The description of a plain product; callers then set parts and weights. */
-static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
-                                ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
+static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
+                                odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                                const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
                                 ptrdiff_t ldc)
 {
     odvgp__mm g;
@@ -3290,16 +3565,18 @@ static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdif
     return g;
 }
 
-ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
-                          const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
-                          odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
+                          ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
+                          ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     odvgp__mm_run(blas, &g);
 }
 
-ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha, const odvgp_real *A,
-                          ptrdiff_t lda, const odvgp_real *w, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
+                          odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w,
+                          odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, !ta, n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
     g.w = w;
@@ -3307,17 +3584,18 @@ ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t
     odvgp__mm_run(blas, &g);
 }
 
-ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
-                           const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
-                           odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
+                           odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
+                           const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
+                           ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, tb, n, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     g.c_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
 }
 
-ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *C,
-                           ptrdiff_t ldc)
+ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
+                           odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(1, 0, n, n, n, 1, L, ldl, L, ldl, 0, C, ldc);
     g.a_part = ODVGP__UPPER;
@@ -3325,21 +3603,22 @@ ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real
     odvgp__mm_run(blas, &g);
 }
 
-ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n, odvgp_real alpha, const odvgp_real *L,
-                          ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
+                          odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B,
+                          ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(trans, 0, m, n, m, alpha, L, ldl, B, ldb, beta, C, ldc);
     g.a_part = trans ? ODVGP__UPPER : ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves, m^2 n flops                                                                            */
-/*      Triangles of more than BASE rows are cut into halves: solve with one, a product, solve with the other. Below,  */
-/*      strips of NR columns are solved from the first row to the last, MR rows at a time, by the fused kernel.        */
-/*      All four cases are one: L^T X = B is a lower triangle when rows are counted from the last, and X op(L) = B is  */
-/*      op(L)^T X^T = B^T. Only the copies into and out of the strip differ.                                           */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>trsm   triangular solves, m^2 n flops
+        Triangles of more than BASE rows are cut into halves: solve with one, a product, solve with the other. Below,
+        strips of NR columns are solved from the first row to the last, MR rows at a time, by the fused kernel.
+        All four cases are one: L^T X = B is a lower triangle when rows are counted from the last, and X op(L) = B is
+        op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  Where to cut n: at about half. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
@@ -3351,7 +3630,8 @@ typedef struct odvgp__triangle {
     ptrdiff_t rs, cs;
 } odvgp__triangle;
 
-static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_real *L, ptrdiff_t ldl)
+static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_real *L,
+                                          ptrdiff_t ldl)
 {
     odvgp__triangle t = {m, L, ldl, 1};
     if (trans) {
@@ -3365,7 +3645,8 @@ static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_re
 /*  What the kernel needs beside the triangle: its blocks of MR x MR on the diagonal, filled up with ones, with inverses on
     their diagonals, one after the other in tri [m rounded up, MAX_MR]; the last rows, when they are fewer than MR, by
     columns in last [m, MR], zeros below. */
-static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
+static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle *t,
+                                    odvgp_real *tri, odvgp_real *last)
 {
     const int MR = isa->MR;
     for (ptrdiff_t r0 = 0; r0 < t->m; r0 += MR, tri += MR * ODVGP__MAX_MR)
@@ -3377,19 +3658,22 @@ static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle
         }
     ptrdiff_t whole = t->m / MR * MR;
     for (ptrdiff_t p = 0; p < whole && whole < t->m; p++)
-        for (int i = 0; i < MR; i++) last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
+        for (int i = 0; i < MR; i++)
+            last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
 /*  X [m rounded up, stride xs], `vectors` wide, in place. Rows above `top` are zeros. */
-static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t, const odvgp_real *tri, const odvgp_real *last,
-                               ptrdiff_t top, int vectors, odvgp_real *X, ptrdiff_t xs)
+static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
+                               const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top,
+                               int vectors, odvgp_real *X, ptrdiff_t xs)
 {
     const int MR = isa->MR;
     for (ptrdiff_t r = top / MR * MR; r < t->m; r += MR) {
         const odvgp_real *a = t->at + r * t->rs + top * t->cs;
         ptrdiff_t rs = t->rs, cs = t->cs;
         if (r + MR > t->m) a = last + top * MR, rs = 1, cs = MR;
-        isa->solve[vectors - 1](ODVGP__MAX(0, r - top), a, rs, cs, tri + r * ODVGP__MAX_MR, X + top * xs, xs, X + r * xs, xs);
+        isa->solve[vectors - 1](ODVGP__MAX(0, r - top), a, rs, cs, tri + r * ODVGP__MAX_MR,
+                                X + top * xs, xs, X + r * xs, xs);
     }
 }
 
@@ -3403,20 +3687,23 @@ typedef struct odvgp__solve_job {
 } odvgp__solve_job;
 
 /*  A strip of B into X and back; B' = B or B^T, its rows perhaps from the last to the first. */
-static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, ptrdiff_t width, odvgp_real *X,
-                              ptrdiff_t xs)
+static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
+                              ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
-    if (job->right) isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
+    if (job->right)
+        isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
     else isa->copy(m, cols, width, NULL, job->B + end * job->ldb + j, sign * job->ldb, X, xs);
 }
 
-static void odvgp__store_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
+static void odvgp__store_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
+                               const odvgp_real *X, ptrdiff_t xs)
 {
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
-    if (job->right) isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
+    if (job->right)
+        isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
     else isa->copy(m, cols, cols, NULL, X, xs, job->B + end * job->ldb + j, sign * job->ldb);
 }
 
@@ -3426,7 +3713,8 @@ static void odvgp__solve_task(void *arg, int i)
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     const int NR = isa->NR;
     ptrdiff_t j0, j1, m = job->t.m, rows = odvgp__round_up(m, isa->MR);
-    odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * ODVGP__MAX_MR;
+    odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride,
+               *last = tri + rows * ODVGP__MAX_MR;
     odvgp_real *X = last + rows * ODVGP__MAX_MR;
     odvgp__share(job->n, NR, job->tasks, i, &j0, &j1);
     if (j0 >= j1) return;
@@ -3437,8 +3725,8 @@ static void odvgp__solve_task(void *arg, int i)
         ptrdiff_t cols = ODVGP__MIN(NR, j1 - j), width = odvgp__round_up(cols, isa->lanes);
         if (!job->right && cols == width && m == rows && m <= ODVGP__IN_PLACE) {
             ptrdiff_t end = job->reversed ? m - 1 : 0;
-            odvgp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), job->B + end * job->ldb + j,
-                               job->reversed ? -job->ldb : job->ldb);
+            odvgp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes),
+                               job->B + end * job->ldb + j, job->reversed ? -job->ldb : job->ldb);
             continue;
         }
         odvgp__load_strip(job, j, cols, width, X, NR);
@@ -3448,17 +3736,19 @@ static void odvgp__solve_task(void *arg, int i)
 }
 
 /*  x <- op(L)^-1 x for one contiguous vector: dot products with rows of L, or rows of L subtracted. */
-static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
+static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
+                        ptrdiff_t ldl, odvgp_real *x)
 {
-    for (ptrdiff_t i = 0; i < n && !trans; i++) x[i] = (x[i] - isa->dot(i, L + i * ldl, x)) / L[i * ldl + i];
+    for (ptrdiff_t i = 0; i < n && !trans; i++)
+        x[i] = (x[i] - isa->dot(i, L + i * ldl, x)) / L[i * ldl + i];
     for (ptrdiff_t i = n; i-- > 0 && trans;) {
         x[i] /= L[i * ldl + i];
         isa->axpy(i, -x[i], L + i * ldl, x);
     }
 }
 
-ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n, const odvgp_real *L,
-                          ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
+ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
+                          const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
     ptrdiff_t order = right ? n : m, cols = right ? m : n, h = odvgp__half(order), rest = order - h;
     if (m <= 0 || n <= 0) return;
@@ -3469,8 +3759,10 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     }
     if (order <= ODVGP__BASE) {
         int reversed = right ? !trans : trans;
-        odvgp__solve_job job = {blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
-        if ((double)order * (double)order * (double)cols >= ODVGP__TASK_WORK) job.tasks = odvgp__tasks(&blas->threads);
+        odvgp__solve_job job = {
+            blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
+        if ((double)order * (double)order * (double)cols >= ODVGP__TASK_WORK)
+            job.tasks = odvgp__tasks(&blas->threads);
         odvgp__run(&blas->threads, job.tasks, odvgp__solve_task, &job);
         return;
     }
@@ -3489,20 +3781,21 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors and what goes with them                                                                 */
-/*      potrf          A = L L^T       n^3/3 flops                                                                     */
-/*      potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further*/
-/*      step                                                                                                           */
-/*      trtri          L <- L^-1       n^3/3                                                                           */
-/*      potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3                                          */
-/*      More than BASE rows are cut into halves, as in trsm. Below, the upper triangle U of A = U^T U is formed in a   */
-/*      square of its own, MR rows at a time: their strips are what the fused kernel solves. Counted from the last row,*/
-/*      potrf_reverse is the same on the square as it stands. Only lower triangles are read and written.               */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>potrf   Cholesky factors and what goes with them
+        potrf          A = L L^T       n^3/3 flops
+        potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further
+        step
+        trtri          L <- L^-1       n^3/3
+        potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3
+        More than BASE rows are cut into halves, as in trsm. Below, the upper triangle U of A = U^T U is formed in a
+        square of its own, MR rows at a time: their strips are what the fused kernel solves. Counted from the last row,
+        potrf_reverse is the same on the square as it stands. Only lower triangles are read and written. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  U^T U = W in place. W is the first element in the order of elimination; (i, j), j >= i, stands at W[i * ws + dir * j]
     with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
-static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
+static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W,
+                                      ptrdiff_t ws, ptrdiff_t dir)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
@@ -3511,16 +3804,20 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
         ptrdiff_t bad;
-        for (ptrdiff_t j = 0; j < MR; j += NR) { /* the block on the diagonal alone, whatever the width of a vector */
-            ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes), first = dir > 0 ? 0 : width - 1;
+        /* the block on the diagonal alone, whatever the width of a vector */
+        for (ptrdiff_t j = 0; j < MR; j += NR) {
+            ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes),
+                      first = dir > 0 ? 0 : width - 1;
             isa->ukr[width / lanes - 1](i, -1, 0, a, dir, ws, a + dir * j - first, ws, tile, width);
             for (int r = 0; r < MR; r++)
-                for (ptrdiff_t s = 0; s < cols; s++) d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
+                for (ptrdiff_t s = 0; s < cols; s++)
+                    d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
         }
         bad = isa->factor(d, ws, dir, tri);
         if (bad >= 0) return i + bad;
         for (ptrdiff_t j = i + MR; j < n; j += NR) {
-            ptrdiff_t width = ODVGP__MIN((ptrdiff_t)NR, odvgp__round_up(n - j, lanes)), at = dir > 0 ? j : -j - width + 1;
+            ptrdiff_t width = ODVGP__MIN((ptrdiff_t)NR, odvgp__round_up(n - j, lanes)),
+                      at = dir > 0 ? j : -j - width + 1;
             isa->solve[width / lanes - 1](i, a, dir, ws, tri, W + at, ws, row + at, ws);
         }
     }
@@ -3528,21 +3825,25 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
 }
 
 /*  Lower triangle of A [n,n] into the square and back: transposed, or as it is when counted from the last row. */
-static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A, ptrdiff_t lda, odvgp_real *W,
-                               ptrdiff_t ws, ptrdiff_t dir)
+static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
+                               ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
-    ptrdiff_t whole = odvgp__round_up(n, isa->MR), columns = whole + (isa->MR % isa->lanes ? isa->lanes - 1 : 0);
+    ptrdiff_t whole = odvgp__round_up(n, isa->MR),
+              columns = whole + (isa->MR % isa->lanes ? isa->lanes - 1 : 0);
     for (ptrdiff_t j = 0; j < n; j += ODVGP__HALF_UNIT) {
         ptrdiff_t rows = ODVGP__MIN(n - j, ODVGP__HALF_UNIT);
         if (dir > 0) isa->transpose(j + rows, rows, rows, A + j * lda, lda, W + j, ws);
-        else isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda, W + (n - 1 - j) * ws - (n - 1), -ws);
+        else
+            isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda,
+                      W + (n - 1 - j) * ws - (n - 1), -ws);
     }
-    for (ptrdiff_t i = 0; i < whole && columns > n; i++) /* the identity where rows are missing, zeros where columns are */
+    for (ptrdiff_t i = 0; i < whole && columns > n;
+         i++) /* the identity where rows are missing, zeros where columns are */
         for (ptrdiff_t j = ODVGP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
 }
 
-static void odvgp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, const odvgp_real *W,
-                                ptrdiff_t ws, ptrdiff_t dir)
+static void odvgp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
+                                const odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
     const ptrdiff_t step = ODVGP__MAX_LANES, last = n - 1;
     for (ptrdiff_t j = 0; j < n; j += step) {
@@ -3563,13 +3864,16 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
 }
 
 /*  n <= BASE. `first` is added to the row that is reported. */
-static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
-                                      ptrdiff_t first, odvgp_info *info)
+static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
+                                      odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
+                                      odvgp_info *info)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
-    ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole), dir = reverse ? -1 : 1;
+    ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole),
+              dir = reverse ? -1 : 1;
     odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
-    ODVGP_ASSERT(blas->pack + whole * stride <= odvgp__tile_buffer(blas, blas->pack)); /* blas is for matrices of this order */
+    /* blas is for matrices of this order */
+    ODVGP_ASSERT(blas->pack + whole * stride <= odvgp__tile_buffer(blas, blas->pack));
     odvgp__load_square(isa, n, A, lda, W, dir * stride, dir);
     ptrdiff_t bad = odvgp__factor_square(blas, whole, W, dir * stride, dir);
     if (bad >= 0) {
@@ -3580,8 +3884,9 @@ static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdi
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
-                                      ptrdiff_t first, odvgp_info *info)
+static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, int reverse, ptrdiff_t n,
+                                      odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
+                                      odvgp_info *info)
 {
     if (n <= 0) return ODVGP_OK;
     if (n <= ODVGP__POTRF_BASE) return odvgp__potrf_base(blas, reverse, n, A, lda, first, info);
@@ -3602,12 +3907,14 @@ static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, int reverse, ptrdi
     return odvgp__potrf_from(blas, 0, rest, A22, lda, first + h, info);
 }
 
-ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A,
+                                   ptrdiff_t lda, odvgp_info *info)
 {
     return odvgp__potrf_from(blas, 0, n, A, lda, 0, info);
 }
 
-ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P,
+                                           ptrdiff_t ldp, odvgp_info *info)
 {
     return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
@@ -3617,16 +3924,19 @@ static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     ptrdiff_t rows = odvgp__round_up(n, isa->MR), NR = isa->NR;
-    odvgp_real *tri = blas->pack, *last = tri + rows * ODVGP__MAX_MR, *X = last + rows * ODVGP__MAX_MR;
+    odvgp_real *tri = blas->pack, *last = tri + rows * ODVGP__MAX_MR,
+               *X = last + rows * ODVGP__MAX_MR;
     odvgp__triangle t = odvgp__triangle_of(0, n, L, ldl);
     odvgp__prepare_triangle(isa, &t, tri, last);
     for (ptrdiff_t j = 0; j < n; j += NR) {
         ptrdiff_t cols = ODVGP__MIN(NR, n - j), top = j / isa->MR * isa->MR;
         odvgp__zero(X + top * NR, (rows - top) * NR);
         for (ptrdiff_t i = 0; i < cols; i++) X[(j + i) * NR + i] = 1;
-        odvgp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
+        odvgp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X,
+                           NR);
         for (ptrdiff_t r = j; r < n; r++)
-            for (ptrdiff_t i = 0; i < ODVGP__MIN(cols, r - j + 1); i++) L[r * ldl + j + i] = X[r * NR + i];
+            for (ptrdiff_t i = 0; i < ODVGP__MIN(cols, r - j + 1); i++)
+                L[r * ldl + j + i] = X[r * NR + i];
     }
 }
 
@@ -3647,7 +3957,8 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 }
 
 /*  Unblocked, [CHOL]: column by column from the last. */
-static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
+static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
+                                      odvgp_real *G, ptrdiff_t ldg)
 {
     for (ptrdiff_t j = n - 1; j >= 0; j--) {
         odvgp_real inverse = 1 / L[j * ldl + j], sum = 0;
@@ -3663,8 +3974,8 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
     }
 }
 
-ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G,
-                                   ptrdiff_t ldg)
+ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
+                                   ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
 {
     ODVGP_ASSERT(n <= 0 || L != G);
     if (n <= ODVGP__HALF_UNIT) {
@@ -3675,7 +3986,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
     const odvgp_real *L21 = L + h * ldl;
     odvgp_real *G21 = G + h * ldg, *G22 = G21 + h;
     odvgp_potrf_adjoint(blas, rest, L21 + h, ldl, G22, ldg);
-    odvgp__mm g = odvgp__mm_make(0, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg); /* A22 - L21 L21^T */
+    /* A22 - L21 L21^T */
+    odvgp__mm g = odvgp__mm_make(0, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
     g.a_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
     g = odvgp__mm_make(1, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
@@ -3688,51 +4000,58 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
     odvgp_potrf_adjoint(blas, h, L, ldl, G, ldg);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, kernel matrices and their adjoints                                                 */
-/*      With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the    */
-/*      variance:                                                                                                      */
-/*        rbf         v exp(-r^2/2)                                  matern12   v exp(-r)                              */
-/*        matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r   */
-/*        rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v                                      */
-/*        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)                                 */
-/*        linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree                */
-/*        white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide            */
-/*      An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A base kernel is a function of  */
-/*      one number for each pair of points (its geometry): their squared distance, that of their places on circles of  */
-/*      one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or  */
-/*      their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are*/
-/*      worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated    */
-/*      once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.*/
-/*      With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred*/
-/*      inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per     */
-/*      column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the*/
-/*      rank of a, K and H are kept from the forward run where they fit config.kernel_cache_bytes. Cost: n m (3 D + about 20 per     */
-/*      base kernel); the adjoint about as much again, and as much once more where nothing is kept.                           */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-#define ODVGP__MAX_RANGES 8
-#define ODVGP__MAX_NODES  (2 * ODVGP_MAX_BASE_KERNELS)
-#define ODVGP__KROWS      256 /* rows of H held at once */
-#define ODVGP__UPDATE_ROWS 8  /* of them in one update */
-#define ODVGP__DOTS       16  /* sums with one chunk at once */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>kernels   kernel expressions, kernel matrices and their adjoints
+        With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the
+        variance:
+          rbf         v exp(-r^2/2)                                  matern12   v exp(-r)
+          matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r
+          rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v
+          periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
+          linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree
+          white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide
+        An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A base kernel is a function of
+        one number for each pair of points (its geometry): their squared distance, that of their places on circles of
+        one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or
+        their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are
+        worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated
+        once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.
+        With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred
+        inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per
+        column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the
+        rank of a, K and H are kept from the forward run where they fit config.kernel_cache_bytes. Cost: n m (3 D + about 20 per
+        base kernel); the adjoint about as much again, and as much once more where nothing is kept. */
+/* ---------------------------------------------------------------------------------------------- */
+#define ODVGP__MAX_RANGES  8
+#define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
+#define ODVGP__KROWS       256 /* rows of H held at once */
+#define ODVGP__UPDATE_ROWS 8   /* of them in one update */
+#define ODVGP__DOTS        16  /* sums with one chunk at once */
 
 enum { ODVGP__NODE_BASE_KERNEL, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
-enum { ODVGP__GIVEN_LENGTHSCALE = 1, ODVGP__GIVEN_VARIANCE = 2, ODVGP__GIVEN_SHAPE_PARAM = 4, ODVGP__GIVEN_DEGREE = 8 };
+enum {
+    ODVGP__GIVEN_LENGTHSCALE = 1,
+    ODVGP__GIVEN_VARIANCE = 2,
+    ODVGP__GIVEN_SHAPE_PARAM = 4,
+    ODVGP__GIVEN_DEGREE = 8
+};
 enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
 /*  Only 32-bit numbers, so that predictors and files can hold it as it is. */
 typedef struct odvgp__base_kernel {
-    uint32_t type, ard, nls, ls, nvar, var, shape_param; /* nls, nvar: how many; ls, var, extra: where its hyperparameters stand */
-    uint32_t degree;                               /* of polynomial; 0 */
+    /* nls, nvar: how many; ls, var, extra: where its hyperparameters stand */
+    uint32_t type, ard, nls, ls, nvar, var, shape_param;
+    uint32_t degree; /* of polynomial; 0 */
     uint32_t group, given, ndims;
     uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); no range: all */
 } odvgp__base_kernel;
 
 typedef struct odvgp__kernel {
     uint32_t D, base_kernels, nnode, nhyp, ngroup;
-    uint32_t group_base[ODVGP_MAX_BASE_KERNELS]; /* the base kernel that says a group's geometry, columns and scales */
-    uint32_t node[ODVGP__MAX_NODES][3];    /* kind; base kernel, or the two operands */
+    /* the base kernel that says a group's geometry, columns and scales */
+    uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
+    uint32_t node[ODVGP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
     odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
 } odvgp__kernel;
 
@@ -3761,12 +4080,16 @@ static const odvgp__base_kernel_kind odvgp__base_kernel_kinds[ODVGP__BASE_KERNEL
     {"white", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
 };
 
-static int odvgp__geometry(const odvgp__base_kernel *base) { return odvgp__base_kernel_kinds[base->type].geometry; }
+static int odvgp__geometry(const odvgp__base_kernel *base)
+{
+    return odvgp__base_kernel_kinds[base->type].geometry;
+}
 
 /*  Whether sums over the matrix give the derivative with respect to the extra; that of a circle comes from the points. */
 static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
-    return odvgp__base_kernel_kinds[base->type].shape_param && odvgp__geometry(base) != ODVGP__CIRCLE;
+    return odvgp__base_kernel_kinds[base->type].shape_param &&
+           odvgp__geometry(base) != ODVGP__CIRCLE;
 }
 
 static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
@@ -3775,7 +4098,10 @@ static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
 }
 
 /*  One number for all columns: what stands for each column is in the points instead. */
-static int odvgp__one_lengthscale(const odvgp__base_kernel *base) { return base->nls && !base->ard; }
+static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
+{
+    return base->nls && !base->ard;
+}
 static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nls || !base->ard; }
 
 /* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] ---       */
@@ -3814,14 +4140,16 @@ static double odvgp__parse_number(odvgp__parser *p)
     odvgp__skip_spaces(p);
     for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) v = 10 * v + (*p->at - '0');
     if (*p->at == '.')
-        for (p->at++; *p->at >= '0' && *p->at <= '9'; p->at++, digits++, exponent--) v = 10 * v + (*p->at - '0');
+        for (p->at++; *p->at >= '0' && *p->at <= '9'; p->at++, digits++, exponent--)
+            v = 10 * v + (*p->at - '0');
     if (!digits) return (double)odvgp__parse_fail(p, "a number is missing");
     if (*p->at == 'e' || *p->at == 'E') {
         p->at++;
         negative = *p->at == '-';
         if (*p->at == '-' || *p->at == '+') p->at++;
         if (*p->at < '0' || *p->at > '9') odvgp__parse_fail(p, "an exponent is missing");
-        for (; *p->at >= '0' && *p->at <= '9'; p->at++) e = ODVGP__MIN(10 * e + (*p->at - '0'), 9999);
+        for (; *p->at >= '0' && *p->at <= '9'; p->at++)
+            e = ODVGP__MIN(10 * e + (*p->at - '0'), 9999);
         exponent += (int)(negative ? -e : e);
     }
     return exponent < 0 ? v / pow(10, -exponent) : v * pow(10, exponent);
@@ -3830,7 +4158,9 @@ static double odvgp__parse_number(odvgp__parser *p)
 static uint32_t odvgp__parse_column(odvgp__parser *p)
 {
     double v = odvgp__parse_number(p);
-    return v == floor(v) && v <= p->k->D ? (uint32_t)v : odvgp__parse_fail(p, "a column is not below the number of inputs");
+    return v == floor(v) && v <= p->k->D
+               ? (uint32_t)v
+               : odvgp__parse_fail(p, "a column is not below the number of inputs");
 }
 
 /*  dims=0:3+5 */
@@ -3863,7 +4193,8 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, 
     odvgp__skip_spaces(p);
     v = *p->at == '-' ? -1 : odvgp__parse_number(p);
     if (!(v > 0) || v > 1e30) odvgp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
-    else if (v < (double)ODVGP__TINY) odvgp__parse_fail(p, "a kernel's number is too small for the precision");
+    else if (v < (double)ODVGP__TINY)
+        odvgp__parse_fail(p, "a kernel's number is too small for the precision");
     if (base->given & given) odvgp__parse_fail(p, "a value is given twice");
     base->given |= given;
     return v;
@@ -3894,7 +4225,8 @@ static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, do
     int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
     if (odvgp__accept(p, "ard")) {
         base->ard = 1;
-        if (!scaled && base->type != ODVGP__LINEAR) odvgp__parse_fail(p, "this kernel has no number for each column (ard)");
+        if (!scaled && base->type != ODVGP__LINEAR)
+            odvgp__parse_fail(p, "this kernel has no number for each column (ard)");
     } else if (odvgp__accept_key(p, "dims")) {
         odvgp__parse_dims(p, base);
         if (!inputs) odvgp__parse_fail(p, "this kernel does not look at the inputs (dims)");
@@ -3902,11 +4234,13 @@ static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, do
     else if (odvgp__accept_key(p, odvgp__base_kernel_kinds[base->type].shape_param))
         value[2] = odvgp__parse_positive(p, base, ODVGP__GIVEN_SHAPE_PARAM);
     else {
-        int length = odvgp__accept_key(p, "lengthscale"), variance = !length && odvgp__accept_key(p, "variance");
+        int length = odvgp__accept_key(p, "lengthscale"),
+            variance = !length && odvgp__accept_key(p, "variance");
         if (length && !scaled) odvgp__parse_fail(p, "this kernel has no lengthscale");
         else if (!length && !variance && *p->at >= 'a' && *p->at <= 'z')
             odvgp__parse_fail(p, "this kernel has no such argument");
-        if (scaled && !variance) value[0] = odvgp__parse_positive(p, base, ODVGP__GIVEN_LENGTHSCALE);
+        if (scaled && !variance)
+            value[0] = odvgp__parse_positive(p, base, ODVGP__GIVEN_LENGTHSCALE);
         else value[1] = odvgp__parse_positive(p, base, ODVGP__GIVEN_VARIANCE);
     }
 }
@@ -3933,13 +4267,18 @@ static uint32_t odvgp__parse_leaf(odvgp__parser *p)
     uint32_t type = 0;
     size_t length = 0;
     odvgp__skip_spaces(p);
-    while ((p->at[length] >= 'a' && p->at[length] <= 'z') || (p->at[length] >= '0' && p->at[length] <= '9')) length++;
+    while ((p->at[length] >= 'a' && p->at[length] <= 'z') ||
+           (p->at[length] >= '0' && p->at[length] <= '9'))
+        length++;
     while (type < ODVGP__BASE_KERNEL_TYPES &&
-           (strlen(odvgp__base_kernel_kinds[type].name) != length || strncmp(odvgp__base_kernel_kinds[type].name, p->at, length) != 0))
+           (strlen(odvgp__base_kernel_kinds[type].name) != length ||
+            strncmp(odvgp__base_kernel_kinds[type].name, p->at, length) != 0))
         type++;
     if (type == ODVGP__BASE_KERNEL_TYPES)
-        return odvgp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
-    if (k->base_kernels == ODVGP_MAX_BASE_KERNELS) return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
+        return odvgp__parse_fail(p,
+                                 length ? "no kernel of this name" : "a kernel's name is missing");
+    if (k->base_kernels == ODVGP_MAX_BASE_KERNELS)
+        return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
     p->at += length;
     odvgp__base_kernel *base = &k->base[k->base_kernels];
     double *value = p->value + ODVGP__BASE_KERNEL_VALUES * k->base_kernels;
@@ -3985,8 +4324,9 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
 /*  Whether a base kernel's pairs of points have the same squared distance or inner product as those of a group's. */
 static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
-    return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE && !a->ard && !b->ard &&
-           a->nranges == b->nranges && !memcmp(a->range, b->range, sizeof a->range);
+    return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE &&
+           !a->ard && !b->ard && a->nranges == b->nranges &&
+           !memcmp(a->range, b->range, sizeof a->range);
 }
 
 /*  The places of base kernel i's hyperparameters behind those of the base kernels before it, and its group. */
@@ -4011,7 +4351,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
 }
 
 /*  value [3 * ODVGP_MAX_BASE_KERNELS] receives lengthscale, variance and the extra of each base kernel, 1 where none is given. */
-ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
+ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D,
+                                                 double *value, odvgp_info *info)
 {
     odvgp__parser p;
     memset(k, 0, sizeof *k);
@@ -4024,7 +4365,9 @@ ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *t
     odvgp__parse_expression(&p);
     odvgp__skip_spaces(&p);
     if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
-    if (p.error) return odvgp__fail(info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(p.at - p.start), p.error);
+    if (p.error)
+        return odvgp__fail(info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(p.at - p.start),
+                           p.error);
     odvgp__kernel_finish(k);
     return ODVGP_OK;
 }
@@ -4072,7 +4415,8 @@ static void odvgp__put_leaf(odvgp__text *t, const odvgp__base_kernel *base, cons
     odvgp__put(t, ")");
 }
 
-ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k, const odvgp_real *hyp, uint32_t node, int inside_product)
+ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k,
+                                       const odvgp_real *hyp, uint32_t node, int inside_product)
 {
     const uint32_t *n = k->node[node];
     if (n[0] == ODVGP__NODE_BASE_KERNEL) {
@@ -4102,12 +4446,14 @@ static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
 }
 
 /*  What column d of a group is multiplied by. */
-static odvgp_real odvgp__base_column(const odvgp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
+static odvgp_real odvgp__base_column(const odvgp__base_kernel *base, const odvgp_real *hyp,
+                                     ptrdiff_t d)
 {
     if (!base->ard) return 1;
     if (!base->nls) return ODVGP__SQRT(hyp[base->var + (uint32_t)d]);
     odvgp_real inverse = 1 / hyp[base->ls + (uint32_t)d];
-    return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse; /* as in odvgp__base_scale */
+    /* as in odvgp__base_scale */
+    return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse;
 }
 
 /*  A scaled coordinate, kept finite so that the difference of equal ones is 0. NaN stays NaN. */
@@ -4119,15 +4465,17 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 }
 
 /*  to[i * rs + d * cs] for all points i and active columns d; on circles d counts cosines and sines in turn. */
-static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n,
-                          const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
+static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
+                          const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre,
+                          odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
 {
     const odvgp__base_kernel *base = &k->base[k->group_base[group]];
     ptrdiff_t D = (ptrdiff_t)k->D;
     int geometry = odvgp__geometry(base);
     for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
         ptrdiff_t column = odvgp__column(base, d);
-        odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column], scale = odvgp__base_column(base, hyp, d);
+        odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column],
+                   scale = odvgp__base_column(base, hyp, d);
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real x = X[i * D + column] - shift;
             if (geometry == ODVGP__CIRCLE) {
@@ -4140,8 +4488,9 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 }
 
 /*  The adjoint of one point: from the gradient in its columns to dx [D] (NULL: not wanted), and on circles to the period. */
-static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp, const odvgp_real *x,
-                              const odvgp_real *centre, const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx,
+static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
+                              const odvgp_real *x, const odvgp_real *centre,
+                              const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx,
                               odvgp_real *dhyp)
 {
     const odvgp__base_kernel *base = &k->base[k->group_base[group]];
@@ -4152,14 +4501,18 @@ static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvg
             if (dx) dx[column] += odvgp__base_column(base, hyp, d) * gradient[d];
             continue;
         }
-        odvgp_real period = hyp[base->shape_param], turn = (odvgp_real)(odvgp__two_pi / (double)period);
+        odvgp_real period = hyp[base->shape_param],
+                   turn = (odvgp_real)(odvgp__two_pi / (double)period);
         odvgp_real derivative = turn * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
         if (dx) dx[column] += derivative;
         if (dhyp) dhyp[base->shape_param] -= derivative * (x[column] - centre[column]) / period;
     }
 }
 
-static ptrdiff_t odvgp__padded(ptrdiff_t n) { return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK; }
+static ptrdiff_t odvgp__padded(ptrdiff_t n)
+{
+    return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK;
+}
 
 /*  One operation on K = k(X1, X2): what it reads, what it writes, and its scratch. */
 typedef struct odvgp__kjob {
@@ -4167,8 +4520,10 @@ typedef struct odvgp__kjob {
     const odvgp__kernel *k;
     const odvgp_real *hyp, *X1, *X2;
     ptrdiff_t n, m;
-    int lower;               /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
-    const ptrdiff_t *origin; /* row i of X1 is row origin[i] of X2: for white. NULL: row i, where X1 is X2, or none is */
+    /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    int lower;
+    /* row i of X1 is row origin[i] of X2: for white. NULL: row i, where X1 is X2, or none is */
+    const ptrdiff_t *origin;
     odvgp_real *K;
     ptrdiff_t ldk; /* forward: K [n,m], or */
     const odvgp_real *a;
@@ -4180,11 +4535,14 @@ typedef struct odvgp__kjob {
     odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
     /* what the adjoint needs of each row, in scratch for the rows in hand, or kept by the forward run for all of them */
     int kept;
-    odvgp_real *V0, *H[ODVGP_MAX_BASE_KERNELS]; /* K, and dK/d(squared distance) by groups, [rows, ld]; H becomes dloss/d(...) */
-    odvgp_real *derivatives;                   /* [P,nhyp,rows], or [1,...] with dK: sums over j of dK_ij/dhyp times a_j, or dK_ij */
+    /* K, and dK/d(squared distance) by groups, [rows, ld]; H becomes dloss/d(...) */
+    odvgp_real *V0, *H[ODVGP_MAX_BASE_KERNELS];
+    /* [P,nhyp,rows], or [1,...] with dK: sums over j of dK_ij/dhyp times a_j, or dK_ij */
+    odvgp_real *derivatives;
     ptrdiff_t lds;
     /* scratch */
-    odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS], *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
+    odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
+        *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
     odvgp_real *R, *T, *chunks;
     ptrdiff_t chunk_rows;      /* CHUNK numbers each, of a task's chunk (see odvgp__kchunk) */
     ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
@@ -4192,8 +4550,10 @@ typedef struct odvgp__kjob {
 } odvgp__kjob;
 
 /*  Nothing is asked for yet. The struct is large: by pointer there is one copy of it on the stack. */
-ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
-                              const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
+ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
+                                       const odvgp__kernel *k, const odvgp_real *hyp,
+                                       const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2,
+                                       ptrdiff_t m)
 {
     memset(job, 0, sizeof *job);
     job->blas = blas;
@@ -4213,8 +4573,8 @@ static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
 }
 
 /*  V0, H and derivatives for `rows` rows. */
-static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P,
-                                      odvgp__kjob *job)
+static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows,
+                                      ptrdiff_t m, ptrdiff_t P, odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m);
     job->lds = rows;
@@ -4225,8 +4585,8 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
 
 /*  tasks: at most so many run at once. job->kept is set: the forward run needs derivatives where they are kept, the adjoint
     where they are not. */
-static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int tasks,
-                                  int adjoint, odvgp__kjob *job)
+static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
+                                  ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m), rows = adjoint ? ODVGP__MIN(n, ODVGP__KROWS) : n, widest = 1;
     job->ld = ld;
@@ -4234,7 +4594,8 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
     for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != ODVGP__NODE_PRODUCT;
     job->centre = odvgp__take(a, 1, (ptrdiff_t)k->D);
     job->chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
-    if (!adjoint == !!job->kept) job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
+    if (!adjoint == !!job->kept)
+        job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
     job->chunks = odvgp__take(a, tasks * job->chunk_rows, ODVGP__CHUNK);
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
@@ -4262,7 +4623,8 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
     for (uint32_t g = 0; g < k->ngroup; g++) {
         ptrdiff_t nd = odvgp__group_dims(k, g);
         odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->zt[g], 1, job->ld);
-        for (ptrdiff_t d = 0; d < nd; d++) odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
+        for (ptrdiff_t d = 0; d < nd; d++)
+            odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
     }
 }
 
@@ -4280,8 +4642,8 @@ typedef struct odvgp__kchunk_back {
     /* by base kernels: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
        factor */
     odvgp_real (*dk)[ODVGP__CHUNK], (*adjoint)[ODVGP__CHUNK];
-    odvgp_real (*shape_param)[ODVGP__CHUNK];   /* dK/d(alpha or offset) */
-    odvgp_real (*weights)[ODVGP__CHUNK]; /* one row: of dK, 0 beyond its columns */
+    odvgp_real (*shape_param)[ODVGP__CHUNK]; /* dK/d(alpha or offset) */
+    odvgp_real (*weights)[ODVGP__CHUNK];     /* one row: of dK, 0 beyond its columns */
 } odvgp__kchunk_back;
 
 /*  Where the rows of task t's chunk are. */
@@ -4306,13 +4668,15 @@ static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_
 {
     if (!odvgp__one_lengthscale(base)) return 1;
     odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
-    return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale; /* so that it times distance 0 is 0 */
+    /* so that it times distance 0 is 0 */
+    return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale;
 }
 
 /*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)),
     dk/dalpha = k (z / (1 + z) - log1p(z)). dk and extra hold z and log1p(z) at first. */
-static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale, const odvgp_real *d2,
-                           odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
+static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
+                           const odvgp_real *d2, odvgp_real *k, odvgp_real *dk,
+                           odvgp_real *shape_param)
 {
     odvgp_real by = scale / (2 * alpha);
     if (by > ODVGP__R(ODVGP__FAR)) by = ODVGP__R(ODVGP__FAR); /* as in odvgp__base_scale */
@@ -4334,7 +4698,8 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
 }
 
 /*  polynomial of one inner product s: k = t^degree with t = v s + offset; derivative: dk/dt. */
-static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
+static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const odvgp_real *hyp,
+                                         odvgp_real s, odvgp_real *derivative)
 {
     odvgp_real t = hyp[base->var] * s + hyp[base->shape_param], power = 1;
     for (uint32_t e = 1; e < base->degree; e++) power *= t;
@@ -4344,18 +4709,22 @@ static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const o
 
 /*  A base kernel's values for row i of X1 and columns j ... j + 63; back, or NULL: receives its derivatives.
     Inlined: a call for each chunk takes 5 % of a kernel matrix. */
-ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j, const odvgp_real *d2,
-                                      odvgp_real *k, odvgp__kchunk_back *back)
+ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
+                                      const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
     const odvgp__base_kernel *base = &job->k->base[l];
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     odvgp_real v = job->hyp[base->var], scale = odvgp__base_scale(base, job->hyp), derivative;
     odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
-    ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1; /* the row itself among those of X2 */
+    /* the row itself among those of X2 */
+    ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
     int c;
-    ODVGP_ASSERT(d2 || base->type == ODVGP__CONSTANT || base->type == ODVGP__WHITE); /* these need no distance */
+    /* these need no distance */
+    ODVGP_ASSERT(d2 || base->type == ODVGP__CONSTANT || base->type == ODVGP__WHITE);
     switch (base->type) {
-    case ODVGP__RQ: odvgp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param); return;
+    case ODVGP__RQ:
+        odvgp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
+        return;
     case ODVGP__LINEAR:
         if (base->ard) v = 1; /* it is in the points */
         for (c = 0; c < ODVGP__CHUNK; c++) k[c] = v * d2[c];
@@ -4369,7 +4738,8 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
         return;
     case ODVGP__CONSTANT:
     case ODVGP__WHITE:
-        for (c = 0; c < ODVGP__CHUNK; c++) k[c] = base->type == ODVGP__CONSTANT || j + c == self ? v : 0;
+        for (c = 0; c < ODVGP__CHUNK; c++)
+            k[c] = base->type == ODVGP__CONSTANT || j + c == self ? v : 0;
         return;
     default:
         ODVGP_ASSERT(odvgp__base_kernel_kinds[base->type].radial != ODVGP__NOT_RADIAL);
@@ -4378,8 +4748,8 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
 }
 
 /*  s += x . z for a chunk of points z. */
-static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,
-                                  odvgp_real *s)
+static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x,
+                                  const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
     odvgp__zero(s, ODVGP__CHUNK);
     for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
@@ -4387,8 +4757,8 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
 
 /*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's, which are the kernel's, in
     `to`. back, or NULL: receives the base kernels' derivatives. */
-static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to,
-                                 odvgp__kchunk_back *back)
+static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
+                                 ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -4404,7 +4774,8 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
         odvgp_real *v = t + 1 == k->nnode ? to : c->value[t];
         if (node[0] == ODVGP__NODE_BASE_KERNEL) {
             uint32_t g = k->base[node[1]].group;
-            odvgp__base_values(job, node[1], job->first + row, j, g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
+            odvgp__base_values(job, node[1], job->first + row, j,
+                               g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
             continue;
         }
         isa->combine(node[0] == ODVGP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
@@ -4429,21 +4800,26 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
             odvgp__copy(c->adjoint[node[2]], c->adjoint[t], ODVGP__CHUNK);
         }
     }
-    for (uint32_t t = 0; t < k->nnode; t++) { /* base kernels in their order: the first of a group begins its sum */
+    /* base kernels in their order: the first of a group begins its sum */
+    for (uint32_t t = 0; t < k->nnode; t++) {
         if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
         uint32_t l = k->node[t][1], g = k->base[l].group;
         if (g != ODVGP__NO_GROUP)
-            isa->derivative(odvgp__base_scale(&k->base[l], job->hyp), job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
-                       k->group_base[g] == l, c->dk[l], job->H[g] + c->at);
+            isa->derivative(odvgp__base_scale(&k->base[l], job->hyp),
+                            job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
+                            k->group_base[g] == l, c->dk[l], job->H[g] + c->at);
         if (job->plain) continue;
-        if (odvgp__has_shape_param(&k->base[l])) isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
-        isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]); /* not the last node: that is no base kernel */
+        if (odvgp__has_shape_param(&k->base[l]))
+            isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
+        /* not the last node: that is no base kernel */
+        isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]);
     }
 }
 
 /*  to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
-static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x, ptrdiff_t count, const odvgp_real *w,
-                              ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
+static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x,
+                              ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to,
+                              ptrdiff_t step)
 {
     odvgp_real sum[ODVGP__DOTS];
     if (count == 1) {
@@ -4459,8 +4835,9 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
 
 /*  Their sums over the chunk with each of `count` rows w [cols] of weights, added to derivatives[(p * nhyp + h) * stride]; the factors
     come at the end. last: the values of the last node. */
-static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols, ptrdiff_t count,
-                              const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last, odvgp_real *derivatives, ptrdiff_t stride)
+static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
+                              ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw,
+                              const odvgp_real *last, odvgp_real *derivatives, ptrdiff_t stride)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -4469,20 +4846,30 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
         if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
         uint32_t l = k->node[t][1];
         const odvgp__base_kernel *base = &k->base[l];
-        const odvgp_real *value = !job->plain ? c->adjoint[t] : t + 1 == k->nnode ? last : c->forward.value[t];
+        const odvgp_real *value = !job->plain         ? c->adjoint[t]
+                                  : t + 1 == k->nnode ? last
+                                                      : c->forward.value[t];
         if (base->type == ODVGP__POLYNOMIAL) value = c->dk[l];
-        if (odvgp__one_variance(base)) odvgp__chunk_dots(isa, cols, value, count, w, ldw, derivatives + base->var * stride, step);
-        if (odvgp__one_lengthscale(base)) odvgp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride, step);
-        if (odvgp__has_shape_param(base)) odvgp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw, derivatives + base->shape_param * stride, step);
+        if (odvgp__one_variance(base))
+            odvgp__chunk_dots(isa, cols, value, count, w, ldw, derivatives + base->var * stride,
+                              step);
+        if (odvgp__one_lengthscale(base))
+            odvgp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride,
+                              step);
+        if (odvgp__has_shape_param(base))
+            odvgp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
+                              derivatives + base->shape_param * stride, step);
     }
 }
 
 /*  V0, H and derivatives of row i, the r-th of those in hand. */
-static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
+static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i,
+                                   ptrdiff_t r)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
-    ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp, weights = job->dK ? 1 : job->P;
+    ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
+              weights = job->dK ? 1 : job->P;
     for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->derivatives[q * job->lds + r] = 0;
     for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
         ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
@@ -4497,11 +4884,14 @@ static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c
             odvgp_real *w = c->weights[0];
             odvgp__zero(w + cols, ODVGP__CHUNK - cols);
             odvgp__copy(w, job->dK + i * job->lddk + j, cols);
-            odvgp__chunk_sums(job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
-            for (uint32_t g = 0; g < k->ngroup; g++) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
+            odvgp__chunk_sums(job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r,
+                              job->lds);
+            for (uint32_t g = 0; g < k->ngroup; g++)
+                isa->combine(1, job->H[g] + at, w, job->H[g] + at);
             continue;
         }
-        odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at, job->derivatives + r, job->lds);
+        odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at,
+                          job->derivatives + r, job->lds);
     }
 }
 
@@ -4542,14 +4932,16 @@ static void odvgp__kernel_task(void *arg, int t)
 /*  Whether the sums with dK/d(variance), but for their factor, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
-    return k->nnode == 1 && odvgp__one_variance(&k->base[0]) && k->base[0].type != ODVGP__POLYNOMIAL;
+    return k->nnode == 1 && odvgp__one_variance(&k->base[0]) &&
+           k->base[0].type != ODVGP__POLYNOMIAL;
 }
 
 /*  With job->kept also what the adjoint needs. */
 static void odvgp__derivatives_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
-    const odvgp_real *sums = odvgp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
+    const odvgp_real *sums =
+        odvgp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
     odvgp__kchunk_back c;
     odvgp__chunk_place_back(job, t, &c);
     for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
@@ -4570,18 +4962,22 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     if (job->n == 0) return;
     if (job->m == 0) {
-        for (ptrdiff_t p = 0; job->out && p < job->P; p++) odvgp__zero(job->out + p * job->ldo, job->n);
+        for (ptrdiff_t p = 0; job->out && p < job->P; p++)
+            odvgp__zero(job->out + p * job->ldo, job->n);
         return;
     }
-    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, job->P, odvgp__tasks(&job->blas->threads), 0, job);
+    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, job->P,
+                          odvgp__tasks(&job->blas->threads), 0, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < job->k->ngroup; g++)
-        odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g], odvgp__group_dims(job->k, g), 1);
+        odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g],
+                      odvgp__group_dims(job->k, g), 1);
     job->tasks = odvgp__kernel_tasks(job);
     job->first = 0;
     job->rows = job->n;
-    odvgp__run(&job->blas->threads, job->tasks, job->kept ? odvgp__derivatives_task : odvgp__kernel_task, job);
+    odvgp__run(&job->blas->threads, job->tasks,
+               job->kept ? odvgp__derivatives_task : odvgp__kernel_task, job);
 }
 
 /* --- adjoint --- */
@@ -4597,15 +4993,17 @@ static void odvgp__kernel_weights_task(void *arg, int t)
     odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &begin, &end);
     for (ptrdiff_t from = 0; from < job->rows; from += ODVGP__UPDATE_ROWS)
         for (ptrdiff_t j = begin; j < end; j += ODVGP__CHUNK) {
-            ptrdiff_t cols = ODVGP__MIN(job->m - j, ODVGP__CHUNK), to = ODVGP__MIN(job->rows, from + ODVGP__UPDATE_ROWS);
+            ptrdiff_t cols = ODVGP__MIN(job->m - j, ODVGP__CHUNK),
+                      to = ODVGP__MIN(job->rows, from + ODVGP__UPDATE_ROWS);
             const odvgp_real *dout = job->dout + job->first;
             if (job->da)
-                isa->update(cols, to - from, job->V0 + from * job->ld + j, job->ld, job->P, dout + from, job->ldo, 1, job->da + j,
-                            job->lda);
+                isa->update(cols, to - from, job->V0 + from * job->ld + j, job->ld, job->P,
+                            dout + from, job->ldo, 1, job->da + j, job->lda);
             for (ptrdiff_t r = from; r < to; r += ROWS) {
                 ptrdiff_t rows = ODVGP__MIN((ptrdiff_t)ROWS, to - r);
                 odvgp__zero(dK[0], ROWS * ODVGP__CHUNK);
-                isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0], ODVGP__CHUNK);
+                isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0],
+                            ODVGP__CHUNK);
                 for (ptrdiff_t q = 0; q < rows; q++)
                     for (uint32_t g = 0; g < job->k->ngroup; g++) {
                         odvgp_real *H = job->H[g] + (r + q) * job->ld + j;
@@ -4619,10 +5017,12 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
 {
     for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
-        const odvgp_real *derivatives = job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
+        const odvgp_real *derivatives =
+            job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
         odvgp_real sum = 0;
         for (ptrdiff_t r = 0; r < job->rows; r++)
-            sum += job->dK ? derivatives[r] : derivatives[r] * job->dout[p * job->ldo + job->first + r];
+            sum += job->dK ? derivatives[r]
+                           : derivatives[r] * job->dout[p * job->ldo + job->first + r];
         job->dhyp[h] += sum * factor;
     }
 }
@@ -4632,14 +5032,18 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 {
     for (uint32_t l = 0; l < job->k->base_kernels; l++) {
         const odvgp__base_kernel *base = &job->k->base[l];
-        if (odvgp__one_lengthscale(base)) odvgp__kernel_adjoint_derivative(job, base->ls, -2 / job->hyp[base->ls]);
-        if (odvgp__one_variance(base)) odvgp__kernel_adjoint_derivative(job, base->var, 1 / job->hyp[base->var]);
-        if (odvgp__has_shape_param(base)) odvgp__kernel_adjoint_derivative(job, base->shape_param, 1);
+        if (odvgp__one_lengthscale(base))
+            odvgp__kernel_adjoint_derivative(job, base->ls, -2 / job->hyp[base->ls]);
+        if (odvgp__one_variance(base))
+            odvgp__kernel_adjoint_derivative(job, base->var, 1 / job->hyp[base->var]);
+        if (odvgp__has_shape_param(base))
+            odvgp__kernel_adjoint_derivative(job, base->shape_param, 1);
     }
 }
 
 /*  Whether the gradients of a group's points are needed: for the inputs, or for a period. */
-static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
+static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base,
+                                const odvgp_real *dX)
 {
     return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
@@ -4658,12 +5062,14 @@ static void odvgp__spread_task(void *arg, int t)
     const odvgp__kjob *job = s->job;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
-    for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows; r += ODVGP__SPREAD_ROWS * job->tasks) {
+    for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
+         r += ODVGP__SPREAD_ROWS * job->tasks) {
         ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
-        ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld; /* H is 0 beyond, and in its padding */
+        /* H is 0 beyond, and in its padding */
+        ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
         for (ptrdiff_t d = 0; d < nd; d++)
-            isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld, job->H[s->g] + r * job->ld, job->ld,
-                         job->R + r * nd + d);
+            isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
+                         job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
     }
 }
 
@@ -4696,7 +5102,8 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
     const odvgp__kernel *k = job->k;
     const odvgp__base_kernel *base = &k->base[k->group_base[g]];
     ptrdiff_t nd = odvgp__group_dims(k, g), D = (ptrdiff_t)k->D;
-    ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m; /* beyond are zeros */
+    /* beyond are zeros */
+    ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m;
     int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
     if (base->ard && base->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
     if (odvgp__variances_wanted(job, base) || odvgp__points_wanted(job, base, job->dX2)) {
@@ -4704,15 +5111,18 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
             odvgp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
             job->R[r * (nd + 1) + nd] = 1;
         }
-        odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1, job->V[g], nd + 1);
+        odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1,
+                   job->V[g], nd + 1);
     }
     if (!odvgp__points_wanted(job, base, job->dX1)) return;
-    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0, job->T, nd + 1);
+    odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
+               job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++) {
         odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
         ptrdiff_t i = (job->first + r) * D;
         for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
-        odvgp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t, job->dX1 ? job->dX1 + i : NULL, job->dhyp);
+        odvgp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t,
+                          job->dX1 ? job->dX1 + i : NULL, job->dhyp);
     }
 }
 
@@ -4723,7 +5133,8 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
     ptrdiff_t nd = odvgp__group_dims(job->k, g);
     for (ptrdiff_t d = 0; d < nd; d++) {
         odvgp_real sum = 0;
-        for (ptrdiff_t j = 0; j < job->m; j++) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
+        for (ptrdiff_t j = 0; j < job->m; j++)
+            sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
         uint32_t h = base->var + (uint32_t)d;
         job->dhyp[h] += sum / job->hyp[h];
     }
@@ -4742,7 +5153,8 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
         odvgp_real *V = job->V[g] + j * (nd + 1);
         const odvgp_real *w = job->w[g] + j * (nd + 1);
         for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
-        odvgp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V, job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
+        odvgp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V,
+                          job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
     }
 }
 
@@ -4751,7 +5163,8 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 {
     const odvgp__kernel *k = job->k;
     if (job->n == 0 || job->m == 0) return;
-    odvgp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P, odvgp__tasks(&job->blas->threads), 1, job);
+    odvgp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P,
+                          odvgp__tasks(&job->blas->threads), 1, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < k->ngroup; g++) {
@@ -4765,8 +5178,8 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
         odvgp__kjob block = *job;
         block.rows = job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
         for (uint32_t g = 0; g < k->ngroup; g++) {
-            odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows, job->centre, job->u[g],
-                          odvgp__group_dims(k, g), 1);
+            odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
+                          job->centre, job->u[g], odvgp__group_dims(k, g), 1);
             if (job->kept) block.H[g] += job->first * job->ld;
         }
         if (job->kept) {
@@ -4774,7 +5187,8 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
             block.derivatives += job->first;
         } else odvgp__run(&job->blas->threads, job->tasks, odvgp__derivatives_task, &block);
         if (job->dhyp) odvgp__kernel_adjoint_derivatives(&block);
-        if (!job->dK) odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_weights_task, &block);
+        if (!job->dK)
+            odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_weights_task, &block);
         for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
     }
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
@@ -4861,7 +5275,8 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 }
 
 /*  x.x over a base kernel's columns; x NULL: all its inputs are 1, their mean square in standardised data. */
-static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
+static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp_real *hyp,
+                                     const odvgp_real *x)
 {
     odvgp_real sum = 0;
     for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
@@ -4871,7 +5286,8 @@ static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp
     return sum;
 }
 
-static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
+static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_real *hyp,
+                                   const odvgp_real *x)
 {
     odvgp_real derivative;
     if (odvgp__geometry(base) != ODVGP__INNER_PRODUCT) return hyp[base->var];
@@ -4881,12 +5297,14 @@ static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_r
 }
 
 /*  k(x,x). value [nnode] receives the nodes'. x NULL: at inputs of mean square 1, a unit for what is relative to the prior. */
-static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
+static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp,
+                                     const odvgp_real *x, odvgp_real *value)
 {
     odvgp_real last = 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
-        last = value[t] = node[0] == ODVGP__NODE_BASE_KERNEL  ? odvgp__base_diag(&k->base[node[1]], hyp, x)
+        last = value[t] = node[0] == ODVGP__NODE_BASE_KERNEL
+                              ? odvgp__base_diag(&k->base[node[1]], hyp, x)
                           : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]]
                                                        : value[node[1]] * value[node[2]];
     }
@@ -4894,14 +5312,16 @@ static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *h
 }
 
 /*  dhyp and dx, NULL where not wanted, of a base kernel's k(x,x). */
-static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
-                                     odvgp_real *dhyp, odvgp_real *dx)
+static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
+                                     const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp,
+                                     odvgp_real *dx)
 {
     if (odvgp__geometry(base) != ODVGP__INNER_PRODUCT) {
         if (dhyp) dhyp[base->var] += adjoint;
         return;
     }
-    odvgp_real s = odvgp__base_square(base, hyp, x), v = hyp[base->var], derivative = 1; /* of t = v s + offset, or of v s */
+    /* of t = v s + offset, or of v s */
+    odvgp_real s = odvgp__base_square(base, hyp, x), v = hyp[base->var], derivative = 1;
     if (base->type == ODVGP__POLYNOMIAL) odvgp__base_polynomial(base, hyp, s, &derivative);
     derivative *= adjoint;
     if (dhyp && odvgp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
@@ -4914,8 +5334,9 @@ static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp
     }
 }
 
-ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real adjoint,
-                                       odvgp_real *dhyp, odvgp_real *dx)
+ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp,
+                                                const odvgp_real *x, odvgp_real adjoint,
+                                                odvgp_real *dhyp, odvgp_real *dx)
 {
     odvgp_real value[ODVGP__MAX_NODES] = {0}, d[ODVGP__MAX_NODES] = {0};
     odvgp__kernel_diag(k, hyp, x, value);
@@ -4931,16 +5352,16 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   what y says about f                                                                                */
-/*      A row each. A model has P latent processes (slots, statistics), F functions that the likelihood sees (the latent*/
-/*      processes themselves), and T columns of targets, as the row says of F. The row computes E_q[log p(y|f)] for    */
-/*      q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)]. Gaussian, noise variance s:   */
-/*      -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s); T = F.                                 */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>likelihoods   what y says about f
+        A row each. A model has P latent processes (slots, statistics), F functions that the likelihood sees (the latent
+        processes themselves), and T columns of targets, as the row says of F. The row computes E_q[log p(y|f)] for
+        q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)]. Gaussian, noise variance s:
+        -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s); T = F. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  Facts about a likelihood. */
 enum {
-    ODVGP__LIK_GAUSSIAN = 1,    /* y = f + noise; the first parameter is the variance of the noise */
+    ODVGP__LIK_GAUSSIAN = 1, /* y = f + noise; the first parameter is the variance of the noise */
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
     ODVGP__LIK_CLASSES = 4,     /* targets are numbers of classes */
     ODVGP__LIK_FACTORS = 8,     /* each target depends on one function: T = F */
@@ -4950,11 +5371,11 @@ enum {
 /*  What a likelihood works on: n rows, functions and targets each in a row of their own. */
 typedef struct odvgp__lik_job {
     ptrdiff_t n, F, T, ld;
-    const odvgp_real *Y;         /* [T,ld]; not used by y_moments */
+    const odvgp_real *Y;          /* [T,ld]; not used by y_moments */
     const odvgp_real *mean, *var; /* [F,ld] */
-    const odvgp_real *par;       /* parameters in the order of the row */
-    odvgp_real *dmean, *dvar;    /* [F,ld], stored by expect; both and dpar NULL: only the value */
-    double *dpar;                /* as par; expect adds to it */
+    const odvgp_real *par;        /* parameters in the order of the row */
+    odvgp_real *dmean, *dvar;     /* [F,ld], stored by expect; both and dpar NULL: only the value */
+    double *dpar;                 /* as par; expect adds to it */
 } odvgp__lik_job;
 
 /*  One parameter: the name of its slot, how many numbers it has, and the value they start from. */
@@ -5076,24 +5497,20 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
      odvgp__gaussian_log_density},
 };
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>predictor   the frozen model                                                                                     */
-/*      mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A*/
-/*      = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, the kernel's base kernels in use, then reals*/
-/*      whose places follow from the head. Inducing points are stored as the loops over them read them: centred, scaled,*/
-/*      by columns. Nothing is written to a block after freezing. X is predicted by rows: row i of A [n,M] is k(x_i,Zb),*/
-/*      then L^-1 k(Zb,x_i). Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance.           */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>predictor   the frozen model
+        mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A
+        = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, the kernel's base kernels in use, then reals
+        whose places follow from the head. Inducing points are stored as the loops over them read them: centred, scaled,
+        by columns. Nothing is written to a block after freezing. X is predicted by rows: row i of A [n,M] is k(x_i,Zb),
+        then L^-1 k(Zb,x_i). Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance. */
+/* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
 /*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the
     same with B B^T diagonal. Files hold these numbers. */
-enum {
-    ODVGP__FACTOR_OF_S = 0,
-    ODVGP__FACTOR_OF_INVERSE = 1,
-    ODVGP__DIAGONAL_OF_INVERSE = 2
-};
+enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
 /*  A row for each: whether the variance is k - |A|^2 + |T|^2, T the root times A, with one factor L for all outputs, or
     k - |T|^2 with an L for each; whether the root is a diagonal. */
 static const struct {
@@ -5105,15 +5522,15 @@ static const struct {
     bytes, then the reals. */
 typedef struct odvgp__predictor { /* 32-bit numbers only: the file holds them as they are */
     uint32_t magic, version, real_size;
-    uint32_t base_kernels;      /* base kernels */
-    uint32_t checksum[2]; /* of all that follows; 0 in a file */
+    uint32_t base_kernels; /* base kernels */
+    uint32_t checksum[2];  /* of all that follows; 0 in a file */
     uint32_t reals[2];
     uint32_t D, M, M_gamma;
     uint32_t P, F, T; /* latent processes, functions that the likelihood sees, targets */
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
     uint32_t factor;   /* ODVGP__FACTOR_..., ODVGP__DIAGONAL_OF_INVERSE */
-    uint32_t M_factor;   /* rows of the first block of the root; M: there is one */
+    uint32_t M_factor; /* rows of the first block of the root; M: there is one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
@@ -5191,8 +5608,9 @@ typedef struct odvgp__view {
     odvgp_real *beta, *gamma; /* points, prepared */
     odvgp_real *beyond;       /* zeros: the last chunk of points is read so far beyond them */
     odvgp_real *alpha, *a_gamma;
-    odvgp_real *L;      /* [M,M], or L_H [P,M,M] */
-    odvgp_real *factor; /* q_sqrt or its first block [P,M_factor,M_factor]; B_sqrt [P,M,M], or its diagonal [P,M] */
+    odvgp_real *L; /* [M,M], or L_H [P,M,M] */
+    /* q_sqrt or its first block [P,M_factor,M_factor]; B_sqrt [P,M,M], or its diagonal [P,M] */
+    odvgp_real *factor;
     odvgp_real *root_v; /* the second block */
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
         *y_scale;
@@ -5239,7 +5657,8 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
-    odvgp__view_layout(p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->base_kernels)), &v);
+    odvgp__view_layout(p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->base_kernels)),
+                       &v);
     return v;
 }
 
@@ -5263,15 +5682,16 @@ typedef struct odvgp__prediction {
     odvgp_real *by_columns; /* the rows' points, for K(X,X) */
     odvgp_real *A, *T;      /* [rows,M] */
     odvgp_real *mean, *var; /* [P,rows] */
-    odvgp_real *sums;       /* [P,rows] work of the mean: the memory of var, until that is computed */
-    int has_var;            /* it is */
+    /* [P,rows] work of the mean: the memory of var, until that is computed */
+    odvgp_real *sums;
+    int has_var; /* it is */
     odvgp_real *prior, *square;
     odvgp_real *y, *of_y; /* [T,rows] targets on the scale of training; moments or densities of y */
     ptrdiff_t ld;
 } odvgp__prediction;
 
 static void odvgp__predict_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows,
-                               odvgp__prediction *t)
+                                  odvgp__prediction *t)
 {
     const odvgp__predictor *p = (const odvgp__predictor *)s->block;
     ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, columns = (ptrdiff_t)p->columns;
@@ -5334,7 +5754,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
 
 /*  A turn in its scratch, which spares the stack. NULL: there is not enough. */
 static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
-                                      size_t bytes)
+                                               size_t bytes)
 {
     odvgp__arena a;
     odvgp__arena_init(&a, scratch, bytes);
@@ -5356,14 +5776,15 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
     ptrdiff_t D = (ptrdiff_t)t->p->D;
     t->has_var = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t d = 0; d < D; d++) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+        for (ptrdiff_t d = 0; d < D; d++)
+            t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
 /*  Row i of k(x,Z) for the m prepared points Z: into `to` [m], or NULL; and its sums with
     coefficients [P,m], or NULL, are added to the mean. */
-static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
-                            const odvgp_real *centre, const odvgp_real *coefficients,
-                            odvgp_real *to)
+static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
+                               const odvgp_real *points, const odvgp_real *centre,
+                               const odvgp_real *coefficients, odvgp_real *to)
 {
     const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
@@ -5405,7 +5826,7 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
     for (ptrdiff_t i = 0; i < n; i++) {
         if (features || !p->no_alpha)
             odvgp__predict_row(t, i, M, t->v.beta, t->v.beta_centre,
-                            p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
+                               p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
         if (Mg) odvgp__predict_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
     }
     odvgp__predict_mean_function(t, n);
@@ -5434,7 +5855,8 @@ static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_
 }
 
 /*  Rows of X [n,M] <- L^-1 of them. */
-static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
+static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L,
+                                 odvgp_real *X)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M;
     if (n == 1) odvgp__solve_vector(odvgp__isa_of(&t->blas), M, L, M, X);
@@ -5442,8 +5864,8 @@ static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_
 }
 
 /*  n rows of T <- A R for one block of a root, R [m,m] lower triangular. */
-static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
-                                const odvgp_real *A, odvgp_real *T)
+static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
+                                   const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
     const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M;
@@ -5488,8 +5910,8 @@ static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
     for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__predict_prior(t, i);
     if (!odvgp__factors[t->p->factor].of_S) return;
     odvgp__predict_solve(t, n, t->v.L, t->A);
-    for (ptrdiff_t i = 0; i < n; i++)
-        t->square[i] = ODVGP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M)); /* NaN stays NaN */
+    for (ptrdiff_t i = 0; i < n; i++) /* NaN stays NaN */
+        t->square[i] = ODVGP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
 static void odvgp__predict_var(odvgp__prediction *t, ptrdiff_t n)
@@ -5503,7 +5925,8 @@ static void odvgp__predict_var(odvgp__prediction *t, ptrdiff_t n)
         odvgp__predict_cholesky(t, n, q);
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
-            t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(0, t->prior[i] - sum); /* NaN stays NaN */
+            /* NaN stays NaN */
+            t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(0, t->prior[i] - sum);
         }
     }
 }
@@ -5662,27 +6085,27 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 }
 
 /*  Mean [F,n], or NULL, and cov [F,n,n] of one turn, on the scale of y. The prior stays. */
-static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
-                            odvgp_real *cov)
+static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n,
+                               odvgp_real *mean, odvgp_real *cov)
 {
     ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
     int dense = odvgp__factors[t->p->factor].of_S;
     odvgp__predict_inputs(t, X, n);
     odvgp__predict_mean(t, n, 1);
     for (ptrdiff_t q = 0; q < F && mean; q++)
-        for (ptrdiff_t i = 0; i < n; i++)
-            mean[q * n + i] = odvgp__predict_unscaled_mean(t, q, i);
+        for (ptrdiff_t i = 0; i < n; i++) mean[q * n + i] = odvgp__predict_unscaled_mean(t, q, i);
     odvgp__predict_features(t, n);
     for (ptrdiff_t q = 0; q < F; q++) { /* K - A A^T + T T^T, or K - T T^T */
-        odvgp_real *C = cov + q * n * n, scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
+        odvgp_real *C = cov + q * n * n,
+                   scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
         odvgp__predict_prior_cov(t, n, C);
         odvgp__predict_cholesky(t, n, q);
         odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
-        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]); /* NaN stays NaN */
+        /* NaN stays NaN */
+        for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
         if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
         for (ptrdiff_t i = 0; i < n; i++)
-            for (ptrdiff_t j = 0; j <= i; j++)
-                C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
+            for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
     }
 }
 
@@ -5741,11 +6164,13 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 
 /*  The same where rounding is relative to the prior variance of each point: with C scaled to a prior of variance 1, and
     back. */
-static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
+static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior,
+                                   ptrdiff_t *perm)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < n; j++)
-            if (prior[i] > 0 && prior[j] > 0) C[i * n + j] /= ODVGP__SQRT(prior[i]) * ODVGP__SQRT(prior[j]);
+            if (prior[i] > 0 && prior[j] > 0)
+                C[i * n + j] /= ODVGP__SQRT(prior[i]) * ODVGP__SQRT(prior[j]);
     odvgp__pivoted_root(n, C, perm);
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j <= i; j++)
@@ -5801,7 +6226,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
             const odvgp_real *L = cov + q * n * n;
             odvgp_real *out = f + (k * F + q) * n;
             for (ptrdiff_t i = 0; i < n; i++)
-                z[i] = (odvgp_real)odvgp__normal(seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
+                z[i] = (odvgp_real)odvgp__normal(seed, ODVGP__STREAM_SAMPLE,
+                                                 (uint64_t)((k * F + q) * n + i));
             for (ptrdiff_t i = 0; i < n; i++) {
                 odvgp_real sum = mean[q * n + perm[q * n + i]];
                 for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
@@ -5812,13 +6238,13 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>server   from a block or a file to a predictor that answers                                                      */
-/*      Everything is checked here, once, so that calls need not: place, size, version, kernel, checksum, numbers. A file*/
-/*      is  magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that,  little-endian*/
-/*      whatever the machine. The predictor's part is its block with reals in the file's precision. Nothing from here up*/
-/*      uses what stands below: a program that only predicts needs no more of this header.                             */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>server   from a block or a file to a predictor that answers
+        Everything is checked here, once, so that calls need not: place, size, version, kernel, checksum, numbers. A file
+        is  magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that,  little-endian
+        whatever the machine. The predictor's part is its block with reals in the file's precision. Nothing from here up
+        uses what stands below: a program that only predicts needs no more of this header. */
+/* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
@@ -5836,7 +6262,8 @@ static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
         return 0;
     }
     if (f->mode == ODVGP__FILE_WRITE)
-        for (int i = 0; i < bytes; i++) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
+        for (int i = 0; i < bytes; i++)
+            f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
     if (f->mode == ODVGP__FILE_READ) {
         value = 0;
         for (int i = 0; i < bytes; i++) value |= (uint64_t)f->at[f->used + (size_t)i] << (8 * i);
@@ -5845,7 +6272,10 @@ static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
     return value;
 }
 
-static void odvgp__file_u32(odvgp__file *f, uint32_t *v) { *v = (uint32_t)odvgp__file_bits(f, *v, 4); }
+static void odvgp__file_u32(odvgp__file *f, uint32_t *v)
+{
+    *v = (uint32_t)odvgp__file_bits(f, *v, 4);
+}
 static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
 
 /*  n reals of 4 or 8 bytes each. */
@@ -5890,16 +6320,22 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
-    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_BASE_KERNELS] = {0}, hyp = k->nhyp, groups = k->ngroup,
-             group_base[ODVGP_MAX_BASE_KERNELS];
-    if (k->D != (uint32_t)D || k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS || k->nnode != 2 * k->base_kernels - 1) return 0;
+    uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_BASE_KERNELS] = {0}, hyp = k->nhyp,
+             groups = k->ngroup, group_base[ODVGP_MAX_BASE_KERNELS];
+    if (k->D != (uint32_t)D || k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS ||
+        k->nnode != 2 * k->base_kernels - 1)
+        return 0;
     for (uint32_t i = 0; i < k->base_kernels; i++) {
         const odvgp__base_kernel *base = &k->base[i];
         uint64_t dims = base->nranges ? 0 : k->D;
-        if (base->type >= ODVGP__BASE_KERNEL_TYPES || base->ard > 1 || base->nranges > ODVGP__MAX_RANGES) return 0;
+        if (base->type >= ODVGP__BASE_KERNEL_TYPES || base->ard > 1 ||
+            base->nranges > ODVGP__MAX_RANGES)
+            return 0;
         if (base->ard && !odvgp__has_lengthscale(base) && base->type != ODVGP__LINEAR) return 0;
         if (base->nranges && odvgp__geometry(base) == ODVGP__NO_INPUT) return 0;
-        if (base->type == ODVGP__POLYNOMIAL ? base->degree < 1 || base->degree > ODVGP__MAX_DEGREE : base->degree) return 0;
+        if (base->type == ODVGP__POLYNOMIAL ? base->degree < 1 || base->degree > ODVGP__MAX_DEGREE
+                                            : base->degree)
+            return 0;
         for (uint32_t r = 0; r < base->nranges; r++) {
             if (base->range[r][0] >= base->range[r][1] || base->range[r][1] > k->D) return 0;
             dims += base->range[r][1] - base->range[r][0];
@@ -5912,7 +6348,8 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
         const uint32_t *node = k->node[t];
         if (node[0] == ODVGP__NODE_BASE_KERNEL) {
             if (node[1] >= k->base_kernels || uses[node[1]]++) return 0;
-        } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t || used[node[1]]++ || used[node[2]]++)
+        } else if (node[0] > ODVGP__NODE_PRODUCT || node[1] >= t || node[2] >= t ||
+                   used[node[1]]++ || used[node[2]]++)
             return 0;
     }
     memcpy(group_base, k->group_base, sizeof group_base);
@@ -5922,7 +6359,8 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
         odvgp__base_finish(k, i);
         if (memcmp(&base, &k->base[i], sizeof base) != 0) return 0;
     }
-    return k->nhyp == hyp && k->ngroup == groups && !memcmp(group_base, k->group_base, sizeof group_base);
+    return k->nhyp == hyp && k->ngroup == groups &&
+           !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
 /*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
@@ -5948,7 +6386,8 @@ static void odvgp__predictor_sum(const odvgp__predictor *p, uint32_t *sum)
 }
 
 static const char odvgp__too_many_base_kernels[] =
-    "its kernel has more terms than this build allows: compile with a larger ODVGP_MAX_BASE_KERNELS";
+    "its kernel has more terms than this build allows: compile with a larger "
+    "ODVGP_MAX_BASE_KERNELS";
 
 /*  Magic, version and number of base kernels: what must be known before the kernel is read. */
 static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, const char *what,
@@ -5964,8 +6403,9 @@ static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, cons
     if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
                            odvgp__too_many_base_kernels);
-    return p->base_kernels ? ODVGP_OK
-                     : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
+    return p->base_kernels
+               ? ODVGP_OK
+               : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
 }
 
 /*  Whether a model can have this head; the kernel's words stand behind it. The number of reals,
@@ -6032,7 +6472,8 @@ static odvgp_status odvgp__server_check(const odvgp_server *server, const void *
         return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0,
                            "must stand at an address that a real can have");
     if (!row)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
+                           "this machine or this build lacks the instruction set");
     return ODVGP_OK;
 }
 
@@ -6070,8 +6511,9 @@ typedef struct odvgp__file_head {
     uint64_t magic, state_bytes, predictor_bytes, user_bytes;
     uint32_t version, real_size;
 } odvgp__file_head;
-#define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
-#define ODVGP__FILE_HEAD  40
+#define ODVGP__FILE_MAGIC \
+    UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
+#define ODVGP__FILE_HEAD 40
 
 static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
 {
@@ -6094,7 +6536,8 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
 }
 
 /*  Magic, version, sizes and checksum; the head on success. */
-static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
+static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h,
+                                     odvgp_info *info)
 {
     memset(h, 0, sizeof *h);
     if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
@@ -6111,10 +6554,12 @@ static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file
                            "of a newer format: read it with the release that wrote it");
     if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
         ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes, "truncated, or longer than it should be");
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes,
+                           "truncated, or longer than it should be");
     f.used = bytes - 8;
     if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+                           "damaged: the checksum does not match");
     if (h->real_size != 4 && h->real_size != 8)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
     return ODVGP_OK;
@@ -6151,8 +6596,8 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
 }
 
 /*  Bytes of the block for the predictor of an opened file. */
-ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const odvgp__file_head *h, size_t *bytes,
-                                                        odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const odvgp__file_head *h,
+                                                        size_t *bytes, odvgp_info *info)
 {
     odvgp__predictor_start start;
     odvgp_status s = odvgp__file_predictor(f, h, &start, info);
@@ -6250,13 +6695,15 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 #ifdef __cplusplus
 extern "C"
 #endif
-    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to, unsigned long flags);
+    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to,
+                                                    unsigned long flags);
 
 /*  As above. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)block;
-    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE), bad = 0;
+    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE),
+        bad = 0;
     if (file < 0) return errno == EEXIST ? 0 : -1;
     while (bytes && !bad) {
         int written = _write(file, at, (unsigned)ODVGP__MIN(bytes, (size_t)1 << 30));
@@ -6344,7 +6791,8 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
     return ODVGP_E_IO;
 }
 
-ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity, size_t *bytes)
+ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity,
+                                       size_t *bytes)
 {
     if (!path || !bytes) return ODVGP_E_ARG;
     FILE *file = fopen(path, "rb");
@@ -6356,7 +6804,8 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
         return ODVGP_E_IO;
     }
     *bytes = (size_t)length;
-    int too_small = block && capacity < *bytes, bad = block && !too_small && fread(block, 1, *bytes, file) != *bytes;
+    int too_small = block && capacity < *bytes,
+        bad = block && !too_small && fread(block, 1, *bytes, file) != *bytes;
     (void)fclose(file);
     return bad ? ODVGP_E_IO : too_small ? ODVGP_E_MEMORY : ODVGP_OK;
 }
@@ -6364,11 +6813,11 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 
 #ifndef ODVGP_NO_TRAINING
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>model   what training is made of: slots, nodes, units, state                                                     */
-/*      A model is units, all on one tape and one parameter vector; today it is one, because nothing joins units to    */
-/*      layers yet. Loops over units serve any number. Nothing is computed here.                                       */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>model   what training is made of: slots, nodes, units, state
+        A model is units, all on one tape and one parameter vector; today it is one, because nothing joins units to
+        layers yet. Loops over units serve any number. Nothing is computed here. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  The longest name that is put together, with any number of kernels. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
@@ -6389,11 +6838,13 @@ typedef struct odvgp__slot_state {
 typedef struct odvgp__params {
     odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
     ptrdiff_t count, positive;
-    ptrdiff_t adam; /* numbers up to the last that natural steps do not move: these move those that come last, mostly */
+    /* numbers up to the last that natural steps do not move: these move those that come last,
+       mostly */
+    ptrdiff_t adam;
     odvgp_positive_transform kind;
     int slots, positive_slots;
-    int bad; /* a name did not fit */
-    int lent; /* ODVGP__GRADIENT, or who has the gradient's memory */
+    int bad;                  /* a name did not fit */
+    int lent;                 /* ODVGP__GRADIENT, or who has the gradient's memory */
     odvgp_slot *slot;         /* [slots + 1] */
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
@@ -6411,15 +6862,35 @@ enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
 /*  Variants of operations: an enumeration for each operation that has any. */
-enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };          /* KERNEL: the lower triangle of a symmetric matrix */
-enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };            /* CHOL: no jitter until a factorisation fails */
-enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN }; /* L^-1 B, B L^-T, B L^-1 */
-enum { ODVGP__PRODUCT_AB, ODVGP__PRODUCT_AL, ODVGP__PRODUCT_ABT, ODVGP__PRODUCT_ATB, ODVGP__PRODUCT_ATBT }; /* L: lower */
-enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };            /* MINUS_PRODUCT: only the lower triangle */
-enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };             /* INNER, INVERSE_VAR: B_p lower, or the squares of a diagonal */
-enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };  /* RESIDUAL: at least 0, or a hundredth of the mean of k */
-enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };              /* DOT: times M_gamma / (columns sampled) */
-enum { ODVGP__COLLAPSE_BOTH, ODVGP__COLLAPSE_MEAN_BETA, ODVGP__COLLAPSE_COV_BETA, ODVGP__COLLAPSE_BETA }; /* what has beta only */
+/* KERNEL: the lower triangle of a symmetric matrix */
+enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };
+/* CHOL: no jitter until a factorisation fails */
+enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };
+/* L^-1 B, B L^-T, B L^-1 */
+enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN };
+/* L: lower */
+enum {
+    ODVGP__PRODUCT_AB,
+    ODVGP__PRODUCT_AL,
+    ODVGP__PRODUCT_ABT,
+    ODVGP__PRODUCT_ATB,
+    ODVGP__PRODUCT_ATBT
+};
+/* MINUS_PRODUCT: only the lower triangle */
+enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };
+/* INNER, INVERSE_VAR: B_p lower, or the squares of a diagonal */
+enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };
+/* RESIDUAL: at least 0, or a hundredth of the mean of k */
+enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };
+/* DOT: times M_gamma / (columns sampled) */
+enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };
+/* what has beta only */
+enum {
+    ODVGP__COLLAPSE_BOTH,
+    ODVGP__COLLAPSE_MEAN_BETA,
+    ODVGP__COLLAPSE_COV_BETA,
+    ODVGP__COLLAPSE_BETA
+};
 
 /*  What an evaluation is for: nodes that serve none of it are not run. */
 enum {
@@ -6483,15 +6954,16 @@ typedef struct odvgp__node {
     odvgp__op op;
     int variant; /* of the operation */
     int segment, needs_grad;
-    int purpose;          /* which evaluations ask for this node itself */
-    int active;           /* the current evaluation does, or asks for a node that reads it */
-    int seeded;           /* it is a term of the bound, or a term depends on it */
-    int slot, slots;      /* of a PARAM: its first slot, and how many it spans; slots is 0 for other nodes */
-    int in[ODVGP__MAX_IN]; /* 0: none */
-    int base;             /* the node whose memory it works in; 0: its own */
-    int next;             /* the node that is computed in place of this one's value; 0: none */
-    int kept;             /* aux holds all that the adjoint needs of the forward run */
-    int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
+    int purpose; /* which evaluations ask for this node itself */
+    int active;  /* the current evaluation does, or asks for a node that reads it */
+    int seeded;  /* it is a term of the bound, or a term depends on it */
+    /* of a PARAM: its first slot, and how many it spans; slots is 0 for other nodes */
+    int slot, slots;
+    int in[ODVGP__MAX_IN];    /* 0: none */
+    int base;                 /* the node whose memory it works in; 0: its own */
+    int next;                 /* the node that is computed in place of this one's value; 0: none */
+    int kept;                 /* aux holds all that the adjoint needs of the forward run */
+    int rows_vary, cols_vary; /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
     odvgp_real *v, *d, *aux;
@@ -6502,14 +6974,14 @@ typedef struct odvgp__node {
 
 /*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
 typedef struct odvgp__block {
-    int number;                          /* among all blocks of the model */
-    ptrdiff_t M, natural;                /* points; the same where natural steps move it, else 0 */
-    int slot_mu, slot_sqrt;              /* 0: none */
-    odvgp__ref L;                        /* the factor that whitens it */
-    odvgp__ref mu, sqrt;                 /* what the slots hold ... */
-    odvgp__ref white_mu, white_sqrt;     /* ... in whitened coordinates */
-    odvgp__ref A, stats;                 /* features of the tile; statistics for a natural step */
-    odvgp_real *P, *j;                   /* natural parameters, [P,M,M] lower and [P,M] */
+    int number;                      /* among all blocks of the model */
+    ptrdiff_t M, natural;            /* points; the same where natural steps move it, else 0 */
+    int slot_mu, slot_sqrt;          /* 0: none */
+    odvgp__ref L;                    /* the factor that whitens it */
+    odvgp__ref mu, sqrt;             /* what the slots hold ... */
+    odvgp__ref white_mu, white_sqrt; /* ... in whitened coordinates */
+    odvgp__ref A, stats;             /* features of the tile; statistics for a natural step */
+    odvgp_real *P, *j;               /* natural parameters, [P,M,M] lower and [P,M] */
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
@@ -6524,17 +6996,22 @@ struct odvgp__unit {
     odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
-    int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A, slot_mean_b; /* 0: none */
+    /* 0: none */
+    int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
+        slot_mean_b;
     odvgp__block block[ODVGP__BLOCKS];
-    odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS]; /* kept: to be restored if an attempt fails */
-    odvgp_real lbfgs_jitter[ODVGP__JITTERS];                           /* raised where L-BFGS knows the bound */
-    odvgp_real prior_sd;      /* sqrt k(x,x) at Adam's last step */
-    odvgp_real *scales;       /* D of gamma [M_gamma] */
-    ptrdiff_t *columns;       /* [M_gamma]: of gamma, the sampled ones first ... */
-    ptrdiff_t ncolumns;       /* ... and how many these are */
+    /* kept: to be restored if an attempt fails */
+    odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
+    /* raised where L-BFGS knows the bound */
+    odvgp_real lbfgs_jitter[ODVGP__JITTERS];
+    odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
+    odvgp_real *scales;  /* D of gamma [M_gamma] */
+    ptrdiff_t *columns;  /* [M_gamma]: of gamma, the sampled ones first ... */
+    ptrdiff_t ncolumns;  /* ... and how many these are */
     uint64_t columns_stamp;
     /* head */
-    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights, gamma_residual;
+    odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
+        gamma_residual;
     odvgp__ref shift; /* the mean of q(u) is q_mu plus this; 0: q_mu itself */
     /* tile; X comes from the data, mean and var [P,n] are what a unit hands on */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
@@ -6549,14 +7026,16 @@ typedef struct odvgp__sums {
 } odvgp__sums;
 
 typedef struct odvgp__tape {
-    odvgp__node *node; /* [nodes + 1], node[0] is none; NULL while a model is measured: then nodes are only counted */
+    /* [nodes + 1], node[0] is none; NULL while a model is measured: then nodes are only counted */
+    odvgp__node *node;
     int nodes;
-    odvgp__arena *arena;   /* while the tape is built */
-    size_t deferred;       /* bytes that odvgp__sums_layout places when all nodes are known */
-    size_t scratch_bytes;  /* the most that an operation takes of scratch */
+    odvgp__arena *arena;  /* while the tape is built */
+    size_t deferred;      /* bytes that odvgp__sums_layout places when all nodes are known */
+    size_t scratch_bytes; /* the most that an operation takes of scratch */
     odvgp_blas blas;
     const odvgp__likelihood *likelihood;
-    odvgp__arena scratch;                                      /* each operation takes what it needs from the start */
+    /* each operation takes what it needs from the start */
+    odvgp__arena scratch;
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
     odvgp_info *info;         /* of the caller; NULL: it asks for none */
@@ -6564,10 +7043,12 @@ typedef struct odvgp__tape {
     ptrdiff_t tile;           /* most rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
     int tasks;                /* at most so many run at once */
-    size_t keep;              /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
+    /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
+    size_t keep;
     uint64_t clock;
     odvgp__sums *sums;
-    odvgp_real *sum;                 /* what lies behind it: numbers that forward runs add to, then those that reverse runs do */
+    /* what lies behind it: numbers that forward runs add to, then those that reverse runs do */
+    odvgp_real *sum;
     ptrdiff_t forward_sums, all_sums;
     odvgp_real *tree; /* sums of shards on their way up, a piece for each level */
     int purpose;
@@ -6578,22 +7059,29 @@ typedef struct odvgp__tape {
 /*  Numbers that change while training, besides the arrays; all of them go into the file. */
 typedef struct odvgp__state {
     uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
-    uint64_t nat_valid, good_valid;                      /* (P, j) fit q, a bit for each block; there is a last good theta */
-    uint64_t nat_steps;                                  /* natural steps so far */
-    uint64_t fitted;                                     /* q is what odvgp_fit_q finds for the current parameters */
-    double good_elbo;                                    /* what the last good parameters gave, on their rows */
-    double step_scale;                                   /* all step sizes times this, below 1 after an undone step */
-    uint64_t lbfgs_valid, lbfgs_data;                    /* L-BFGS knows the bound here, on data of this hash ... */
-    double lbfgs_expected, lbfgs_kl;                     /* ... and this is it, in two terms, with each unit's lbfgs_jitter */
+    /* (P, j) fit q, a bit for each block; there is a last good theta */
+    uint64_t nat_valid, good_valid;
+    uint64_t nat_steps; /* natural steps so far */
+    /* q is what odvgp_fit_q finds for the current parameters */
+    uint64_t fitted;
+    /* what the last good parameters gave, on their rows */
+    double good_elbo;
+    /* all step sizes times this, below 1 after an undone step */
+    double step_scale;
+    /* L-BFGS knows the bound here, on data of this hash ... */
+    uint64_t lbfgs_valid, lbfgs_data;
+    /* ... and this is it, in two terms, with each unit's lbfgs_jitter */
+    double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
 /*  What L-BFGS keeps from one iteration to the next, and work. It knows nothing of models. */
 typedef struct odvgp__lbfgs {
-    ptrdiff_t n, memory;         /* numbers; most pairs */
-    uint64_t pairs, next;        /* pairs kept; where the next one goes */
-    odvgp_real *S, *Y;           /* [memory,n] differences of x and of gradients, a ring ... */
-    double *sy;                  /* [memory] ... and their products s.y, all above 0 */
-    odvgp_real *x, *g;           /* [n] where the iteration starts, then where it ends; the gradient there */
+    ptrdiff_t n, memory;  /* numbers; most pairs */
+    uint64_t pairs, next; /* pairs kept; where the next one goes */
+    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring ... */
+    double *sy;           /* [memory] ... and their products s.y, all above 0 */
+    /* [n] where the iteration starts, then where it ends; the gradient there */
+    odvgp_real *x, *g;
     double loss;                 /* and the value */
     odvgp_real *d;               /* [n] direction */
     odvgp_real *trial, *g_trial; /* [n] a point on the line */
@@ -6611,18 +7099,24 @@ struct odvgp_model {
     odvgp__params par;
     odvgp__tape tape;
     odvgp__state state;
-    ptrdiff_t F, T;                             /* functions that the likelihood sees; columns of targets */
-    int slot_lik_params, lik_slots;                    /* the likelihood's positive parameters ... */
-    int slot_lik_free_params, lik_free_slots;          /* ... and its free ones; 0: none */
-    odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective; /* moments, objective: of bounds without q */
+    /* functions that the likelihood sees; columns of targets */
+    ptrdiff_t F, T;
+    /* the likelihood's positive parameters ... */
+    int slot_lik_params, lik_slots;
+    int slot_lik_free_params, lik_free_slots; /* ... and its free ones; 0: none */
+    /* moments, objective: of bounds without q */
+    odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective;
     /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
-    odvgp__lbfgs lbfgs;        /* n is 0 with another optimiser */
-    odvgp__loan nat_R;         /* work of natural steps, ODVGP__NAT_...: matrices for the largest unit ... */
-    odvgp_real *nat_t;         /* ... and vectors, lent with them */
-    odvgp_real *data_sd;       /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
-    odvgp__loan kept;          /* [positive] values of positive slots, ODVGP__KEPT_..., while what moves them may fail */
+    odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
+    /* work of natural steps, ODVGP__NAT_...: matrices for the largest unit ... */
+    odvgp__loan nat_R;
+    odvgp_real *nat_t; /* ... and vectors, lent with them */
+    /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
+    odvgp_real *data_sd;
+    /* [positive] values of positive slots, ODVGP__KEPT_..., while what moves them may fail */
+    odvgp__loan kept;
     odvgp_allocator allocator; /* of odvgp_model_create */
     void *allocation;
 };
@@ -6652,11 +7146,13 @@ enum {
 /*  Natural steps of q, a bit for each kind. A pair has those that both of its parts name: a part that
     names none has none. */
 enum {
-    ODVGP__STEPS_BETA = 1,     /* q(u) is Gaussian: its mean is q_mu plus the unit's shift, its root is q_sqrt */
+    ODVGP__STEPS_BETA =
+        1, /* q(u) is Gaussian: its mean is q_mu plus the unit's shift, its root is q_sqrt */
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
     ODVGP__STEPS_DIAGONAL = 4, /* O(M)'s q, in q_mu and q_diag */
     ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
-    ODVGP__STEPS_WATCHED = 8   /* these, and Adam's of the kernel, can do harm at any size: where a step sees all rows, the bound
+    ODVGP__STEPS_WATCHED =
+        8 /* these, and Adam's of the kernel, can do harm at any size: where a step sees all rows, the bound
                                   is looked at again after it */
 };
 
@@ -6669,14 +7165,16 @@ typedef struct odvgp__mean_part {
     const char *name;
     odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    const char *q_mu, *a_beta;      /* slots: q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
-    const char *Z_gamma, *a, *v_mu; /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
-    int has_a_beta;                /* its own q may be trained with ODVGP_PARAMETRISATION_A_BETA */
-    int steps;                     /* bits of natural steps */
-    int gamma_steps;               /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-    int scaled_by_residual;        /* Adam's scales of gamma: diag(C), else k */
-    int optimum;                   /* ODVGP__OPTIMUM_WEIGHTS or none */
-    int objectives;                /* bits of the bounds without q */
+    /* slots: q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
+    const char *q_mu, *a_beta;
+    /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
+    const char *Z_gamma, *a, *v_mu;
+    int has_a_beta;         /* its own q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+    int steps;              /* bits of natural steps */
+    int gamma_steps;        /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
+    int scaled_by_residual; /* Adam's scales of gamma: diag(C), else k */
+    int optimum;            /* ODVGP__OPTIMUM_WEIGHTS or none */
+    int objectives;         /* bits of the bounds without q */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
 } odvgp__mean_part;
@@ -6685,23 +7183,27 @@ typedef struct odvgp__mean_part {
 typedef struct odvgp__cov_part {
     const char *name;
     odvgp_cov_part without_gamma;
-    int factor;                       /* ODVGP__FACTOR_... */
+    int factor;                         /* ODVGP__FACTOR_... */
     const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
-    const char *Z_gamma;              /* slot of the points that v_sqrt needs where the mean has none */
-    int sqrt_power;                   /* of the targets' unit that root has; 0: what the coordinates give it */
-    odvgp_real sqrt_start;            /* the diagonal of root before training, 1: the prior */
-    int steps, optimum, objectives;   /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., bits of the bounds without q */
+    /* slot of the points that v_sqrt needs where the mean has none */
+    const char *Z_gamma;
+    /* of the targets' unit that root has; 0: what the coordinates give it */
+    int sqrt_power;
+    odvgp_real sqrt_start; /* the diagonal of root before training, 1: the prior */
+    /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., bits of the bounds without q */
+    int steps, optimum, objectives;
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
-    void (*freeze)(const odvgp__unit *u, const odvgp__view *v); /* factor and roots of a predictor */
+    /* factor and roots of a predictor */
+    void (*freeze)(const odvgp__unit *u, const odvgp__view *v);
 } odvgp__cov_part;
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector and its slots                                                                      */
-/*      theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)*/
-/*      or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their*/
-/*      own values. Hyperparameters may have a prior density.                                                          */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>params   the parameter vector and its slots
+        theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)
+        or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their
+        own values. Hyperparameters may have a prior density. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  Who has the memory of the gradient between evaluations. Whoever takes it gives it back before the next one. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
@@ -6722,8 +7224,10 @@ static odvgp_real odvgp__low(const odvgp__params *p, int s)
 /*  The value of theta = t in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
-    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
-    if (high < HUGE_VAL) return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
+           tail = odvgp__tail(fabs(t));
+    if (high < HUGE_VAL)
+        return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
     if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + exp(t));
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
@@ -6731,9 +7235,11 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
 /*  theta for a value within the bounds. A value that rounding has put on one of them stands for the theta where that begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
-    double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low, eps = (double)ODVGP__EPS;
+    double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
+           eps = (double)ODVGP__EPS;
     if (high < HUGE_VAL) {
-        double size = eps * (high - low), down = ODVGP__MAX(v, size), up = ODVGP__MAX(high - (double)value, size);
+        double size = eps * (high - low), down = ODVGP__MAX(v, size),
+               up = ODVGP__MAX(high - (double)value, size);
         return (odvgp_real)(log(down) - log(up));
     }
     if (low > 0) v = ODVGP__MAX(v, eps * low);
@@ -6743,9 +7249,11 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
 
 /*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t); with them from theta, for the
     distance to a bound has fewer digits than theta. */
-static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
+static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvgp_real theta,
+                                             odvgp_real value)
 {
-    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high, tail = odvgp__tail(fabs(t));
+    double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
+           tail = odvgp__tail(fabs(t));
     if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
     if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
     return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
@@ -6754,7 +7262,8 @@ static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvg
 /*  A value, moved inside the bounds where it is not. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
-    odvgp_real low = odvgp__low(p, s), high = p->state[s].high, margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
+    odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
+               margin = ODVGP__R(1e-3) * (high < HUGE_VAL ? high - low : low);
     if (!(value > low)) return low > 0 || high < HUGE_VAL ? low + margin : value;
     return value < high ? value : high - margin;
 }
@@ -6774,7 +7283,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 }
 
 /*  Appends a slot [a,b,c] and returns its number. A table too small for it is an error of the layout, which counts first. */
-static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
+static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
+                           ptrdiff_t b, ptrdiff_t c)
 {
     int s = ++p->slots;
     ptrdiff_t offset = p->count;
@@ -6822,7 +7332,13 @@ static void odvgp__give_back(odvgp__params *p, int from)
 
 /*  Who has other memory: values of positive slots, work of natural steps. */
 enum { ODVGP__NOBODY, ODVGP__KEPT_BY_START, ODVGP__KEPT_BY_LBFGS };
-enum { ODVGP__NAT_FROM_Q = 1, ODVGP__NAT_OUTPUT, ODVGP__NAT_GAMMA, ODVGP__NAT_DIAGONAL, ODVGP__NAT_OPTIMUM };
+enum {
+    ODVGP__NAT_FROM_Q = 1,
+    ODVGP__NAT_OUTPUT,
+    ODVGP__NAT_GAMMA,
+    ODVGP__NAT_DIAGONAL,
+    ODVGP__NAT_OPTIMUM
+};
 
 static odvgp_real *odvgp__lend(odvgp__loan *loan, int to)
 {
@@ -6874,7 +7390,10 @@ static double odvgp__log_gamma(double x)
     }
     double r = 1 / (x * x),
            series =
-               (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * 691.0 / 360360))))) / x;
+               (1.0 / 12 -
+                r * (1.0 / 360 -
+                     r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * 691.0 / 360360))))) /
+               x;
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
@@ -6885,7 +7404,8 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     if (!(v > 0)) return -HUGE_VAL;
     double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
     *derivative = p->state[s].prior == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
-    if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
+    if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL)
+        return -log(v) - log(b) - 0.5 * odvgp__log_2pi - 0.5 * z * z;
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
@@ -6903,7 +7423,10 @@ static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
     return sum;
 }
 
-static int odvgp__bounds_ok(odvgp_real low, odvgp_real high) { return low >= 0 && low < HUGE_VAL && high > low; }
+static int odvgp__bounds_ok(odvgp_real low, odvgp_real high)
+{
+    return low >= 0 && low < HUGE_VAL && high > low;
+}
 
 static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 {
@@ -6936,7 +7459,8 @@ static void odvgp__touch(odvgp_model *m, int slot)
     for (int k = 0; k < m->units; k++)
         for (int b = 0; b < ODVGP__BLOCKS; b++) {
             const odvgp__block *block = &m->unit[k].block[b];
-            if (slot == block->slot_mu || slot == block->slot_sqrt) m->state.nat_valid &= ~((uint64_t)1 << block->number);
+            if (slot == block->slot_mu || slot == block->slot_sqrt)
+                m->state.nat_valid &= ~((uint64_t)1 << block->number);
         }
 }
 
@@ -6969,7 +7493,8 @@ static int odvgp__has_noise(const odvgp_config *c)
 /*  The variance of Gaussian noise; other likelihoods stay as they are. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
-    if (odvgp__has_noise(&m->cfg)) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset, value);
+    if (odvgp__has_noise(&m->cfg))
+        odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset, value);
 }
 
 static odvgp_real odvgp__noise(const odvgp_model *m)
@@ -6995,10 +7520,22 @@ static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
 
 static int odvgp__model_ok(const odvgp_model *m) { return m && m->magic == ODVGP__MODEL_MAGIC; }
 
-ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *m) { return odvgp__model_ok(m) ? &m->cfg : NULL; }
-ODVGP_API int odvgp_slot_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.slots : 0; }
-ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *m) { return odvgp__model_ok(m) ? m->par.count : 0; }
-ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *m) { return odvgp__model_ok(m) ? (ptrdiff_t)m->state.steps : 0; }
+ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *m)
+{
+    return odvgp__model_ok(m) ? &m->cfg : NULL;
+}
+ODVGP_API int odvgp_slot_count(const odvgp_model *m)
+{
+    return odvgp__model_ok(m) ? m->par.slots : 0;
+}
+ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *m)
+{
+    return odvgp__model_ok(m) ? m->par.count : 0;
+}
+ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *m)
+{
+    return odvgp__model_ok(m) ? (ptrdiff_t)m->state.steps : 0;
+}
 
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *m)
 {
@@ -7017,7 +7554,8 @@ ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *na
     return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name) - 1) : NULL;
 }
 
-ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values,
+                                 ptrdiff_t count)
 {
     if (!odvgp__model_ok(m) || !name || (!values && count)) return ODVGP_E_ARG;
     const odvgp_slot *slot = odvgp_slot_find(m, name);
@@ -7027,7 +7565,8 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_r
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values, ptrdiff_t count, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values,
+                                 ptrdiff_t count, odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !name || (!values && count))
         return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
@@ -7035,24 +7574,32 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     if (!index) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
     const odvgp_slot *slot = &m->par.slot[index];
     if (count != slot->count)
-        return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count, "another number of values is expected");
+        return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
+                           "another number of values is expected");
     ptrdiff_t cols = slot->shape[2], bad = -1;
     for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
         if (!above && !(values[i] - values[i] == 0)) bad = i;
     }
-    if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+    if (bad >= 0)
+        return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad],
+                           "is not finite");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-        if (!(values[i] > 0)) return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
+        if (!(values[i] > 0))
+            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+                               "must be above 0");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
         if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
-            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
+            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+                               "is outside its bounds");
     for (ptrdiff_t i = 0; i < count; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
-        m->par.theta[slot->offset + i] = above            ? 0
-                                         : slot->positive ? odvgp__from_positive(&m->par, index, values[i])
-                                                          : values[i];
-        if (slot->positive) m->par.value[slot->offset + i] = values[i]; /* exactly what was given, until the next step */
+        m->par.theta[slot->offset + i] = above ? 0
+                                         : slot->positive
+                                             ? odvgp__from_positive(&m->par, index, values[i])
+                                             : values[i];
+        /* exactly what was given, until the next step */
+        if (slot->positive) m->par.value[slot->offset + i] = values[i];
     }
     m->state.good_valid = 0;
     odvgp__touch(m, index);
@@ -7096,7 +7643,8 @@ static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real 
     odvgp__touch(m, s);
 }
 
-ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
+ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low,
+                                        odvgp_real high)
 {
     int hits = 0, others = 0;
     if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
@@ -7109,7 +7657,8 @@ ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_
     return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
+                                       odvgp_real a, odvgp_real b)
 {
     int hits = 0, others = 0;
     if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
@@ -7147,16 +7696,16 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
     return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? odvgp__column(base, k) : -1;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>ops    matrix operations and their adjoints                                                                      */
-/*      A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile  */
-/*      nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding*/
-/*      into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.    */
-/*      needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not   */
-/*      differentiated. stamp says when a value was made; a head node is computed again only if an input is newer. A node */
-/*      that is computed in place overwrites its input, so both are computed again where either is out of date. The */
-/*      table has a row for each operation: its name, both runs, and what a node of it needs of memory.                */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>ops    matrix operations and their adjoints
+        A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile
+        nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding
+        into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.
+        needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not
+        differentiated. stamp says when a value was made; a head node is computed again only if an input is newer. A node
+        that is computed in place overwrites its input, so both are computed again where either is out of date. The
+        table has a row for each operation: its name, both runs, and what a node of it needs of memory. */
+/* ---------------------------------------------------------------------------------------------- */
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
     return nd->in[i] ? &t->node[nd->in[i]] : NULL;
@@ -7166,9 +7715,12 @@ static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i)
     return nd->in[i] && t->node[nd->in[i]].needs_grad;
 }
 
-static ptrdiff_t odvgp__current_size(const odvgp__tape *t, const odvgp__node *nd, int vary, ptrdiff_t fixed)
+static ptrdiff_t odvgp__current_size(const odvgp__tape *t, const odvgp__node *nd, int vary,
+                                     ptrdiff_t fixed)
 {
-    return vary == ODVGP__TILE_SIZE ? t->rows : vary == ODVGP__SAMPLE_SIZE ? nd->of->ncolumns : fixed;
+    return vary == ODVGP__TILE_SIZE     ? t->rows
+           : vary == ODVGP__SAMPLE_SIZE ? nd->of->ncolumns
+                                        : fixed;
 }
 
 static void odvgp__resize(odvgp__tape *t, odvgp__node *nd)
@@ -7239,7 +7791,8 @@ static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
     int same = odvgp__kernel_stationary(&nd->of->kernel);
     odvgp_real value[ODVGP__MAX_NODES];
     for (ptrdiff_t j = 0; j < nd->cols; j++)
-        nd->v[j] = same && j ? nd->v[0] : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
+        nd->v[j] = same && j ? nd->v[0]
+                             : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
     return ODVGP_OK;
 }
 
@@ -7301,22 +7854,24 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
     odvgp_real sum = 0;
-    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols]; /* of a stack: of all its squares */
+    /* of a stack: of all its squares */
+    for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols];
     return sum / (odvgp_real)K->rows;
 }
 
 /*  The words of jitter events. Files hold their numbers: new ones are added at the end. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
-static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
-                                                   "all inducing points are equal: constant columns",
-                                                   "repeated inducing points",
-                                                   "a lengthscale far larger than the spread of the inducing points",
-                                                   "inducing points that nearly coincide",
-                                                   "inducing points close to each other for this lengthscale",
-                                                   "float precision: use double, fewer points or more jitter",
-                                                   "a gamma point close to beta points or to another gamma point",
-                                                   "the kernel is 0 at an inducing point",
-                                                   "a kernel of fewer dimensions than there are inducing points"};
+static const char *const odvgp__jitter_causes[] = {
+    "nearly dependent rows",
+    "all inducing points are equal: constant columns",
+    "repeated inducing points",
+    "a lengthscale far larger than the spread of the inducing points",
+    "inducing points that nearly coincide",
+    "inducing points close to each other for this lengthscale",
+    "float precision: use double, fewer points or more jitter",
+    "a gamma point close to beta points or to another gamma point",
+    "the kernel is 0 at an inducing point",
+    "a kernel of fewer dimensions than there are inducing points"};
 
 static const char *odvgp__jitter_matrix(const odvgp__node *nd)
 {
@@ -7363,7 +7918,9 @@ static int odvgp__has_base_jitter(const odvgp__node *nd)
 static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 {
     const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
-    return odvgp__has_base_jitter(nd) ? t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior) : 0;
+    return odvgp__has_base_jitter(nd)
+               ? t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior)
+               : 0;
 }
 
 /*  The adjoint of that: from the trace of the adjoint of the jittered matrix to the diagonal of prior. */
@@ -7371,7 +7928,8 @@ static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_r
 {
     odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
     if (!odvgp__has_base_jitter(nd) || !prior->needs_grad) return;
-    for (ptrdiff_t i = 0; i < nd->rows; i++) prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
 /*  What has this jitter is made anew, also where its kernel matrix stays. */
@@ -7391,21 +7949,24 @@ static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp
 }
 
 /*  One matrix that would not be factored: ten times the jitter, or an error. */
-static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
+static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean,
+                                        const odvgp_info *bad)
 {
     if (!nd->jitter)
-        return odvgp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H", bad->row, bad->value,
-                           NULL);
+        return odvgp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
+                           "H", bad->row, bad->value, NULL);
     odvgp__jitter *jitter = nd->jitter;
     odvgp_real now = jitter->base + jitter->raised,
-               total = ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
+               total =
+                   ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
     t->events.matrix = odvgp__jitter_matrix(nd);
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
     t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
     /* nor is a kernel helped that is 0 all over, or so small that a jitter which registers hold is 0 when it is stored */
     if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= ODVGP__TINY))
-        return odvgp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
+        return odvgp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value,
+                           t->events.cause);
     t->events.jitter_raised++;
     jitter->raised = total - jitter->base;
     jitter->clean = 0;
@@ -7413,7 +7974,8 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__chol_try(odvgp__tape *t, odvgp__node *nd, odvgp_real added, odvgp_info *bad)
+static odvgp_status odvgp__chol_try(odvgp__tape *t, odvgp__node *nd, odvgp_real added,
+                                    odvgp_info *bad)
 {
     const odvgp__node *K = odvgp__in(t, nd, 0);
     for (ptrdiff_t r = 0; r < nd->rows; r++) {
@@ -7435,10 +7997,12 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp_real mean = odvgp__mean_diagonal(odvgp__in(t, nd, nd->in[1] != 0));
     odvgp_info bad;
     if (!(mean - mean == 0))
-        return odvgp__fail(t->info, ODVGP_E_NAN, odvgp__jitter_matrix(nd), -1, (double)mean, "a kernel matrix is not finite");
+        return odvgp__fail(t->info, ODVGP_E_NAN, odvgp__jitter_matrix(nd), -1, (double)mean,
+                           "a kernel matrix is not finite");
     jitter->base = odvgp__jitter_base(t, nd);
     for (;;) {
-        if (jitter == &nd->of->jitter[ODVGP__JITTER_BETA]) t->events.jitter = (double)(jitter->base + jitter->raised);
+        if (jitter == &nd->of->jitter[ODVGP__JITTER_BETA])
+            t->events.jitter = (double)(jitter->base + jitter->raised);
         if (!odvgp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return ODVGP_OK;
         odvgp_status s = odvgp__jitter_raise(t, nd, mean, &bad);
         if (!s) continue;
@@ -7452,10 +8016,12 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *K = odvgp__in(t, nd, 0);
     odvgp_real trace = 0;
     for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
-        odvgp_potrf_adjoint(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
+        odvgp_potrf_adjoint(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld,
+                            nd->ld);
     for (ptrdiff_t r = 0; r < nd->rows; r++) {
         ptrdiff_t i = r % nd->cols;
-        for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
+        for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
+            K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
         trace += nd->d[r * nd->ld + i];
     }
     odvgp__jitter_adjoint(t, nd, trace);
@@ -7479,7 +8045,8 @@ static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *K = odvgp__in(t, nd, 0);
     odvgp_real trace = 0;
     for (ptrdiff_t i = 0; i < nd->rows; i++) {
-        for (ptrdiff_t j = 0; j < nd->cols && K->needs_grad; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
+        for (ptrdiff_t j = 0; j < nd->cols && K->needs_grad; j++)
+            K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
         trace += nd->d[i * nd->ld + i];
     }
     odvgp__jitter_adjoint(t, nd, trace);
@@ -7494,9 +8061,11 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     ptrdiff_t M = L->rows;
     if (!nd->base)
-        for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
+        for (ptrdiff_t i = 0; i < nd->rows; i++)
+            odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
     if (nd->variant != ODVGP__SOLVE_LEFT)
-        odvgp_trsm(&t->blas, 1, nd->variant == ODVGP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld, nd->v, nd->ld);
+        odvgp_trsm(&t->blas, 1, nd->variant == ODVGP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
+                   nd->v, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M)
             odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
@@ -7509,17 +8078,17 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
     int right = nd->variant != ODVGP__SOLVE_LEFT, plain = nd->variant == ODVGP__SOLVE_RIGHT_PLAIN;
     ptrdiff_t M = L->rows;
     odvgp__mm g;
-    if (right)
-        odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
+    if (right) odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M)
             odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
     for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
         const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
-        if (right) g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
+        if (right)
+            g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
         else
-            g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld, nd->v + r * nd->ld, nd->ld, 1, L->d,
-                               L->ld);
+            g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld,
+                               nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -7543,8 +8112,8 @@ static odvgp_status odvgp__product_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     int ta = odvgp__product_ta(nd), tb = odvgp__product_tb(nd);
-    odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v, A->ld, B->v, B->ld, 0, nd->v,
-               nd->ld);
+    odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
+               A->ld, B->v, B->ld, 0, nd->v, nd->ld);
     return ODVGP_OK;
 }
 
@@ -7554,12 +8123,16 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
     int ta = odvgp__product_ta(nd), tb = odvgp__product_tb(nd);
     odvgp_real c = nd->coef[0];
     if (A->needs_grad && !ta)
-        odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1, A->d, A->ld);
+        odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1,
+                   A->d, A->ld);
     if (A->needs_grad && ta)
-        odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1, A->d, A->ld);
+        odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1,
+                   A->d, A->ld);
     if (!B->needs_grad) return;
-    odvgp__mm g = tb ? odvgp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1, B->d, B->ld)
-                     : odvgp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld, 1, B->d, B->ld);
+    odvgp__mm g = tb ? odvgp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v,
+                                      A->ld, 1, B->d, B->ld)
+                     : odvgp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d,
+                                      nd->ld, 1, B->d, B->ld);
     if (nd->variant == ODVGP__PRODUCT_AL) g.c_part = ODVGP__LOWER;
     odvgp__mm_run(&t->blas, &g);
 }
@@ -7571,9 +8144,13 @@ static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd
 {
     odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
     if (!nd->base)
-        for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
-    if (nd->variant == ODVGP__MINUS_LOWER) odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
-    else odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1, nd->v, nd->ld);
+        for (ptrdiff_t i = 0; i < nd->rows; i++)
+            odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
+    if (nd->variant == ODVGP__MINUS_LOWER)
+        odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
+    else
+        odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
+                   nd->v, nd->ld);
     return ODVGP_OK;
 }
 
@@ -7584,8 +8161,10 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
     if (K->needs_grad && !nd->base)
         for (ptrdiff_t i = 0; i < nd->rows; i++)
             for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
-    odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
-    odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
+    odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld,
+                                 1, W->d, W->ld);
+    odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld,
+                                 1, A->d, A->ld);
     w.b_part = part ? ODVGP__UPPER : 0; /* of the transposed d */
     a.b_part = part;
     if (W->needs_grad) odvgp__mm_run(&t->blas, &w);
@@ -7601,7 +8180,8 @@ static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     ptrdiff_t M = K->rows;
-    odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
+    odvgp__mm g =
+        odvgp__mm_make(0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
     g.b_part = ODVGP__LOWER;
     odvgp__mm_run(&t->blas, &g);
 }
@@ -7630,7 +8210,8 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t j = 0; j <= i; j++) G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
+        for (ptrdiff_t j = 0; j <= i; j++)
+            G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
 
 static void odvgp__inner_reverse_diagonal(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
@@ -7662,7 +8243,8 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
         }
         const odvgp_real *b = B->v + p * M * B->ld;
         if (last > 0) odvgp__inner_product(t, nd, p);
-        odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+        odvgp__mm g =
+            odvgp__mm_make(0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
         g.c_part = ODVGP__LOWER;
         if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
         if (!K->needs_grad) continue;
@@ -7683,7 +8265,8 @@ static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
         odvgp__node *x = odvgp__in(t, nd, k);
         ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
         for (ptrdiff_t i = 0; i < nd->rows; i++)
-            for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+            for (ptrdiff_t j = 0; j < nd->cols; j++)
+                nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
     }
     return ODVGP_OK;
 }
@@ -7695,7 +8278,8 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
         ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
         if (!x->needs_grad) continue;
         for (ptrdiff_t i = 0; i < nd->rows; i++)
-            for (ptrdiff_t j = 0; j < nd->cols; j++) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+            for (ptrdiff_t j = 0; j < nd->cols; j++)
+                x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
     }
 }
 
@@ -7714,7 +8298,8 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0);
     odvgp_real least = 0;
-    for (ptrdiff_t j = 0; j < nd->cols && nd->variant == ODVGP__RESIDUAL_FLOORED; j++) least += odvgp__residual_floor(nd) * k->v[j];
+    for (ptrdiff_t j = 0; j < nd->cols && nd->variant == ODVGP__RESIDUAL_FLOORED; j++)
+        least += odvgp__residual_floor(nd) * k->v[j];
     odvgp__zero(nd->aux, nd->cols);
     for (int i = 1; i < 3 && nd->in[i]; i++) {
         const odvgp__node *A = odvgp__in(t, nd, i);
@@ -7738,11 +8323,13 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
         if (nd->aux[j] == 0) clamped += nd->d[j];
         nd->d[j] *= nd->aux[j];
     }
-    for (ptrdiff_t j = 0; j < nd->cols && k->needs_grad; j++) k->d[j] += nd->d[j] + odvgp__residual_floor(nd) * clamped;
+    for (ptrdiff_t j = 0; j < nd->cols && k->needs_grad; j++)
+        k->d[j] += nd->d[j] + odvgp__residual_floor(nd) * clamped;
     for (int in = 1; in < 3 && nd->in[in]; in++) {
         odvgp__node *A = odvgp__in(t, nd, in);
         for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
-            for (ptrdiff_t j = 0; j < A->cols; j++) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+            for (ptrdiff_t j = 0; j < A->cols; j++)
+                A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
     }
 }
 
@@ -7759,8 +8346,8 @@ static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_
 static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
-    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0, odvgp__tri_at(t, nd, p),
-               nd->ld);
+    odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0,
+               odvgp__tri_at(t, nd, p), nd->ld);
 }
 
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
@@ -7769,7 +8356,8 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = 0; p < nd->rows; p++) {
         odvgp__tri_product(t, nd, p);
         odvgp__zero(nd->v + p * nd->ld, A->cols);
-        odvgp__isa_of(&t->blas)->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
+        odvgp__isa_of(&t->blas)->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld,
+                                         nd->v + p * nd->ld);
     }
     return ODVGP_OK;
 }
@@ -7782,9 +8370,11 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
         if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
         odvgp__isa_of(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
-        if (A->needs_grad) odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
+        if (A->needs_grad)
+            odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
-        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
+                                     Q->d + p * M * Q->ld, Q->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -7800,9 +8390,12 @@ static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p
     if (nd->variant == ODVGP__B_DIAGONAL) {
         for (ptrdiff_t i = 0; i < M; i++) {
             odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]);
-            for (ptrdiff_t j = 0; j < nd->cols; j++) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
+            for (ptrdiff_t j = 0; j < nd->cols; j++)
+                nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
         }
-    } else odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0, nd->aux, nd->ld);
+    } else
+        odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
+                   nd->aux, nd->ld);
     odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
 }
 
@@ -7825,7 +8418,8 @@ static odvgp_status odvgp__inverse_var_forward(odvgp__tape *t, odvgp__node *nd)
 /*  T in place of V; before that, dL_H needs both, so T is made in the work rows. */
 static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *k = odvgp__in(t, nd, 0), *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2), *K = odvgp__in(t, nd, 3);
+    odvgp__node *k = odvgp__in(t, nd, 0), *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2),
+                *K = odvgp__in(t, nd, 3);
     ptrdiff_t M = K->rows, n = nd->cols;
     odvgp_real *T = nd->aux + M * nd->ld;
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
@@ -7836,17 +8430,21 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
             if (k->needs_grad) k->d[j] += d[j];
         }
         for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j < n; j++) T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
+            for (ptrdiff_t j = 0; j < n; j++)
+                T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
         odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
-        odvgp__mm g = odvgp__mm_make(0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1, H->d + p * M * H->ld, H->ld);
+        odvgp__mm g = odvgp__mm_make(0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
+                                     H->d + p * M * H->ld, H->ld);
         g.c_part = ODVGP__LOWER;
         if (H->needs_grad) odvgp__mm_run(&t->blas, &g);
         if (nd->variant != ODVGP__B_DIAGONAL) {
             const odvgp_real *b = B->v + p * M * B->ld;
-            g = odvgp__mm_make(0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+            g = odvgp__mm_make(0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld,
+                               B->ld);
             g.c_part = ODVGP__LOWER;
             if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
-            if (K->needs_grad) odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
+            if (K->needs_grad)
+                odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
             continue;
         }
         for (ptrdiff_t i = 0; i < M; i++) {
@@ -7866,7 +8464,8 @@ static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+        for (ptrdiff_t j = 0; j < nd->cols; j++)
+            nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
     return ODVGP_OK;
 }
 
@@ -7886,7 +8485,8 @@ static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Z = odvgp__in(t, nd, 0);
-    for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
+    for (ptrdiff_t i = 0; i < nd->rows; i++)
+        odvgp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
     return ODVGP_OK;
 }
 
@@ -7894,14 +8494,16 @@ static void odvgp__gather_rows_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Z = odvgp__in(t, nd, 0);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
+        for (ptrdiff_t j = 0; j < nd->cols; j++)
+            Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
 }
 
 static odvgp_status odvgp__gather_cols_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 0);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
+        for (ptrdiff_t j = 0; j < nd->cols; j++)
+            nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
     return ODVGP_OK;
 }
 
@@ -7909,7 +8511,8 @@ static void odvgp__gather_cols_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *a = odvgp__in(t, nd, 0);
     for (ptrdiff_t i = 0; i < nd->rows; i++)
-        for (ptrdiff_t j = 0; j < nd->cols; j++) a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
+        for (ptrdiff_t j = 0; j < nd->cols; j++)
+            a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
 }
 
 /* --- DOT(A, B): coef sum of A_ij B_ij --- */
@@ -7925,7 +8528,8 @@ static odvgp_status odvgp__dot_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     double sum = 0;
     for (ptrdiff_t i = 0; i < A->rows; i++)
-        for (ptrdiff_t j = 0; j < A->cols; j++) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+        for (ptrdiff_t j = 0; j < A->cols; j++)
+            sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
     nd->v[0] = odvgp__dot_factor(nd) * (odvgp_real)sum;
     return ODVGP_OK;
 }
@@ -7983,7 +8587,8 @@ static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
         for (ptrdiff_t i = 0; i < M; i++) sum += log((double)R[i * M + i]);
         odvgp_trtri(&t->blas, M, R, M);
         for (ptrdiff_t i = 0; i < M; i++) {
-            for (ptrdiff_t j = 0; j < i; j++) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
+            for (ptrdiff_t j = 0; j < i; j++)
+                sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
             sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
         }
     }
@@ -8106,19 +8711,24 @@ static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, o
 /*  Zero before the first tile. */
 static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2), *k = odvgp__in(t, nd, 3);
+    odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
+                *k = odvgp__in(t, nd, 3);
     odvgp__moments m = odvgp__moments_of(t, nd, nd->v);
     double rr = 0, kk = 0;
     if (t->again) return ODVGP_OK;
     odvgp_syrk(&t->blas, 0, m.M, A->cols, 1, A->v, A->ld, NULL, 1, m.S, m.F);
     odvgp_gemm(&t->blas, 0, 1, m.P, m.M, A->cols, 1, r->v, r->ld, A->v, A->ld, 1, m.h, m.F);
     if (Av) {
-        odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, A->cols, 1, Av->v, Av->ld, A->v, A->ld, 1, m.S + m.M * m.F, m.F);
-        odvgp_syrk(&t->blas, 0, Av->rows, A->cols, 1, Av->v, Av->ld, NULL, 1, m.S + m.M * m.F + m.M, m.F);
-        odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1, m.h + m.M, m.F);
+        odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, A->cols, 1, Av->v, Av->ld, A->v, A->ld, 1,
+                   m.S + m.M * m.F, m.F);
+        odvgp_syrk(&t->blas, 0, Av->rows, A->cols, 1, Av->v, Av->ld, NULL, 1, m.S + m.M * m.F + m.M,
+                   m.F);
+        odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1,
+                   m.h + m.M, m.F);
     }
     for (ptrdiff_t p = 0; p < r->rows; p++)
-        for (ptrdiff_t j = 0; j < r->cols; j++) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
+        for (ptrdiff_t j = 0; j < r->cols; j++)
+            rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
     for (ptrdiff_t p = 0; p < k->rows; p++)
         for (ptrdiff_t j = 0; j < k->cols; j++) kk += (double)k->v[p * k->ld + j];
     *m.rr += (odvgp_real)rr;
@@ -8129,7 +8739,8 @@ static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 
 static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-    odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2), *k = odvgp__in(t, nd, 3);
+    odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
+                *k = odvgp__in(t, nd, 3);
     odvgp__moments m = odvgp__moments_of(t, nd, nd->d);
     ptrdiff_t n = r->cols;
     for (int i = 0; i < 2; i++) {
@@ -8137,12 +8748,17 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
         ptrdiff_t from = i ? m.M : 0;
         if (!x) continue;
         if (x->needs_grad) {
-            odvgp_gemm(&t->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1, x->d, x->ld);
+            odvgp_gemm(&t->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1,
+                       x->d, x->ld);
             if (Av)
-                odvgp_gemm(&t->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F, Av->v, Av->ld, 1, x->d, x->ld);
-            odvgp_gemm(&t->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d, x->ld);
+                odvgp_gemm(&t->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F,
+                           Av->v, Av->ld, 1, x->d, x->ld);
+            odvgp_gemm(&t->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
+                       x->ld);
         }
-        if (r->needs_grad) odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d, r->ld);
+        if (r->needs_grad)
+            odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
+                       r->ld);
     }
     for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
         for (ptrdiff_t j = 0; j < n; j++) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
@@ -8171,7 +8787,9 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
     const odvgp__node *sums = odvgp__in(t, nd, 0);
     c.m = odvgp__moments_of(t, sums, sums->v);
     c.N = t->all_rows;
-    c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA ? c.m.M : c.m.F;
+    c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA
+                 ? c.m.M
+                 : c.m.F;
     c.blocks = nd->variant >= ODVGP__COLLAPSE_COV_BETA || c.m.F == c.m.M ? 1 : 2;
     c.from[0] = 0;
     c.size[0] = c.from[1] = c.m.M;
@@ -8184,18 +8802,21 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 }
 
 /*  out [n,n], lower and leading: (I + S/s)^-1 of the block that begins at `from`; the sum of logs of the factor's diagonal. */
-static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c, ptrdiff_t from, ptrdiff_t n,
-                                            odvgp_real *work, odvgp_real *out, double *logs)
+static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
+                                            ptrdiff_t from, ptrdiff_t n, odvgp_real *work,
+                                            odvgp_real *out, double *logs)
 {
     odvgp_info bad;
     for (ptrdiff_t i = 0; i < n; i++) {
-        for (ptrdiff_t j = 0; j <= i; j++) work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
+        for (ptrdiff_t j = 0; j <= i; j++)
+            work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
         work[i * n + i] += 1;
         odvgp__zero(work + i * n + i + 1, n - i - 1);
     }
     odvgp_status s = odvgp_potrf(&t->blas, n, work, n, &bad);
     if (s)
-        return odvgp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value, "a sum over the rows is not finite");
+        return odvgp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
+                           "a sum over the rows is not finite");
     *logs = 0;
     for (ptrdiff_t i = 0; i < n; i++) *logs += log((double)work[i * n + i]);
     odvgp_trtri(&t->blas, n, work, n);
@@ -8209,9 +8830,11 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
 static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
     double sum = 0;
-    odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w, c->m.F);
+    odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w,
+               c->m.F);
     for (ptrdiff_t p = 0; p < c->m.P; p++)
-        for (ptrdiff_t i = 0; i < c->mean; i++) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
+        for (ptrdiff_t i = 0; i < c->mean; i++)
+            sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
     return sum;
 }
 
@@ -8220,7 +8843,8 @@ static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node 
 {
     double sum = 0, s = (double)c->s;
     for (ptrdiff_t i = 0; i < c->m.F; i++) {
-        for (ptrdiff_t j = 0; j < c->m.F; j++) sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
+        for (ptrdiff_t j = 0; j < c->m.F; j++)
+            sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
         sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
     }
     return sum;
@@ -8233,23 +8857,27 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
     double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
     bound = -0.5 * P * (double)c.N * log(2 * 3.14159265358979323846 * s);
     for (int b = 0; b < c.blocks; b++) {
-        odvgp_status status = odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+        odvgp_status status =
+            odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
         if (status) return status;
         bound -= P * logs;
-        for (ptrdiff_t i = c.from[b]; i < c.from[b] + c.size[b]; i++) trace += (double)c.m.S[i * c.m.F + i];
+        for (ptrdiff_t i = c.from[b]; i < c.from[b] + c.size[b]; i++)
+            trace += (double)c.m.S[i * c.m.F + i];
     }
     if (c.blocks > 1 || c.mean != c.size[0]) {
         odvgp_status status = odvgp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
         if (status) return status;
     }
-    bound -= ((double)*c.m.rr - odvgp__collapse_solve(t, &c) / s + (double)*c.m.kk - P * trace) / (2 * s);
+    bound -= ((double)*c.m.rr - odvgp__collapse_solve(t, &c) / s + (double)*c.m.kk - P * trace) /
+             (2 * s);
     if (V) bound += P * odvgp__collapse_tight(&c, V) / (2 * s * s);
     nd->v[0] = (odvgp_real)bound;
     return ODVGP_OK;
 }
 
 /*  T of the mean's term and, where the covariance is that same block, of its term; J still holds the mean's inverse. */
-static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd, const odvgp__collapse *c, odvgp__moments *d)
+static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
+                                            const odvgp__collapse *c, odvgp__moments *d)
 {
     odvgp__node *V = odvgp__in(t, nd, 2);
     odvgp_real g = nd->d[0], s = c->s;
@@ -8260,16 +8888,20 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd, con
             ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
             d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
         }
-    odvgp_gemm(&t->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0, d->S, F);
+    odvgp_gemm(&t->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
+               d->S, F);
     ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
     ds /= (double)(s * s);
     if (!V) return ds;
-    double tight = odvgp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s, JV = 0, JJV = 0;
+    double tight = odvgp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s,
+           JV = 0, JJV = 0;
     odvgp_gemm(&t->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
     for (ptrdiff_t i = 0; i < F; i++)
-        for (ptrdiff_t j = 0; j < F; j++) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
+        for (ptrdiff_t j = 0; j < F; j++)
+            JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
     for (ptrdiff_t i = 0; i < F; i++) JV += (double)c->work[i * F + i];
-    odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F, c->J, F, 1, d->S, F);
+    odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
+               c->J, F, 1, d->S, F);
     for (ptrdiff_t i = 0; i < F; i++)
         for (ptrdiff_t j = 0; j < F; j++) {
             odvgp_real one = i == j, J = c->J[i * F + j];
@@ -8279,7 +8911,8 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd, con
         }
     for (ptrdiff_t i = 0; i < F; i++)
         for (ptrdiff_t j = 0; j < F; j++) d->S[i * F + j] += c->work[i * F + j];
-    odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1, d->S, F);
+    odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
+               d->S, F);
     /* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s; of s tr S - s^2 tr(I - J^-1): tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
     double other = 0;
     for (ptrdiff_t i = 0; i < F; i++) {
@@ -8300,14 +8933,18 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node_zero(sums->d, sums);
     ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * (double)c.N / (double)s;
     *d.rr = *d.kk = -g / (2 * s);
-    for (int b = 0; b < c.blocks; b++) { /* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
+    /* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
+    for (int b = 0; b < c.blocks; b++) {
         ptrdiff_t n = c.size[b], from = c.from[b];
-        if (c.blocks > 1 || c.mean != n) odvgp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
+        if (c.blocks > 1 || c.mean != n)
+            odvgp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
         for (ptrdiff_t i = 0; i < n; i++) {
-            odvgp_real *row = d.S + (from + i) * c.m.F + from, S = c.m.S[(from + i) * c.m.F + from + i];
+            odvgp_real *row = d.S + (from + i) * c.m.F + from,
+                       S = c.m.S[(from + i) * c.m.F + from + i];
             for (ptrdiff_t j = 0; j < n; j++) row[j] -= g * P / (2 * s) * c.J[i * n + j];
             row[i] += g * P / (2 * s);
-            ds += 0.5 * (double)P * ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
+            ds += 0.5 * (double)P *
+                  ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
         }
     }
     if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
@@ -8320,7 +8957,8 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
     const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1);
     ptrdiff_t n = K->rows, P = r->rows;
-    odvgp_real s = odvgp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
+    odvgp_real s = odvgp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n,
+               *w = work + n * n;
     odvgp_info bad;
     double sum = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -8330,16 +8968,19 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
     }
     odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
     if (status)
-        return odvgp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "K + noise", bad.row, bad.value,
+        return odvgp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
+                           "K + noise", bad.row, bad.value,
                            "the noise is too small for repeated or nearly repeated rows");
-    for (ptrdiff_t i = 0; i < n; i++) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
+    for (ptrdiff_t i = 0; i < n; i++)
+        sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
     odvgp_trtri(&t->blas, n, work, n);
     odvgp_lauum(&t->blas, n, work, n, inverse, n);
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < i; j++) inverse[j * n + i] = inverse[i * n + j];
     odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
     for (ptrdiff_t p = 0; p < P; p++)
-        for (ptrdiff_t i = 0; i < n; i++) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+        for (ptrdiff_t i = 0; i < n; i++)
+            sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
     nd->v[0] = (odvgp_real)sum;
     return ODVGP_OK;
 }
@@ -8349,9 +8990,11 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2);
     ptrdiff_t n = K->rows, P = r->rows;
     odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
-    odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n); /* dK, in place */
+    /* dK, in place */
+    odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
     for (ptrdiff_t i = 0; i < n; i++) {
-        for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
+        for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
+            K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
         if (noise->needs_grad) noise->d[0] += inverse[i * n + i];
     }
     for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
@@ -8373,8 +9016,10 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 0), *mean = odvgp__in(t, nd, 1), *var = odvgp__in(t, nd, 2);
     ptrdiff_t M = A->rows;
     for (ptrdiff_t p = 0; p < mean->rows; p++)
-        odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1, nd->aux + p * M * M, M);
-    odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v, M);
+        odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
+                   nd->aux + p * M * M, M);
+    odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
+               M);
 }
 
 /* --- the table of operations --- */
@@ -8445,7 +9090,8 @@ static size_t odvgp__kl_inverse_aux(const odvgp__shapes *s, int *kept)
 static size_t odvgp__collapsed_aux(const odvgp__shapes *s, int *kept)
 {
     (void)kept;
-    return odvgp__real_bytes(s->in[0].cols + s->in[0].rows - 2, s->in[0].cols); /* 2 F + P, of moments [F + P + 2, F] */
+    /* 2 F + P, of moments [F + P + 2, F] */
+    return odvgp__real_bytes(s->in[0].cols + s->in[0].rows - 2, s->in[0].cols);
 }
 static size_t odvgp__evidence_aux(const odvgp__shapes *s, int *kept)
 {
@@ -8467,12 +9113,16 @@ static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, in
         odvgp__kjob job;
         odvgp__arena_init(&a, NULL, 0);
         job.kept = kept;
-        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks, adjoint, &job);
+        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks,
+                              adjoint, &job);
         most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
     }
     return most;
 }
-static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s) { return odvgp__kernel_node_scratch(s, 1, 0); }
+static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s)
+{
+    return odvgp__kernel_node_scratch(s, 1, 0);
+}
 static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 {
     int kept;
@@ -8495,14 +9145,22 @@ static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 
 /*  Where a node's numbers are: the value of a PARAM in the vector, that of an INPUT without an adjoint, sums over tiles among all
     that tiles add to. */
-enum { ODVGP__STORES_BOTH, ODVGP__STORES_NOTHING, ODVGP__STORES_VALUE, ODVGP__STORES_STATS, ODVGP__STORES_MOMENTS };
+enum {
+    ODVGP__STORES_BOTH,
+    ODVGP__STORES_NOTHING,
+    ODVGP__STORES_VALUE,
+    ODVGP__STORES_STATS,
+    ODVGP__STORES_MOMENTS
+};
 
 /*  What running the tape must know of an operation. */
 enum {
-    ODVGP__OP_GIVEN = 1,    /* its value is set from outside, and so are its stamp and whether it wants a gradient */
+    ODVGP__OP_GIVEN =
+        1, /* its value is set from outside, and so are its stamp and whether it wants a gradient */
     ODVGP__OP_JITTERED = 2, /* it adds a jitter to a diagonal */
-    ODVGP__OP_COLLECTS = 4, /* its reverse run reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
-    ODVGP__OP_BEGINS = 8    /* its reverse run is where these adjoints begin */
+    ODVGP__OP_COLLECTS =
+        4, /* its reverse run reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
+    ODVGP__OP_BEGINS = 8 /* its reverse run is where these adjoints begin */
 };
 
 typedef struct odvgp__op_row {
@@ -8510,55 +9168,79 @@ typedef struct odvgp__op_row {
     odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
     void (*reverse)(odvgp__tape *t, odvgp__node *nd);
     int stores;
-    int lasts; /* a tile node's value outlives its reverse run and adds to no sum: it stays while its inputs do */
-    int traits;  /* ODVGP__OP_... */
-    int samples; /* a bit for each variant whose value depends on which columns of gamma are sampled */
+    /* a tile node's value outlives its reverse run and adds to no sum: it stays while its inputs
+       do */
+    int lasts;
+    int traits; /* ODVGP__OP_... */
+    /* a bit for each variant whose value depends on which columns of gamma are sampled */
+    int samples;
     size_t (*aux)(const odvgp__shapes *s, int *kept); /* bytes of aux; NULL: none */
     size_t (*scratch)(const odvgp__shapes *s);        /* bytes of scratch; NULL: none */
 } odvgp__op_row;
 
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
     /* in the order of odvgp__op */
-    {"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
-    {"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0, ODVGP__OP_GIVEN, 0, NULL, NULL},
-    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, odvgp__kernel_scratch_bytes},
-    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__kernel_vec_aux,
-     odvgp__kernel_vec_scratch_bytes},
-    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL},
-    {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL},
+    {"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
+     ODVGP__OP_GIVEN, 0, NULL, NULL},
+    {"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0, ODVGP__OP_GIVEN,
+     0, NULL, NULL},
+    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
+     odvgp__kernel_scratch_bytes},
+    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1,
+     0, 0, NULL, NULL},
+    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, 0,
+     0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
+    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
+     ODVGP__OP_JITTERED, 0, NULL, NULL},
+    {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_JITTERED, 0,
+     NULL, NULL},
     {"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-    {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-    {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__inner_aux, NULL},
-    {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-    {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__residual_aux, NULL},
-    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-     odvgp__tri_squares_aux, NULL},
-    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-     odvgp__inverse_var_aux, NULL},
-    {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH, 0, 0, 1, NULL, NULL},
-    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH, 0, 0, 1, NULL, NULL},
-    {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0, 1 << ODVGP__DOT_SAMPLED, NULL, NULL},
-    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__kl_inverse_aux,
+    {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
      NULL},
-    {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_BEGINS, 0, NULL,
-     odvgp__expect_scratch},
-    {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0, NULL, NULL},
-    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__collapsed_aux, NULL},
-    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0, odvgp__evidence_aux, NULL},
-    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0, ODVGP__OP_COLLECTS, 0,
-     odvgp__nat_stats_aux, NULL},
+    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse,
+     ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
+    {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+     odvgp__inner_aux, NULL},
+    {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+    {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+     odvgp__residual_aux, NULL},
+    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH, 0,
+     0, 0, odvgp__tri_squares_aux, NULL},
+    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH, 0,
+     0, 0, odvgp__inverse_var_aux, NULL},
+    {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
+     NULL},
+    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH, 0,
+     0, 1, NULL, NULL},
+    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH, 0,
+     0, 1, NULL, NULL},
+    {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0,
+     1 << ODVGP__DOT_SAMPLED, NULL, NULL},
+    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
+     NULL},
+    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0, 0,
+     0, odvgp__kl_inverse_aux, NULL},
+    {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
+     ODVGP__OP_BEGINS, 0, NULL, odvgp__expect_scratch},
+    {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
+     NULL, NULL},
+    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+     odvgp__collapsed_aux, NULL},
+    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+     odvgp__evidence_aux, NULL},
+    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
+     ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
 };
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>tape   running the operations                                                                                    */
-/*      Forward runs nodes in order, reverse from the last to the first. A node is skipped where no evaluation asks for it,*/
-/*      where its inputs have not changed since it ran, and in reverse where no term of the bound depends on it.       */
-/* ---------------------------------------------------------------------------------------------------------------------- */
-static int odvgp__has_trait(const odvgp__node *nd, int trait) { return (odvgp__ops[nd->op].traits & trait) != 0; }
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>tape   running the operations
+        Forward runs nodes in order, reverse from the last to the first. A node is skipped where no evaluation asks for it,
+        where its inputs have not changed since it ran, and in reverse where no term of the bound depends on it. */
+/* ---------------------------------------------------------------------------------------------- */
+static int odvgp__has_trait(const odvgp__node *nd, int trait)
+{
+    return (odvgp__ops[nd->op].traits & trait) != 0;
+}
 
 static void odvgp__tape_mark(odvgp__tape *t)
 {
@@ -8567,7 +9249,8 @@ static void odvgp__tape_mark(odvgp__tape *t)
         nd->active = (nd->purpose & t->purpose) != 0;
         nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
         if (odvgp__has_trait(nd, ODVGP__OP_GIVEN)) continue;
-        nd->needs_grad = odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
+        nd->needs_grad =
+            odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
     for (int i = t->nodes; i > 0; i--) {
@@ -8578,17 +9261,20 @@ static void odvgp__tape_mark(odvgp__tape *t)
             t->node[nd->in[k]].seeded |= nd->seeded;
         }
     }
-    for (int i = 1; i <= t->nodes; i++) { /* no adjoint comes to the others; statistics are collected, not passed on */
+    /* no adjoint comes to the others; statistics are collected, not passed on */
+    for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
         if (passes_on) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
-    for (int i = t->nodes; i > 0; i--) { /* the statistics read the adjoints of mean and variance, whatever they depend on */
+    /* the statistics read the adjoints of mean and variance, whatever they depend on */
+    for (int i = t->nodes; i > 0; i--) {
         odvgp__node *nd = &t->node[i];
         if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
         odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
-        for (int k = i + 1; k <= t->nodes; k++) t->node[k].needs_grad |= odvgp__has_trait(&t->node[k], ODVGP__OP_BEGINS);
+        for (int k = i + 1; k <= t->nodes; k++)
+            t->node[k].needs_grad |= odvgp__has_trait(&t->node[k], ODVGP__OP_BEGINS);
     }
 }
 
@@ -8659,7 +9345,8 @@ static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
-        if (nd->segment == segment && nd->active && nd->needs_grad && odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH)
+        if (nd->segment == segment && nd->active && nd->needs_grad &&
+            odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH)
             odvgp__node_zero(nd->d, nd);
     }
 }
@@ -8675,13 +9362,16 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>graph   building the tape: nodes, and the pieces of a unit                                                       */
-/*      Nodes are counted first, without a table, and then made: odvgp__ref says all that a builder knows of a node.   */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>graph   building the tape: nodes, and the pieces of a unit
+        Nodes are counted first, without a table, and then made: odvgp__ref says all that a builder knows of a node. */
+/* ---------------------------------------------------------------------------------------------- */
 /* --- building: nodes take their memory from an arena, which may be one that only measures --- */
 
-static size_t odvgp__padded_bytes(size_t bytes) { return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2; }
+static size_t odvgp__padded_bytes(size_t bytes)
+{
+    return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
+}
 
 /*  Counted now, placed by odvgp__sums_layout when it is known which nodes tiles read. */
 static void odvgp__defer(odvgp__tape *t, size_t bytes)
@@ -8692,7 +9382,8 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
 }
 
 /*  Memory of a node. Value, adjoint and aux are taken or deferred; a node that works in another's memory has neither. */
-static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row, int segment, const odvgp__shapes *s)
+static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
+                               int segment, const odvgp__shapes *s)
 {
     int sums = row->stores == ODVGP__STORES_STATS || row->stores == ODVGP__STORES_MOMENTS;
     size_t bytes = odvgp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
@@ -8700,7 +9391,8 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
     if (sums) odvgp__defer(t, bytes);
     else nd->v = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
     if (row->stores == ODVGP__STORES_BOTH && segment == ODVGP__HEAD) odvgp__defer(t, bytes);
-    if ((row->stores == ODVGP__STORES_BOTH && segment != ODVGP__HEAD) || row->stores == ODVGP__STORES_MOMENTS)
+    if ((row->stores == ODVGP__STORES_BOTH && segment != ODVGP__HEAD) ||
+        row->stores == ODVGP__STORES_MOMENTS)
         nd->d = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
     if (row->stores == ODVGP__STORES_STATS) odvgp__defer(t, aux);
     else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
@@ -8719,8 +9411,9 @@ static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 
 /*  Appends a node of a unit. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; inputs of id 0 are none. While the tape
     has no table, a node of no place stands for it. */
-static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant, int segment, ptrdiff_t rows,
-                                  ptrdiff_t cols, const odvgp__ref *in, int inputs, odvgp__ref base)
+static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
+                                  int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in,
+                                  int inputs, odvgp__ref base)
 {
     const odvgp__op_row *row = &odvgp__ops[op];
     odvgp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
@@ -8730,7 +9423,8 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
     memset(&s, 0, sizeof s);
     s.unit = u;
     s.tasks = t->tasks;
-    s.keep = segment == ODVGP__TILE ? t->keep : 0; /* head nodes are not run again before each reverse run */
+    /* head nodes are not run again before each reverse run */
+    s.keep = segment == ODVGP__TILE ? t->keep : 0;
     s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
     s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
     nd->op = op;
@@ -8758,48 +9452,58 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
     return ref;
 }
 
-static odvgp__ref odvgp__add(odvgp__unit *u, int segment, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
-                             odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+static odvgp__ref odvgp__add(odvgp__unit *u, int segment, odvgp__op op, int variant, ptrdiff_t rows,
+                             ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2,
+                             odvgp__ref i3)
 {
     const odvgp__ref in[4] = {i0, i1, i2, i3};
-    return odvgp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, odvgp__none);
+    return odvgp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4,
+                           odvgp__none);
 }
 
-static odvgp__ref odvgp__head(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
-                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+static odvgp__ref odvgp__head(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows,
+                              ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2,
+                              odvgp__ref i3)
 {
     return odvgp__add(u, ODVGP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
-static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, odvgp__ref i0,
-                              odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows,
+                              ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2,
+                              odvgp__ref i3)
 {
     return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
 /*  L^-1 B and K - W^T A in the memory of B and of K, which nothing else reads. */
-static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
+static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B,
+                                        ptrdiff_t cols)
 {
     const odvgp__ref in[2] = {L, B};
-    return odvgp__node_add(&u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
+    return odvgp__node_add(&u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows,
+                           cols, in, 2, B);
 }
-static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W, odvgp__ref A, ptrdiff_t cols)
+static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W,
+                                        odvgp__ref A, ptrdiff_t cols)
 {
     const odvgp__ref in[3] = {K, W, A};
-    return odvgp__node_add(&u->model->tape, u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, segment, K.rows, cols, in, 3, K);
+    return odvgp__node_add(&u->model->tape, u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, segment,
+                           K.rows, cols, in, 3, K);
 }
 
 /*  The sum of terms, each with its coefficient. */
-static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *term,
-                                const odvgp_real *coef, int terms)
+static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
+                                const odvgp__ref *term, const odvgp_real *coef, int terms)
 {
     odvgp__tape *t = &u->model->tape;
-    odvgp__ref sum = odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
+    odvgp__ref sum =
+        odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
     for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
     return sum;
 }
 
-static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, ptrdiff_t cols)
+static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__ref y,
+                                         odvgp_real sign, ptrdiff_t cols)
 {
     const odvgp__ref term[2] = {x, y};
     const odvgp_real coef[2] = {1, sign};
@@ -8814,10 +9518,12 @@ static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
 }
 
 /*  A node for `slots` slots in a row, shaped [rows, cols]. */
-static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
+static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows,
+                                    ptrdiff_t cols)
 {
     odvgp__tape *t = &u->model->tape;
-    odvgp__ref ref = odvgp__head(u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    odvgp__ref ref = odvgp__head(u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none,
+                                 odvgp__none, odvgp__none);
     if (!t->node) return ref;
     t->node[ref.id].slot = slot;
     t->node[ref.id].slots = slots;
@@ -8843,7 +9549,8 @@ static int odvgp__kept_terms(const odvgp__unit *u)
 }
 
 /*  Half of x . y, as a term of the KL. */
-static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
+static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign,
+                               int variant, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
     odvgp__ref dot = odvgp__head(u, ODVGP__DOT, variant, 1, 1, x, y, odvgp__none, odvgp__none);
@@ -8863,11 +9570,14 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
     if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
     int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
     if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
-        b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
+        b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none,
+                                  odvgp__none);
     else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
-        b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
+        b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none,
+                                  odvgp__none);
     if (dense && b->sqrt.id)
-        b->white_sqrt = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
+        b->white_sqrt = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt,
+                                    odvgp__none, odvgp__none);
 }
 
 /*  q_mu holds coefficients at beta, which takes the whole matrix Kb. */
@@ -8882,33 +9592,38 @@ static void odvgp__build_lik(odvgp__unit *u)
     odvgp_model *m = u->model;
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     if (m->lik_slots && !m->lik_params.id)
-        m->lik_params = odvgp__param_node(u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
+        m->lik_params =
+            odvgp__param_node(u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
     if (m->lik_free_slots && !m->lik_free_params.id)
         m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
-                                        odvgp__lik_numbers(lik, 0));
+                                               odvgp__lik_numbers(lik, 0));
 }
 
 /*  Kernel of beta, its factor, and q(u). Kb, whole and with its jitter, is for parts that work without the factor. */
 static void odvgp__build_beta(odvgp__unit *u)
 {
     ptrdiff_t M = u->M;
-    int inverse = !odvgp__factors[u->cov_part->factor].of_S, whole = inverse || odvgp__alpha_is_beta(u);
+    int inverse = !odvgp__factors[u->cov_part->factor].of_S,
+        whole = inverse || odvgp__alpha_is_beta(u);
     u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
     odvgp__build_lik(u);
     u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
-    u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M, u->hyp, u->Z_beta, u->Z_beta,
+    u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M,
+                       u->hyp, u->Z_beta, u->Z_beta, odvgp__none);
+    u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none,
                        odvgp__none);
-    u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
     odvgp__asked_for(u, u->L, ODVGP__FOR_L);
-    if (whole) u->Kb = odvgp__head(u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
+    if (whole)
+        u->Kb =
+            odvgp__head(u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
     odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
 }
 
 /*  W = L^-1 Kbg. */
 static odvgp__ref odvgp__build_W(odvgp__unit *u)
 {
-    odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp, u->Z_beta, u->Z_gamma,
-                               odvgp__none);
+    odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp,
+                               u->Z_beta, u->Z_gamma, odvgp__none);
     return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
 }
 
@@ -8918,37 +9633,39 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
     odvgp__tape *t = &u->model->tape;
     ptrdiff_t Mg = u->M_gamma;
     u->W = odvgp__build_W(u);
-    odvgp__ref Kg = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma, u->Z_gamma, odvgp__none);
-    u->C = odvgp__head(u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, odvgp__none);
+    odvgp__ref Kg = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma,
+                                u->Z_gamma, odvgp__none);
+    u->C = odvgp__head(u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W,
+                       odvgp__none);
     u->L_v = odvgp__head(u, ODVGP__CHOL, variant, Mg, Mg, u->C, Kg, odvgp__none, odvgp__none);
     if (t->node) t->node[u->L_v.id].jitter = &u->jitter[ODVGP__JITTER_GAMMA];
     odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts of the family                                                            */
-/*      A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its   */
-/*      terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its */
-/*      terms of the KL and, with the tile, the variance, and says what a predictor takes. A new member is a new row of*/
-/*      the two tables below, and an enumerator in >>api. What a row leaves at 0 the part does not have: natural steps,*/
-/*      an optimum, bounds without q are refused. New kinds have a row of their own: natural steps in >>natgrad, optima*/
-/*      in >>optimum, factors in >>predictor.                                                                          */
-/*        beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2                                  */
-/*        orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2       */
-/*            [ODVGP] eq. 11, A.3                                                                                      */
-/*                  c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is*/
-/*                  small where Kg a is not                                                                            */
-/*        hybrid    mean = A^T q_mu + K(X,Zg) a: orth at q_mu + c     KL |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2     */
-/*            [ODVGP] eq. 10, C.2                                                                                      */
-/*        free      mean = K(X,Za) a                                  KL a^T Ka a / 2; where alpha is beta, with Kb    */
-/*            [DECOUPLED]; [OM] eq. 3.6                                                                                */
-/*        blocks    mean = A^T q_mu + A_v^T v_mu                      KL |q_mu|^2 / 2 + |v_mu|^2 / 2                   */
-/*            [SOLVE] eq. 8, appendix F                                                                                */
-/*        dense     var  = k - |A|^2 + |q_sqrt^T A|^2                 KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|     */
-/*        inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2, H = I + B^T Kb B   KL log|H| / 2 - tr(I - H^-1) / 2             */
-/*        diagonal  the same with B = diag(g)^1/2                                                                      */
-/*        blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block                       */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>parts   mean parts and covariance parts of the family
+        A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its
+        terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its
+        terms of the KL and, with the tile, the variance, and says what a predictor takes. A new member is a new row of
+        the two tables below, and an enumerator in >>api. What a row leaves at 0 the part does not have: natural steps,
+        an optimum, bounds without q are refused. New kinds have a row of their own: natural steps in >>natgrad, optima
+        in >>optimum, factors in >>predictor.
+          beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2
+          orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2
+              [ODVGP] eq. 11, A.3
+                    c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is
+                    small where Kg a is not
+          hybrid    mean = A^T q_mu + K(X,Zg) a: orth at q_mu + c     KL |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2
+              [ODVGP] eq. 10, C.2
+          free      mean = K(X,Za) a                                  KL a^T Ka a / 2; where alpha is beta, with Kb
+              [DECOUPLED]; [OM] eq. 3.6
+          blocks    mean = A^T q_mu + A_v^T v_mu                      KL |q_mu|^2 / 2 + |v_mu|^2 / 2
+              [SOLVE] eq. 8, appendix F
+          dense     var  = k - |A|^2 + |q_sqrt^T A|^2                 KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
+          inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2, H = I + B^T Kb B   KL log|H| / 2 - tr(I - H^-1) / 2
+          diagonal  the same with B = diag(g)^1/2
+          blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block */
+/* ---------------------------------------------------------------------------------------------- */
 static void odvgp__beta_head(odvgp__unit *u)
 {
     u->weights = u->block[ODVGP__ON_BETA].white_mu;
@@ -8965,8 +9682,10 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
     odvgp__ref W = odvgp__build_W(u);
-    odvgp__ref k = odvgp__head(u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, odvgp__none, odvgp__none);
-    u->gamma_residual = odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
+    odvgp__ref k = odvgp__head(u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma,
+                               odvgp__none, odvgp__none);
+    u->gamma_residual =
+        odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
 }
 
 static void odvgp__gamma_slots(odvgp__unit *u)
@@ -8975,11 +9694,13 @@ static void odvgp__gamma_slots(odvgp__unit *u)
     u->a = u->a_slot = odvgp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
     if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
-        u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, odvgp__none, odvgp__none);
+        u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual,
+                           odvgp__none, odvgp__none);
     } else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
-    } else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) { /* two factors of one C would share its jitter */
+    } else if (c->optim.gamma_step ==
+               ODVGP_GAMMA_STEP_EXACT) { /* two factors of one C would share its jitter */
         if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
         else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
     }
@@ -8988,9 +9709,12 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 /*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
-    *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none, odvgp__none, odvgp__none);
-    *as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none, odvgp__none, odvgp__none);
-    return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
+    *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
+                      odvgp__none, odvgp__none);
+    *as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none,
+                      odvgp__none, odvgp__none);
+    return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma,
+                       u->a);
 }
 
 /*  Returns c = L^-1 Kbg a, and adds gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
@@ -8999,18 +9723,22 @@ static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
     ptrdiff_t P = u->P;
     odvgp__ref as, Zs;
     odvgp__gamma_slots(u);
-    odvgp__ref Kbg_a = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
-    odvgp__ref c = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
+    odvgp__ref Kbg_a =
+        odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
+    odvgp__ref c = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a,
+                               odvgp__none, odvgp__none);
     odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
     if (u->model->cfg.reproduce.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
         odvgp__kl_half_dot(u, c, c, -1, ODVGP__DOT_WHOLE, 0);
         odvgp__kl_half_dot(u, as, Kg_a, 1, ODVGP__DOT_SAMPLED, 0);
         return c;
     }
-    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c, odvgp__none,
-                                  odvgp__none); /* Kb^-1 Kbg a */
-    odvgp__ref Kgb_back = odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
-    odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1, ODVGP__DOT_SAMPLED, 0);
+    odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c,
+                                  odvgp__none, odvgp__none); /* Kb^-1 Kbg a */
+    odvgp__ref Kgb_back =
+        odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
+    odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1,
+                       ODVGP__DOT_SAMPLED, 0);
     return c;
 }
 
@@ -9038,7 +9766,8 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
     if (!u->M_gamma) return odvgp__none;
-    return odvgp__tile(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+    return odvgp__tile(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma,
+                       u->a);
 }
 
 static void odvgp__free_head(odvgp__unit *u)
@@ -9051,14 +9780,16 @@ static void odvgp__free_head(odvgp__unit *u)
         return;
     }
     u->a = u->block[ODVGP__ON_BETA].mu; /* alpha is beta */
-    odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb, odvgp__none, odvgp__none);
+    odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb,
+                                 odvgp__none, odvgp__none);
     odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
 }
 
 static odvgp__ref odvgp__free_tile(odvgp__unit *u)
 {
     if (u->M_gamma) return odvgp__gamma_tile(u);
-    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, u->K_x, odvgp__none, odvgp__none);
+    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, u->K_x,
+                       odvgp__none, odvgp__none);
 }
 
 static void odvgp__blocks_mean_head(odvgp__unit *u)
@@ -9071,20 +9802,27 @@ static void odvgp__blocks_mean_head(odvgp__unit *u)
 static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
 {
     odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
-    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, v, u->A_v, odvgp__none, odvgp__none);
+    return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, v, u->A_v,
+                       odvgp__none, odvgp__none);
 }
 
 /*  The KL of one block's covariance. */
 static void odvgp__kl_of_sqrt(odvgp__unit *u, odvgp__ref root, int purpose)
 {
-    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none), purpose);
+    odvgp__kl_term(
+        u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none),
+        purpose);
 }
 
-static void odvgp__dense_head(odvgp__unit *u) { odvgp__kl_of_sqrt(u, u->block[ODVGP__ON_BETA].white_sqrt, 0); }
+static void odvgp__dense_head(odvgp__unit *u)
+{
+    odvgp__kl_of_sqrt(u, u->block[ODVGP__ON_BETA].white_sqrt, 0);
+}
 
 static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
 {
-    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_sqrt, A, odvgp__none, odvgp__none);
+    return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_sqrt, A,
+                       odvgp__none, odvgp__none);
 }
 
 /*  |q_sqrt^T A|^2 + residual + |v_sqrt^T A_v|^2, the last only where there is a second block. */
@@ -9092,7 +9830,8 @@ static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
     const odvgp_real coef[3] = {1, 1, 1};
     odvgp__ref term[3];
-    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A, A_v, odvgp__none);
+    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x,
+                          u->A, A_v, odvgp__none);
     term[0] = odvgp__squares(u, ODVGP__ON_BETA, u->A);
     term[2] = A_v.id ? odvgp__squares(u, ODVGP__ON_GAMMA, A_v) : odvgp__none;
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
@@ -9108,29 +9847,41 @@ static void odvgp__blocks_cov_head(odvgp__unit *u)
 
 static odvgp__ref odvgp__blocks_cov_tile(odvgp__unit *u) { return odvgp__dense_var(u, u->A_v); }
 
-static int odvgp__variant_of_B(const odvgp__unit *u) { return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES; }
+static int odvgp__variant_of_B(const odvgp__unit *u)
+{
+    return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES;
+}
 
 /*  H and its factor; B_p a triangle or a diagonal. */
 static void odvgp__inverse_head(odvgp__unit *u)
 {
     odvgp__tape *t = &u->model->tape;
     ptrdiff_t P = u->P, M = u->M;
-    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M) : u->block[ODVGP__ON_BETA].sqrt;
-    odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, odvgp__none, odvgp__none);
-    u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none, odvgp__none);
+    u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M)
+                               : u->block[ODVGP__ON_BETA].sqrt;
+    odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag,
+                               odvgp__none, odvgp__none);
+    u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none,
+                         odvgp__none);
     if (t->node) t->node[u->L_H.id].jitter = NULL;
-    odvgp__kl_term(u, odvgp__head(u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none), 0);
+    odvgp__kl_term(
+        u,
+        odvgp__head(u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none),
+        0);
 }
 
 static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
 {
-    return odvgp__tile(u, ODVGP__INVERSE_VAR, odvgp__variant_of_B(u), u->P, ODVGP__TILE_SIZE, u->k_x, u->L_H, u->q_diag,
-                       u->K_x);
+    return odvgp__tile(u, ODVGP__INVERSE_VAR, odvgp__variant_of_B(u), u->P, ODVGP__TILE_SIZE,
+                       u->k_x, u->L_H, u->q_diag, u->K_x);
 }
 
 /* --- what a predictor has of a covariance part --- */
 
-static const odvgp_real *odvgp__node_value(const odvgp__unit *u, odvgp__ref ref) { return u->model->tape.node[ref.id].v; }
+static const odvgp_real *odvgp__node_value(const odvgp__unit *u, odvgp__ref ref)
+{
+    return u->model->tape.node[ref.id].v;
+}
 
 static void odvgp__freeze_sqrt(const odvgp__unit *u, int b, odvgp_real *to)
 {
@@ -9161,7 +9912,8 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
 /*  The factor of both sets of points as one, [L 0; W^T L_v], and the two roots. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
-    const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id], *Lv = &node[u->L_v.id];
+    const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
+                      *Lv = &node[u->L_v.id];
     ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
     for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(v->L + i * F, L->v + i * L->ld, M);
     for (ptrdiff_t i = 0; i < Mg; i++) {
@@ -9177,46 +9929,46 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
     power and start of the root | of a mean A_BETA's coordinates, then natural steps, of a mean gamma's steps and its scale, then
     optimum and bounds without q | functions. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
-    {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA,
-     "q_mu", "a_beta", NULL, NULL, NULL,
-     1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT,
-     odvgp__beta_head, odvgp__beta_tile},
-    {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
-     "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
-     1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
+    {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
+     NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
+    {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
+     "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__orth_head, odvgp__gamma_tile},
-    {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA,
-     "q_mu", "a_beta", "Z_gamma", "a_gamma", NULL,
-     1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
+    {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
+     "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
      odvgp__hybrid_head, odvgp__gamma_tile},
-    {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA,
-     "q_mu", "a_beta", "Z_alpha", "a", NULL,
-     0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT,
-     odvgp__free_head, odvgp__free_tile},
-    {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA,
-     "q_mu", "a_beta", "Z_gamma", NULL, "v_mu",
-     0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
-     odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+    {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "q_mu", "a_beta",
+     "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0,
+     ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head, odvgp__free_tile},
+    {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "q_mu", "a_beta",
+     "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0,
+     ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head,
+     odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
-    {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S,
-     "q_sqrt", NULL, NULL, NULL, 0, 1,
-     ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT,
-     odvgp__dense_head, odvgp__dense_tile, odvgp__dense_freeze},
-    {"inverse", ODVGP_COV_PART_INVERSE, ODVGP__FACTOR_OF_INVERSE,
-     "B_sqrt", NULL, NULL, NULL, -1, ODVGP__R(1e-3),
-     0, ODVGP__OPTIMUM_INVERSE, 0,
-     odvgp__inverse_head, odvgp__inverse_tile, odvgp__inverse_freeze},
-    {"diagonal", ODVGP_COV_PART_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE,
-     NULL, NULL, "q_diag", NULL, 0, 1,
-     ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, ODVGP__OPTIMUM_DIAGONAL, ODVGP__HAS_EXACT,
+    {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
+     ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head,
+     odvgp__dense_tile, odvgp__dense_freeze},
+    {"inverse", ODVGP_COV_PART_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
+     ODVGP__R(1e-3), 0, ODVGP__OPTIMUM_INVERSE, 0, odvgp__inverse_head, odvgp__inverse_tile,
+     odvgp__inverse_freeze},
+    {"diagonal", ODVGP_COV_PART_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL, 0,
+     1, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, ODVGP__OPTIMUM_DIAGONAL, ODVGP__HAS_EXACT,
      odvgp__inverse_head, odvgp__inverse_tile, odvgp__diagonal_freeze},
-    {"blocks", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S,
-     "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
-     ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, ODVGP__OPTIMUM_ROOTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
-     odvgp__blocks_cov_head, odvgp__blocks_cov_tile, odvgp__blocks_freeze}};
+    {"blocks", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
+     ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, ODVGP__OPTIMUM_ROOTS,
+     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_cov_head, odvgp__blocks_cov_tile,
+     odvgp__blocks_freeze}};
 
-static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind) { return &odvgp__mean_parts[kind]; }
-static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind) { return &odvgp__cov_parts[kind]; }
+static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind)
+{
+    return &odvgp__mean_parts[kind];
+}
+static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
+{
+    return &odvgp__cov_parts[kind];
+}
 
 /*  The mean has points of its own in place of q_mu; nothing else reads them but a second block of the covariance. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
@@ -9225,7 +9977,8 @@ static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamm
 }
 
 /*  Natural steps that a pair has with the bound of its own q. */
-static int odvgp__steps_of(const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
+static int odvgp__steps_of(const odvgp__mean_part *mean, const odvgp__cov_part *cov,
+                           ptrdiff_t M_gamma)
 {
     return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
@@ -9239,15 +9992,16 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
     int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
-    const odvgp__ref none = odvgp__none,
-                     list[] = {u->weights, beta->white_sqrt, gamma->white_mu,  gamma->white_sqrt,    u->a,
-                               u->L_H,     u->q_diag,        L ? u->L : none, two ? u->W : none, two ? u->L_v : none};
+    const odvgp__ref
+        none = odvgp__none,
+        list[] = {u->weights, beta->white_sqrt, gamma->white_mu,   gamma->white_sqrt,  u->a, u->L_H,
+                  u->q_diag,  L ? u->L : none,  two ? u->W : none, two ? u->L_v : none};
     memcpy(node, list, sizeof list);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>settings   a config: defaults, and what is refused                                                               */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>settings   a config: defaults, and what is refused */
+/* ---------------------------------------------------------------------------------------------- */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
     odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, 0, 0, 0, 0, 0, 0};
@@ -9264,7 +10018,8 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
     return s;
 }
 
-ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
+ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
+                                             ptrdiff_t M_gamma)
 {
     odvgp_config c;
     memset(&c, 0, sizeof c);
@@ -9280,8 +10035,9 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
     c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
     c.layer[0].kernel = "matern52(ard)";
-    c.jitter.relative =
-        ODVGP__MAX(ODVGP__R(1e-6), sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+    c.jitter.relative = ODVGP__MAX(
+        ODVGP__R(1e-6),
+        sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter.max = ODVGP__R(1e-2);
     c.optim.lbfgs_memory = 10;
     c.shards = 1;
@@ -9301,11 +10057,15 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
 static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
     int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
-    if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR || s->steps < 0 || !(s->end > 0) || !(s->end <= limit)) return 0;
+    if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR || s->steps < 0 ||
+        !(s->end > 0) || !(s->end <= limit))
+        return 0;
     if (s->decay_steps < 0 || s->decay_from < 0) return 0;
-    if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear))) return 0;
+    if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
+        return 0;
     if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
-    return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit && (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
+    return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit &&
+                      (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
 /*  The type of a field of odvgp_config. A COUNT differs from a SIZE in its status, a POWER is a power
@@ -9332,10 +10092,14 @@ typedef struct odvgp__field {
 #define ODVGP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
 #define ODVGP__LARGEST_SIDE ODVGP__MIN(ODVGP__LARGEST_SIZE, (double)INT_MAX)
 #define ODVGP__FIELD_AT(name, path, type, open, least, most) \
-    {name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-     ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most)}
-#define ODVGP__FIELD(path, type, open, least, most) ODVGP__FIELD_AT(#path, path, type, open, least, most)
-#define ODVGP__LAYER_FIELD(path, type, open, least, most) ODVGP__FIELD_AT(#path, layer[0].path, type, open, least, most)
+    { \
+        name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
+            ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most) \
+    }
+#define ODVGP__FIELD(path, type, open, least, most) \
+    ODVGP__FIELD_AT(#path, path, type, open, least, most)
+#define ODVGP__LAYER_FIELD(path, type, open, least, most) \
+    ODVGP__FIELD_AT(#path, layer[0].path, type, open, least, most)
 
 /*  Each field that a file holds, in the file's order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
@@ -9408,7 +10172,10 @@ static int odvgp__choice_set(void *at, size_t bytes, int v)
 {
     unsigned char one = (unsigned char)v;
     unsigned short two = (unsigned short)v;
-    memcpy(at, bytes == sizeof one ? (void *)&one : bytes == sizeof two ? (void *)&two : (void *)&v,
+    memcpy(at,
+           bytes == sizeof one   ? (void *)&one
+           : bytes == sizeof two ? (void *)&two
+                                 : (void *)&v,
            bytes);
     return odvgp__choice_get(at, bytes) == v;
 }
@@ -9452,26 +10219,32 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 /*  Products of sizes below cannot overflow after this. */
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-    double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D, Mg = (double)c->layer[0].M_gamma;
+    double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
+           Mg = (double)c->layer[0].M_gamma;
     double root_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
     if (P * M * M + root_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
-        return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0, "make too many parameters for memory");
+        return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
+                           "make too many parameters for memory");
     return ODVGP_OK;
 }
 
 /*  Which pairs have a bound without q. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
-    int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives & odvgp__cov_part_of(c->layer[0].cov_part)->objectives,
+    int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives &
+               odvgp__cov_part_of(c->layer[0].cov_part)->objectives,
         ok = both >> c->objective & 1;
-    if (c->objective == ODVGP_OBJECTIVE_EXACT) ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
+    if (c->objective == ODVGP_OBJECTIVE_EXACT)
+        ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
     if (!ok)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
                            "is not there for this pair of mean and covariance part");
     if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch, "must cover all rows for this objective");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
+                           "must cover all rows for this objective");
     if (c->objective != ODVGP_OBJECTIVE_ELBO && !odvgp__has_noise(c))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
+                           "needs the Gaussian likelihood");
     return ODVGP_OK;
 }
 
@@ -9479,7 +10252,8 @@ static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
     if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
     if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0, "must be 0 with L-BFGS, which moves all slots itself");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+                           "must be 0 with L-BFGS, which moves all slots itself");
     if (c->optim.batch < c->N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
                            "must cover all rows: L-BFGS needs full batch");
@@ -9492,15 +10266,19 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     if (s) return s;
     if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
     const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
-    if (c->optim.natgrad && !odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
-                           "this pair of mean and covariance part has no natural step: set it to 0");
+    if (c->optim.natgrad &&
+        !odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
+        return odvgp__fail(
+            info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+            "this pair of mean and covariance part has no natural step: set it to 0");
     if (c->reproduce.parametrisation == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0, "A_BETA does not exist for this mean part");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
+                           "A_BETA does not exist for this mean part");
     if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
-    if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
+    if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
+        c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
                            "natural steps of gamma need the slot to hold a itself");
     return ODVGP_OK;
@@ -9511,9 +10289,11 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     odvgp_status s = odvgp__check_fields(c, info);
     if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
     if (c->lik.noise_floor < 0 && c->lik.noise_floor > -1)
-        return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)c->lik.noise_floor, "must be -1, for none, or at least 0");
+        return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)c->lik.noise_floor,
+                           "must be -1, for none, or at least 0");
     if (!odvgp__isa_find(c->isa))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0, "this machine or this build lacks the instruction set");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
+                           "this machine or this build lacks the instruction set");
     return odvgp__check_member(c, info);
 }
 
@@ -9529,12 +10309,12 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
     return *slots ? before + 1 : 0;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>bound   the evidence lower bound and its gradient                                                                */
-/*      elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4                 */
-/*      Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.       */
-/*      The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step.                   */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>bound   the evidence lower bound and its gradient
+        elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4
+        Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.
+        The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  Rows to look at: as they come, or through the permutation of an epoch. */
 typedef struct odvgp__rows {
     const odvgp_real *X, *Y;
@@ -9551,11 +10331,14 @@ typedef struct odvgp__wants_list {
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
 {
-    return r->permuted ? odvgp__permute(m->cfg.seed, ODVGP__STREAM_BATCH, r->epoch, m->cfg.N, r->first + i) : r->first + i;
+    return r->permuted
+               ? odvgp__permute(m->cfg.seed, ODVGP__STREAM_BATCH, r->epoch, m->cfg.N, r->first + i)
+               : r->first + i;
 }
 
 /*  Rows [at, at + n) into the tile; Y is turned. X counts as new only where it is. */
-ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
+                                              ptrdiff_t n, odvgp_info *info)
 {
     odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
     ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
@@ -9595,7 +10378,8 @@ static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 static int odvgp__any_natural_reads_gradient(const odvgp_model *m)
 {
     int any = 0;
-    for (int i = 0; i < m->units; i++) any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
+    for (int i = 0; i < m->units; i++)
+        any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
     return any;
 }
 
@@ -9628,7 +10412,8 @@ static int odvgp__grad_finite(const odvgp_model *m, const odvgp__wants_list *wan
     int finite = 1;
     for (int s = 1; s <= m->par.slots && finite; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
-        if (odvgp__has_gradient(m, want, s)) finite = odvgp__finite(m->par.grad + slot->offset, slot->count);
+        if (odvgp__has_gradient(m, want, s))
+            finite = odvgp__finite(m->par.grad + slot->offset, slot->count);
     }
     return finite;
 }
@@ -9638,7 +10423,8 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
     memset(m->tape.sums, 0, sizeof *m->tape.sums);
     ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
     for (int s = 1; s <= m->par.slots && (want->grad || want->stats); s++)
-        if (odvgp__has_gradient(m, want, s)) odvgp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
+        if (odvgp__has_gradient(m, want, s))
+            odvgp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
     for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
         const odvgp__node *nd = &m->tape.node[i];
         if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
@@ -9694,12 +10480,13 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
         t->sums->status = before.status;
         t->sums->row = before.row;
     }
-    for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++) t->sum[i] = x[i] + t->sum[i];
+    for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++)
+        t->sum[i] = x[i] + t->sum[i];
 }
 
 /*  One tile: forward, and back where gradients or statistics are requested. */
-static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, int back, int *data_error,
-                                      odvgp_info *info)
+static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
+                                      int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_status s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info);
@@ -9712,12 +10499,13 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
 }
 
 /*  The tiles of one shard. The first adds to the sums that are there, the others begin at 0. */
-static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard, int back, int *data_error,
-                                       odvgp_info *info)
+static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
+                                       int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_info *told = info ? info : &t->own_info;
-    ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards, from = shard * (tiles / S) + shard * (tiles % S) / S,
+    ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards,
+              from = shard * (tiles / S) + shard * (tiles % S) / S,
               to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
     if (shard > 0) odvgp__sums_clear(t, back);
     for (ptrdiff_t k = from; k < to && !t->sums->status; k++)
@@ -9729,7 +10517,8 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 /*  One visit of all tiles. After shard s, whose number has as many 1s at its end as there are full subtrees to its left, these
     are added, the nearest first; then the sum waits for its right neighbour. After an error all that wait are added, so that what
     they counted is not lost. */
-static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
+static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back,
+                                       int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     for (ptrdiff_t shard = 0; shard < m->cfg.shards; shard++) {
@@ -9746,7 +10535,8 @@ static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, 
 
 /*  A bound that is not linear in sums over rows: the sums, then the tail there and back, then the tiles once more for their
     gradient; one tile alone is not run again. */
-static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
+static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *rows, int back,
+                                           int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     if (m->moments.id) odvgp__node_zero(t->node[m->moments.id].v, &t->node[m->moments.id]);
@@ -9768,15 +10558,18 @@ static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *ro
 }
 
 /*  The bound on the given rows; *data_error tells bad data from parameters that cannot be evaluated. */
-static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real *expected,
-                                    odvgp_real *kl, int *data_error, odvgp_info *info)
+static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
+                                    odvgp_real *expected, odvgp_real *kl, int *data_error,
+                                    odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
-    int grads = want.grad || (want.stats && odvgp__any_natural_reads_gradient(m)), whole = m->objective.id;
+    int grads = want.grad || (want.stats && odvgp__any_natural_reads_gradient(m)),
+        whole = m->objective.id;
     *data_error = 0;
     if (whole && rows->n != m->cfg.N)
-        return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n, "a bound without q needs all rows at once");
+        return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
+                           "a bound without q needs all rows at once");
     odvgp_status s = odvgp__theta_check(m, info);
     if (s) return s;
     if (whole) want.purpose = ODVGP__FOR_COLLAPSED;
@@ -9794,7 +10587,8 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
     }
-    if (grads && divergence - divergence == 0) { /* it is not where a root's diagonal holds a 0, and its derivative is 1 / 0 there */
+    /* it is not where a root's diagonal holds a 0, and its derivative is 1 / 0 there */
+    if (grads && divergence - divergence == 0) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m, &want);
     }
@@ -9817,11 +10611,13 @@ typedef struct odvgp__attempt {
 /*  Jitters as they are, before an attempt; and again, if it failed. */
 static void odvgp__keep_jitters(odvgp_model *m)
 {
-    for (int i = 0; i < m->units; i++) memcpy(m->unit[i].jitter_kept, m->unit[i].jitter, sizeof m->unit[i].jitter);
+    for (int i = 0; i < m->units; i++)
+        memcpy(m->unit[i].jitter_kept, m->unit[i].jitter, sizeof m->unit[i].jitter);
 }
 static void odvgp__restore_jitters(odvgp_model *m)
 {
-    for (int i = 0; i < m->units; i++) odvgp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
+    for (int i = 0; i < m->units; i++)
+        odvgp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
 }
 
 /*  theta and the last good theta change places. */
@@ -9880,7 +10676,8 @@ static int odvgp__any_watched(const odvgp_model *m)
     the kernel can do harm at any size: with all rows in each step, a nat a row is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
-    if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N) return bound < before - (double)m->cfg.N;
+    if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
+        return bound < before - (double)m->cfg.N;
     return bound < before - 10 * (fabs(before) + (double)m->cfg.N);
 }
 
@@ -9889,7 +10686,8 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 /*  The parameters of now fail on these rows (s), or give a bound that is not believed. The update that led to them is to blame
     if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. Where even steps of
     next to no length fail, that is an error: training would stand still without a word. */
-static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_status s,
+static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
+                                         odvgp__wants_list want, odvgp_status s,
                                          odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
     int data_error;
@@ -9901,7 +10699,8 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
         odvgp__go_back(m);
         if (m->state.step_scale >= ODVGP__LEAST_SCALE) return ODVGP_OK;
         return s ? s
-                 : odvgp__fail(info, ODVGP_E_NAN, "bound", -1, bound, "falls past all sense after every step, however short");
+                 : odvgp__fail(info, ODVGP_E_NAN, "bound", -1, bound,
+                               "falls past all sense after every step, however short");
     }
     odvgp__stay(m, &before);
     if (again && data_error) { /* NaN in the rows, which the first attempt did not come to see */
@@ -9913,17 +10712,21 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
 
 /*  Evaluate before a step; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate
     these. While stepping with Adam, a bound that has fallen past all sense is not believed, either. */
-static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, int stepping,
+static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
+                                           odvgp__wants_list want, int stepping,
                                            odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
     int data_error, absurd = 0;
     *expected = *kl = 0;
     odvgp_status s = odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
-    if (!s) absurd = stepping && odvgp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
-    if (((s && !data_error) || absurd) && m->state.good_valid) s = odvgp__evaluate_good(m, rows, want, s, expected, kl, info);
+    if (!s)
+        absurd = stepping && odvgp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
+    if (((s && !data_error) || absurd) && m->state.good_valid)
+        s = odvgp__evaluate_good(m, rows, want, s, expected, kl, info);
     if (s) return s;
     odvgp__copy(m->good, m->par.theta, m->par.count);
-    if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL; /* no measure for the next step */
+    /* no measure for the next step */
+    if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL;
     m->state.good_valid = 1;
     if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
     return ODVGP_OK;
@@ -9947,7 +10750,8 @@ static void odvgp__sample_columns(odvgp_model *m)
         if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
         u->ncolumns = m->cfg.optim.gamma_batch;
         for (ptrdiff_t i = 0; i < u->ncolumns; i++)
-            u->columns[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
+            u->columns[i] =
+                odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
     }
 }
 
@@ -9968,23 +10772,26 @@ static odvgp__rows odvgp__rows_plain(const odvgp_real *X, const odvgp_real *Y, p
     return rows;
 }
 
-static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
-                                      odvgp_info *info)
+static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
+                                      const odvgp_real *Y, ptrdiff_t n, odvgp_info *info)
 {
-    if (!odvgp__model_ok(m) || !X || !Y) return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
+    if (!odvgp__model_ok(m) || !X || !Y)
+        return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
     if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, m->T))
         return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
-                                    odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
+static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                    ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
+                                    odvgp_info *info)
 {
     odvgp_real expected, divergence;
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1, ODVGP__FOR_BOUND};
     int data_error;
-    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info); /* looks, and moves nothing */
+    /* looks, and moves nothing */
+    odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
     if (s) return s;
     *elbo = expected - divergence;
     if (kl) *kl = divergence;
@@ -9992,8 +10799,9 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real *elbo,
-                                  odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                  ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
+                                  odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
@@ -10002,9 +10810,10 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odv
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
-ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n,
-                                          const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
-                                          odvgp_real *grad, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                          ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count,
+                                          odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
+                                          odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
@@ -10016,7 +10825,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
         if (idx[i] < 0 || idx[i] >= m->cfg.layer[0].M_gamma)
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
-    for (ptrdiff_t i = 0; i < count; i++) { /* a column that was seen is marked where the columns will stand */
+    /* a column that was seen is marked where the columns will stand */
+    for (ptrdiff_t i = 0; i < count; i++) {
         if (columns[idx[i]] < 0) {
             odvgp__all_columns(m);
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
@@ -10028,10 +10838,10 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
     return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>freeze   from a model to a predictor                                                                             */
-/*      alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2).                   */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>freeze   from a model to a predictor
+        alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2). */
+/* ---------------------------------------------------------------------------------------------- */
 /*  A variance of two blocks needs both sets of points as one. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
@@ -10073,11 +10883,13 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
     odvgp__predictor p;
-    return odvgp__model_ok(m) && odvgp__predictor_sizes(odvgp__only_unit(m), &p) >= 0 ? odvgp__predictor_bytes(&p)
-                                                                    : 0;
+    return odvgp__model_ok(m) && odvgp__predictor_sizes(odvgp__only_unit(m), &p) >= 0
+               ? odvgp__predictor_bytes(&p)
+               : 0;
 }
 
-static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales *s, odvgp_info *info)
+static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales *s,
+                                        odvgp_info *info)
 {
     ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
     const struct {
@@ -10085,8 +10897,10 @@ static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales
         const odvgp_real *x;
         ptrdiff_t n;
         int positive;
-    } list[] = {
-        {"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1}, {"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
+    } list[] = {{"x_mean", s->x_mean, D, 0},
+                {"x_scale", s->x_scale, D, 1},
+                {"y_mean", s->y_mean, T, 0},
+                {"y_scale", s->y_scale, T, 1}};
     int scalable = odvgp__likelihoods[m->cfg.lik.kind].flags & ODVGP__LIK_SCALABLE;
     if ((s->y_mean || s->y_scale) && !scalable)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
@@ -10111,7 +10925,8 @@ ODVGP__NOINLINE int odvgp__head_finite(const odvgp__unit *u)
     odvgp__ref read[ODVGP__PREDICTOR_NODES];
     int finite = 1;
     odvgp__predictor_nodes(u, read);
-    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++) finite = finite && odvgp__node_finite(u->model, read[i]);
+    for (int i = 0; i < ODVGP__PREDICTOR_NODES; i++)
+        finite = finite && odvgp__node_finite(u->model, read[i]);
     return finite;
 }
 
@@ -10124,15 +10939,18 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
     if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info)) != ODVGP_OK) return s;
     int finite = 1;
     for (int i = 0; i < m->units; i++) finite = finite && odvgp__head_finite(&m->unit[i]);
-    return finite ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "its parameters are not finite, or not above 0");
+    return finite ? ODVGP_OK
+                  : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+                                "its parameters are not finite, or not above 0");
 }
 
 /*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     if (m->objective.id && !m->state.fitted)
-        return odvgp__fail(info, ODVGP_E_ARG, "q", -1, 0,
-                           "is not that of the bound: call odvgp_fit_q after the last step, and before this");
+        return odvgp__fail(
+            info, ODVGP_E_ARG, "q", -1, 0,
+            "is not that of the bound: call odvgp_fit_q after the last step, and before this");
     odvgp__all_columns(m);
     odvgp_status s = odvgp__run_head_once(m, info);
     if (!s || !m->state.good_valid) return s;
@@ -10165,7 +10983,8 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
         if (Mg && v_mu) {
             odvgp__copy(gamma, node[v_mu].v + p * Mg, Mg);
             odvgp_trsm(blas, 1, 0, 1, Mg, node[u->L_v.id].v, Mg, gamma, Mg);
-            odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[u->W.id].v, node[u->W.id].ld, gamma, 1, 1, beta, 1);
+            odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[u->W.id].v, node[u->W.id].ld, gamma, 1, 1,
+                       beta, 1);
         }
         if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, node[u->L.id].v, M, beta, F);
     }
@@ -10212,7 +11031,8 @@ static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
     odvgp__predictor_alpha(u, alpha);
     if (odvgp__finite(alpha, u->P * F + beside)) return ODVGP_OK;
     odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
-    return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
+    return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+                       "the coefficients of its predictor are not finite");
 }
 
 /*  The frozen unit, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
@@ -10236,7 +11056,9 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
     u->cov_part->freeze(u, &v);
     odvgp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
     if (m->lik_params.id) odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
-    if (m->lik_free_params.id) odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v, m->lik_free_params.cols);
+    if (m->lik_free_params.id)
+        odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
+                    m->lik_free_params.cols);
     if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
     if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
     odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
@@ -10258,26 +11080,28 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
                            "must stand at an address that a real can have");
     size_t need = odvgp_predictor_size(m);
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
-    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
+    if (bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
     odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
     if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
     odvgp__predictor_write(odvgp__only_unit(m), scales ? scales : &none, (odvgp__predictor *)block);
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps from two vectors                                                                */
-/*      In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h =*/
-/*      A g_m:                                                                                                         */
-/*        P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP]*/
-/*            eqs. 15b, 15c                                                                                            */
-/*      P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to   */
-/*      step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse */
-/*      per output. It serves q(u) on beta (HYBRID's with q_mu + c for mu, for that is what its natural parameter is made*/
-/*      of), SOLVE-GP's q(v) with A_v for A; gamma and O(M) have steps of their own.                                   */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>natgrad   natural gradient steps from two vectors
+        In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h =
+        A g_m:
+          P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP]
+              eqs. 15b, 15c
+        P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to
+        step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse
+        per output. It serves q(u) on beta (HYBRID's with q_mu + c for mu, for that is what its natural parameter is made
+        of), SOLVE-GP's q(v) with A_v for A; gamma and O(M) have steps of their own. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  y = S x for the symmetric S in the lower triangle. */
-static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
+static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S,
+                                   const odvgp_real *x, odvgp_real *y)
 {
     odvgp__zero(y, n);
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -10298,7 +11122,8 @@ static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = u->block[b].M;
-    const odvgp_real *shift = odvgp__nat_shift(u, b), *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
+    const odvgp_real *shift = odvgp__nat_shift(u, b),
+                     *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
     for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
@@ -10309,7 +11134,8 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     const odvgp__block *block = &u->block[b];
     ptrdiff_t M = block->M;
     const odvgp_real *root = m->tape.node[block->white_sqrt.id].v;
-    int known = (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
+    int known =
+        (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
     if (known && !odvgp__nat_shift(u, b)) return;
     odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
     for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -10319,13 +11145,15 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
             odvgp_lauum(&m->tape.blas, M, R, M, block->P + p * M * M, M);
         }
         odvgp__nat_mean(u, b, p, m->nat_t);
-        odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
+        odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t,
+                               block->j + p * M);
     }
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
 /*  R = the new q_sqrt of output p for a step tau; E_NOT_PD if the step is too long. */
-static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
+static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p,
+                                   odvgp_real tau)
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
@@ -10355,8 +11183,10 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
-    odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M, *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
-    const odvgp_real *L = m->tape.node[block->L.id].v, *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
+    odvgp_real *slot_mu = odvgp__nat_staged(m, block->mu) + p * M,
+               *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
+    const odvgp_real *L = m->tape.node[block->L.id].v,
+                     *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
     if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_sqrt, R, M * M);
     else {
         odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
@@ -10364,8 +11194,10 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
         odvgp__mm_run(&m->tape.blas, &g);
         for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
     }
-    if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
-    if (u->param == ODVGP_PARAMETRISATION_PRIMAL) odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
+    if (u->param == ODVGP_PARAMETRISATION_A_BETA)
+        odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
+    if (u->param == ODVGP_PARAMETRISATION_PRIMAL)
+        odvgp_gemm(&m->tape.blas, 0, 1, 1, M, M, 1, mu, M, L, M, 0, slot_mu, M);
     else odvgp__copy(slot_mu, mu, M);
 }
 
@@ -10377,8 +11209,10 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
     const odvgp__block *block = &u->block[b];
     const odvgp__node *stats = &m->tape.node[block->stats.id];
     ptrdiff_t M = block->M;
-    odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M, *h = stats->v + p * M;
-    const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M, *shift = odvgp__nat_shift(u, b);
+    odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M,
+               *h = stats->v + p * M;
+    const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M,
+                     *shift = odvgp__nat_shift(u, b);
     const odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT); /* filled by odvgp__nat_try */
     odvgp_status s = odvgp__nat_try(u, block, p, step);
     for (int halved = 0; s && halved < 20; halved++) {
@@ -10390,10 +11224,12 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
     odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, G, mu, Gmu);
     for (ptrdiff_t i = 0; i < M; i++) {
         h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-        odvgp__isa_of(&m->tape.blas)->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
+        odvgp__isa_of(&m->tape.blas)
+            ->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
         G[i * M + i] += step;
     }
-    odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1); /* mu = R^-1 R^-T j; R holds R^-1 */
+    /* mu = R^-1 R^-T j; R holds R^-1 */
+    odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1);
     odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, R, M, Gmu, 1, 0, mu, 1);
     for (ptrdiff_t i = 0; i < M && shift; i++) mu[i] -= shift[p * M + i];
     odvgp__nat_stage(u, block, p, mu);
@@ -10405,23 +11241,27 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
     odvgp_model *m = u->model;
     odvgp__block *block = &u->block[b];
     ptrdiff_t M = block->M, all = u->P * M;
-    odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id], *root = &m->tape.node[block->sqrt.id];
+    odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
+                *root = &m->tape.node[block->sqrt.id];
     odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
     odvgp__copy(root->v, odvgp__nat_staged(m, block->sqrt), all * M);
     odvgp__copy(block->P, stats->aux, all * M);
     odvgp__copy(block->j, stats->v, all);
     odvgp__touch(m, block->slot_mu);
     odvgp__touch(m, block->slot_sqrt);
-    if (u->param == ODVGP_PARAMETRISATION_WHITENED) m->state.nat_valid |= (uint64_t)1 << block->number;
+    if (u->param == ODVGP_PARAMETRISATION_WHITENED)
+        m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
 /*  out = K(X1, X2) a for the nodes' points. */
-static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2, const odvgp_real *a, odvgp_real *out)
+static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2,
+                                    const odvgp_real *a, odvgp_real *out)
 {
     odvgp__tape *t = &u->model->tape;
     const odvgp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
     odvgp__kjob job;
-    odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
+    odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v,
+                      z->rows);
     job.a = a;
     job.lda = z->rows;
     job.P = 1;
@@ -10438,9 +11278,12 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     const odvgp__node *L = &t->node[u->L.id], *q = &t->node[u->block[ODVGP__ON_BETA].mu.id];
     ptrdiff_t M = u->M, Mg = u->M_gamma;
     odvgp_real *h = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA), *out = m->nat_t;
-    odvgp__copy(h, q->d + p * M, M); /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
-    if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
-    if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
+    /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
+    odvgp__copy(h, q->d + p * M, M);
+    if (u->param == ODVGP_PARAMETRISATION_A_BETA)
+        odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
+    if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
+        odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
     odvgp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
     for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
@@ -10454,9 +11297,12 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     const odvgp__node *L = &t->node[u->L.id];
     ptrdiff_t M = u->M;
     odvgp_real *c = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA);
-    odvgp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c); /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
-    if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
-    if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
+    /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
+    odvgp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
+    if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
+        odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
+    if (u->param == ODVGP_PARAMETRISATION_A_BETA)
+        odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
     for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
@@ -10470,7 +11316,8 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
     ptrdiff_t Mg = u->M_gamma;
-    odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps : ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
+    odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps
+                                                : ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
     for (ptrdiff_t p = 0; p < u->P; p++) {
         odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
         if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
@@ -10480,7 +11327,10 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
             odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
         }
         for (ptrdiff_t i = 0; i < Mg; i++)
-            g[i] *= tau * c->optim.gamma_step_ratio / (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT ? 1 : t->node[u->gamma_residual.id].v[i] + eps);
+            g[i] *= tau * c->optim.gamma_step_ratio /
+                    (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT
+                         ? 1
+                         : t->node[u->gamma_residual.id].v[i] + eps);
     }
 }
 
@@ -10488,7 +11338,8 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    odvgp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id];
+    odvgp__node *a = &m->tape.node[u->a_slot.id],
+                *q = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id];
     int hybrid = u->shift.id != 0;
     for (ptrdiff_t i = 0; i < u->P * u->M_gamma; i++) a->v[i] -= a->d[i];
     for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
@@ -10529,7 +11380,8 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
     for (int looks = 1;; looks++) {
         if (odvgp__nat_gamma_look(m, rows) >= least) return looks;
         int last = looks == ODVGP__GAMMA_LOOKS; /* then nothing is left of it */
-        for (int i = 0; i < m->units; i++) odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
+        for (int i = 0; i < m->units; i++)
+            odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
         m->tape.events.step_shortened++;
         if (last) return looks;
     }
@@ -10541,8 +11393,9 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
 
 typedef struct odvgp__diag_work {
     const odvgp_real *L;
-    odvgp_real *Q, *X, *T, *F;                           /* [M,M] each */
-    odvgp_real *mu, *g, *m, *lambda, *change, *gradient; /* [M] each; mu and g are the new ones when all is done */
+    odvgp_real *Q, *X, *T, *F; /* [M,M] each */
+    /* [M] each; mu and g are the new ones when all is done */
+    odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } odvgp__diag_work;
 
 /*  Q and its factor for the g of now; E = G + (Q - I) / 2, whole, in place of G where it is given. */
@@ -10552,7 +11405,8 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
     ptrdiff_t M = u->M;
     odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
     for (ptrdiff_t i = 0; i < M; i++) {
-        for (ptrdiff_t j = 0; j <= i && G; j++) G[j * M + i] = G[i * M + j] += ODVGP__R(0.5) * w->Q[i * M + j];
+        for (ptrdiff_t j = 0; j <= i && G; j++)
+            G[j * M + i] = G[i * M + j] += ODVGP__R(0.5) * w->Q[i * M + j];
         w->Q[i * M + i] += 1;
         odvgp__zero(w->Q + i * M + i + 1, M - i - 1);
     }
@@ -10577,7 +11431,8 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
     for (ptrdiff_t j = 0; j < M; j++)
         for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
     for (ptrdiff_t i = 0; i < M; i++) {
-        for (ptrdiff_t j = 0; j <= i; j++) w->X[i * M + j] = ODVGP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
+        for (ptrdiff_t j = 0; j <= i; j++)
+            w->X[i * M + j] = ODVGP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
         mean += w->X[i * M + i] / (odvgp_real)M;
     }
     for (int tries = 0; tries < 16; tries++) {
@@ -10606,7 +11461,8 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
     int shortened = 0;
     odvgp_real floor = ODVGP__EPS / odvgp__prior_variance(u);
     for (ptrdiff_t i = 0; i < u->M; i++) {
-        odvgp_real now = w->g[i] - tau * w->change[i], least = ODVGP__MAX(ODVGP__R(0.1) * w->g[i], floor);
+        odvgp_real now = w->g[i] - tau * w->change[i],
+                   least = ODVGP__MAX(ODVGP__R(0.1) * w->g[i], floor);
         shortened |= now < least && least > floor;
         w->g[i] = now < least ? least : now;
     }
@@ -10645,7 +11501,8 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
 }
 
 /*  One output: the new mu and g in w. */
-static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
+static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G,
+                                       const odvgp_real *h, odvgp_real tau)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -10664,13 +11521,16 @@ static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvg
     odvgp__copy(w->lambda, h, M);
     odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
     for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
-    if (mean_alone) {                                                         /* m <- m - tau S dL/dm, as in the dense step */
+    /* m <- m - tau S dL/dm, as in the dense step */
+    if (mean_alone) {
         odvgp__diag_shrink(u, w, w->lambda);
         for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
         odvgp__diag_move(u, w, tau);
         return ODVGP_OK;
     }
-    for (ptrdiff_t i = 0; i < M; i++) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]); /* S^-1 m */
+    /* S^-1 m */
+    for (ptrdiff_t i = 0; i < M; i++)
+        w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
     odvgp__diag_move(u, w, tau);
     if ((s = odvgp__diag_factor(u, w, NULL)) != ODVGP_OK) return s;
     odvgp__diag_shrink(u, w, w->mu);
@@ -10702,7 +11562,8 @@ static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
     const odvgp__block *block = &u->block[ODVGP__ON_BETA];
-    odvgp__node *stats = &m->tape.node[block->stats.id], *mu = &m->tape.node[block->mu.id], *g = &m->tape.node[u->q_diag.id];
+    odvgp__node *stats = &m->tape.node[block->stats.id], *mu = &m->tape.node[block->mu.id],
+                *g = &m->tape.node[u->q_diag.id];
     ptrdiff_t M = u->M, square = M * M;
     odvgp__diag_work w = odvgp__diag_work_of(u, ODVGP__NAT_DIAGONAL);
     odvgp_status s = ODVGP_OK;
@@ -10722,7 +11583,8 @@ static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 static void odvgp__nat_diagonal_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    odvgp__node *mu = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id], *g = &m->tape.node[u->q_diag.id];
+    odvgp__node *mu = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id],
+                *g = &m->tape.node[u->q_diag.id];
     ptrdiff_t M = u->M;
     odvgp__copy(mu->v, mu->d, u->P * M);
     for (ptrdiff_t i = 0; i < u->P * M; i++) {
@@ -10738,7 +11600,8 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
-    int alternate = m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
+    int alternate =
+        m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
@@ -10800,7 +11663,8 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     odvgp_status s = ODVGP_OK;
     ODVGP_ASSERT(odvgp__has_natural(m));
-    for (int i = 0; i < m->units && !s; i++) s = odvgp__step_kind_of(&m->unit[i])->make(&m->unit[i], tau);
+    for (int i = 0; i < m->units && !s; i++)
+        s = odvgp__step_kind_of(&m->unit[i])->make(&m->unit[i], tau);
     if (s) {
         m->state.nat_valid = 0; /* the next step recomputes (P, j) from q */
         return s;
@@ -10810,34 +11674,40 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,
-                                          odvgp_real *elbo, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                          ptrdiff_t n, odvgp_real tau, odvgp_real *elbo,
+                                          odvgp_info *info)
 {
     odvgp_real expected, kl;
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
-    if (!(tau > 0 && tau <= 1)) return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
-    if (!odvgp__has_natural(m)) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
+    if (!(tau > 0 && tau <= 1))
+        return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
+    if (!odvgp__has_natural(m))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
     odvgp__all_columns(m);
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
     if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
-    if (odvgp__nat_step(m, tau)) return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
+    if (odvgp__nat_step(m, tau))
+        return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0,
+                           "no natural step was short enough");
     if (elbo) *elbo = expected - kl;
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data                                        */
-/*      The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2: w = (Lambda + Phi Phi^T / s)^-1*/
-/*      Phi r / s. Phi is A for beta (Lambda = I); for gamma A_v (I), or R = K(Zg,X) - W^T A (C) for ORTH and HYBRID, or*/
-/*      K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1*/
-/*      K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2).                                      */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data
+        The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2: w = (Lambda + Phi Phi^T / s)^-1
+        Phi r / s. Phi is A for beta (Lambda = I); for gamma A_v (I), or R = K(Zg,X) - W^T A (C) for ORTH and HYBRID, or
+        K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1
+        K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2). */
+/* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__fit {
-    int gamma;                        /* what the features of gamma are */
-    ptrdiff_t M, Mg, F, from, to;     /* beta, gamma, both; the features of the mean */
-    odvgp_real *S, *prior, *G;        /* sums of Phi Phi^T (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
+    int gamma;                    /* what the features of gamma are */
+    ptrdiff_t M, Mg, F, from, to; /* beta, gamma, both; the features of the mean */
+    /* sums of Phi Phi^T (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
+    odvgp_real *S, *prior, *G;
     odvgp_real *W;                    /* [M,Mg], where the tape has none */
     odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
     odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
@@ -10879,8 +11749,8 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 }
 
 /*  K(X1, X2) into out [n1,n2], ld n2. */
-static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2, ptrdiff_t n2,
-                              odvgp_real *out)
+static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
+                              const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
 {
     odvgp_model *m = u->model;
     odvgp__kjob job;
@@ -10925,15 +11795,18 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
     if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, gamma);
     if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
         odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
-    if (f->gamma == ODVGP__WHITE_GAMMA) odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
+    if (f->gamma == ODVGP__WHITE_GAMMA)
+        odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < n; i++) {
             odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
-            for (ptrdiff_t d = 0; d < D && A; d++) mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
+            for (ptrdiff_t d = 0; d < D && A; d++)
+                mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
             f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
         }
     if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept */
-        odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v, f->Mg, gamma, n, 1, f->r, n);
+        odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
+                   f->Mg, gamma, n, 1, f->r, n);
 }
 
 /*  The sum of k(x,x) over the tile's rows. */
@@ -10943,12 +11816,14 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
     const odvgp__node *X = &m->tape.node[u->X.id];
     odvgp_real value[ODVGP__MAX_NODES];
     double sum = 0;
-    for (ptrdiff_t i = 0; i < n; i++) sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
+    for (ptrdiff_t i = 0; i < n; i++)
+        sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
     return sum;
 }
 
 /*  One pass: S, h, |r|^2, and k summed over rows and outputs. */
-static odvgp_status odvgp__fit_sums(odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status odvgp__fit_sums(odvgp__unit *u, odvgp__fit *f, const odvgp_real *X,
+                                    const odvgp_real *Y, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -10974,7 +11849,9 @@ static odvgp_status odvgp__fit_sums(odvgp__unit *u, odvgp__fit *f, const odvgp_r
 /*  Entry (i, j <= i) of Lambda + S / s. */
 static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
 {
-    odvgp_real prior = i < f->M ? (odvgp_real)(i == j) : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M] : 0;
+    odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
+                       : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M]
+                                   : 0;
     return prior + f->S[i * f->F + j] / s;
 }
 
@@ -10996,17 +11873,22 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
     const odvgp_model *m = u->model;
     const odvgp__node *node = m->tape.node;
-    int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(u)), gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(u));
+    int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(u)),
+        gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(u));
     odvgp__zero(f->w, u->P * f->F);
     if (u->mean_part->mu == ODVGP__MU_COEFFICIENTS) { /* one slot has all weights */
         if (beta || gamma) f->to = f->from;
         return;
     }
     for (ptrdiff_t p = 0; p < u->P; p++) {
-        if (beta) odvgp__copy(f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M, f->M);
+        if (beta)
+            odvgp__copy(f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M,
+                        f->M);
         if (gamma && f->to == f->F)
             odvgp__copy(f->w + p * f->F + f->M,
-                        node[u->a.id ? u->a.id : u->block[ODVGP__ON_GAMMA].white_mu.id].v + p * f->Mg, f->Mg);
+                        node[u->a.id ? u->a.id : u->block[ODVGP__ON_GAMMA].white_mu.id].v +
+                            p * f->Mg,
+                        f->Mg);
     }
     if (gamma) f->to = ODVGP__MIN(f->to, f->M);
     if (beta) f->from = ODVGP__MIN(f->M, f->to);
@@ -11044,11 +11926,14 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
     for (int tries = 0; tries < 20; tries++) {
         for (ptrdiff_t i = 0; i < n; i++) {
             for (ptrdiff_t j = 0; j <= i; j++)
-                f->G[i * n + j] = f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
+                f->G[i * n + j] =
+                    f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
             f->G[i * n + i] += added;
         }
         if (!odvgp_potrf(blas, n, f->G, n, &bad)) break;
-        if (tries == 19) return odvgp__fail(info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
+        if (tries == 19)
+            return odvgp__fail(info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
+                               bad.value, NULL);
         added = ODVGP__MAX(4 * added, ODVGP__EPS);
     }
     for (int pass = 0; pass < 4; pass++) {
@@ -11061,7 +11946,9 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
             for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
         }
     }
-    return odvgp__finite(f->w, P * f->F) ? ODVGP_OK : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
+    return odvgp__finite(f->w, P * f->F)
+               ? ODVGP_OK
+               : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
 /*  Stage the optimum: a copy of the parameter vector in the memory of its gradient, given back by whoever staged it. */
@@ -11084,12 +11971,14 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
     const odvgp_blas *blas = &m->tape.blas;
     const odvgp_real *L = m->tape.node[block->L.id].v;
     ptrdiff_t M = block->M, P = u->P;
-    int coefficients = u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
+    int coefficients =
+        u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
     if (!block->slot_mu) return;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
         const odvgp_real *w = f->w + p * f->F + (b == ODVGP__ON_GAMMA ? f->M : 0);
-        if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients) odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+        if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients)
+            odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
         else odvgp__copy(to, w, M);
         if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
     }
@@ -11100,27 +11989,34 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
     const odvgp__node *D =
-        u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED ? &m->tape.node[u->gamma_residual.id] : NULL;
+        u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED
+            ? &m->tape.node[u->gamma_residual.id]
+            : NULL;
     if (!u->a_slot.id) return;
     for (ptrdiff_t p = 0; p < u->P; p++) {
         const odvgp_real *a = f->w + p * f->F + f->M;
         odvgp_real *to = odvgp__fit_slot(m, u->slot_a) + p * f->Mg;
         for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
         if (u->shift.id)
-            odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, f->w + p * f->F, 1);
+            odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
+                       f->w + p * f->F, 1);
     }
 }
 
 /*  q_sqrt of a block: (I + S / s)^-1 = R^-1 R^-T, R from the last row up. */
-static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
+static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b,
+                                        odvgp_info *info)
 {
     odvgp_model *m = u->model;
     const odvgp__block *block = &u->block[b];
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = block->M, from = b == ODVGP__ON_GAMMA ? f->M : 0;
-    if (!block->white_sqrt.id || (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY)) return ODVGP_OK;
+    if (!block->white_sqrt.id ||
+        (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
+        return ODVGP_OK;
     for (ptrdiff_t i = 0; i < M; i++) {
-        for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
+        for (ptrdiff_t j = 0; j <= i; j++)
+            f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
         odvgp__zero(f->G + i * M + i + 1, M - i - 1);
     }
     odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
@@ -11135,15 +12031,18 @@ static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_rea
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__fit_put_roots(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_put_roots(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
+                                         odvgp_info *info)
 {
     odvgp_status status = ODVGP_OK;
-    for (int b = 0; b < ODVGP__BLOCKS && !status; b++) status = odvgp__fit_put_root(u, f, s, b, info);
+    for (int b = 0; b < ODVGP__BLOCKS && !status; b++)
+        status = odvgp__fit_put_root(u, f, s, b, info);
     return status;
 }
 
 /*  B = L^-T (S / s) L^-1 and its root; of fewer rows than points B is singular, so its diagonal gets as little as will do. */
-static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
+                                           odvgp_info *info)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -11152,7 +12051,8 @@ static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_
     odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt);
     odvgp_info bad;
     for (ptrdiff_t i = 0; i < M; i++)
-        for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
+        for (ptrdiff_t j = 0; j <= i; j++)
+            f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
     odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
     odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
     for (ptrdiff_t i = 0; i < M; i++) mean += f->G[i * M + i] / (odvgp_real)M;
@@ -11171,27 +12071,31 @@ static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_
 }
 
 /*  O(M)'s g: its natural step of one half with G = -S / (2 s), which does not depend on q, until it stays. */
-static odvgp_status odvgp__fit_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
+static odvgp_status odvgp__fit_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
+                                        odvgp__diag_work *w)
 {
     ptrdiff_t M = f->M;
     odvgp_real *E = f->G;
     for (int step = 0; step < 2000; step++) {
         double moved = 0;
         for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
+            for (ptrdiff_t j = 0; j <= i; j++)
+                E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
         odvgp_status status = odvgp__diag_factor(u, w, E);
         if (!status) status = odvgp__diag_change(u, w, E);
         if (status) return status;
         odvgp__copy(w->mu, w->g, M);
         odvgp__diag_move(u, w, ODVGP__R(0.5));
         for (ptrdiff_t i = 0; i < M; i++)
-            moved = ODVGP__MAX(moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
+            moved = ODVGP__MAX(moved,
+                               fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
         if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
     }
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
+                                            odvgp_info *info)
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = f->M;
@@ -11201,9 +12105,11 @@ static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp
     odvgp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
     odvgp_status status = odvgp__fit_diagonal(u, f, s, &w);
     if (!status) m->tape.events = events;
-    for (ptrdiff_t i = 0; i < u->P * M && !status; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+    for (ptrdiff_t i = 0; i < u->P * M && !status; i++)
+        g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_OPTIMUM);
-    return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached") : ODVGP_OK;
+    return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached")
+                  : ODVGP_OK;
 }
 
 /*  A row for each kind of optimum of a covariance: natural steps that it is found by, and what stages it. */
@@ -11221,12 +12127,15 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
     int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
     if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
-    if (kind == ODVGP__NO_OPTIMUM) return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
+    if (kind == ODVGP__NO_OPTIMUM)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
     if ((u->steps & steps) != steps)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "DIAGONAL has an optimum here only with O(M)'s mean");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0,
+                           "DIAGONAL has an optimum here only with O(M)'s mean");
     if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) &&
         !odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0, "must not be frozen for HYBRID's optimum of a_gamma");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0,
+                           "must not be frozen for HYBRID's optimum of a_gamma");
     return ODVGP_OK;
 }
 
@@ -11234,12 +12143,8 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 static void odvgp__fit_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    const int slots[] = {u->block[0].slot_mu,
-                         u->block[0].slot_sqrt,
-                         u->block[1].slot_mu,
-                         u->block[1].slot_sqrt,
-                         u->a_slot.id ? u->slot_a : 0,
-                         u->slot_q_diag};
+    const int slots[] = {u->block[0].slot_mu,   u->block[0].slot_sqrt,        u->block[1].slot_mu,
+                         u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
         if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
@@ -11255,7 +12160,8 @@ static void odvgp__fit_take(odvgp__unit *u)
 }
 
 /*  Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
-static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                                     odvgp_info *info)
 {
     odvgp_model *m = u->model;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.N);
@@ -11268,8 +12174,10 @@ static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const 
     const odvgp__node *bound = &m->tape.node[m->objective.id];
     ptrdiff_t N = m->cfg.N;
     odvgp_real noise = odvgp__noise(m), *g = odvgp__fit_slot(m, u->slot_q_diag);
-    odvgp__copy(odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-    for (ptrdiff_t i = 0; i < u->P * N; i++) g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
+    odvgp__copy(odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N,
+                u->P * N);
+    for (ptrdiff_t i = 0; i < u->P * N; i++)
+        g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
     odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
     odvgp__touch(m, u->slot_Z_beta);
     odvgp__fit_take(u);
@@ -11278,15 +12186,16 @@ static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const 
 }
 
 /*  Checks, work, factors and sums: what both calls begin with. */
-static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                     odvgp__fit *f, odvgp_info *info)
+static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                                     void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     odvgp__arena a;
     odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_L};
     size_t need = odvgp_fit_q_size(m);
     if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
-    if (!need || bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
+    if (!need || bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
     odvgp__arena_init(&a, work, bytes);
     odvgp__fit_layout(u, &a, f);
     odvgp__all_columns(m);
@@ -11306,8 +12215,8 @@ static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_e
     return s;
 }
 
-static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                    odvgp_info *info)
+static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                                    void *work, size_t bytes, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     odvgp__fit f;
@@ -11319,7 +12228,8 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
     odvgp__fit_put_gamma(u, &f);
     odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(u, &f, ODVGP__ON_GAMMA);
-    if (u->cov_part->v_sqrt && f.gamma != ODVGP__WHITE_GAMMA) { /* v_sqrt belongs to other features */
+    /* v_sqrt belongs to other features */
+    if (u->cov_part->v_sqrt && f.gamma != ODVGP__WHITE_GAMMA) {
         f.gamma = ODVGP__WHITE_GAMMA;
         odvgp__fit_prior(u, &f);
         s = odvgp__fit_sums(u, &f, X, Y, info);
@@ -11330,24 +12240,27 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
     return s;
 }
 
-ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                   odvgp_info *info)
+ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                   void *work, size_t bytes, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     if (!odvgp__has_noise(&m->cfg))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0, "must be Gaussian for an optimum in closed form");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
+                           "must be Gaussian for an optimum in closed form");
     odvgp__unit *u = odvgp__only_unit(m);
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
-    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) return odvgp__fit_end(m, odvgp__fit_exact(u, X, Y, info), &events);
+    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
+        return odvgp__fit_end(m, odvgp__fit_exact(u, X, Y, info), &events);
     if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
     return odvgp__fit_end(m, odvgp__fit_best(u, X, Y, work, bytes, info), &events);
 }
 
 /*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the
     upper. */
-static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
+static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t,
+                                     double *logs, double *quadratic)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -11356,7 +12269,8 @@ static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s
     for (int pass = 0; pass < 2; pass++) { /* the determinant with s, the quadratic with t */
         odvgp_real by = pass ? (odvgp_real)t : s;
         for (ptrdiff_t i = 0; i < M; i++)
-            for (ptrdiff_t j = 0; j <= i; j++) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
+            for (ptrdiff_t j = 0; j <= i; j++)
+                f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
         odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
         if (status) return status;
         *logs = pass ? *logs : (double)m->cfg.N * log((double)s);
@@ -11369,12 +12283,14 @@ static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s
     }
     *quadratic = (f->rr - hJh / t) / t;
     /* r^T r and what is taken from it have the digits of a real: refuse errors above a hundredth of the result or of a nat a row. */
-    double error = 16 * (double)ODVGP__EPS * f->rr / t, rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
+    double error = 16 * (double)ODVGP__EPS * f->rr / t,
+           rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
     return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                      odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                      void *work, size_t bytes, odvgp_real *upper,
+                                      odvgp_real *lower, odvgp_info *info)
 {
     odvgp__fit f;
     double logs, above, below, left;
@@ -11389,12 +12305,15 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
     if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
         (status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
         return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
-                           status == ODVGP_E_NAN ? "the noise is too small beside the targets: all digits cancel" : NULL);
-    above = ODVGP__MIN(above, below + P * left / (double)s); /* where both are equal but for rounding */
+                           status == ODVGP_E_NAN
+                               ? "the noise is too small beside the targets: all digits cancel"
+                               : NULL);
+    /* where both are equal but for rounding */
+    above = ODVGP__MIN(above, below + P * left / (double)s);
     odvgp_real bound[2];
     bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
-    bound[1] =
-        (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below + P * left / (double)s));
+    bound[1] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below +
+                                    P * left / (double)s));
     if (!odvgp__finite(bound, lower ? 2 : 1))
         return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
                            "is not finite: the data are too large, or the noise is too small");
@@ -11403,27 +12322,29 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes,
-                                         odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                         void *work, size_t bytes, odvgp_real *upper,
+                                         odvgp_real *lower, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
     if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0,
+                           "has no upper bound of this kind");
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
     return odvgp__fit_end(m, odvgp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>adam   Adam, schedules, scales of coordinates                                                                    */
-/*      m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)    */
-/*          (TensorFlow's eps),                                                                                        */
-/*      or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected      */
-/*      moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over the unit that*/
-/*      a number has by its slot, from the units of the data, but for gamma's coefficients and others that SCALED names.*/
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>adam   Adam, schedules, scales of coordinates
+        m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
+            (TensorFlow's eps),
+        or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected
+        moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over the unit that
+        a number has by its slot, from the units of the data, but for gamma's coefficients and others that SCALED names. */
+/* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
     int eps_inside;
@@ -11459,18 +12380,21 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
     return scale;
 }
 
-static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x, const odvgp_real *g, const odvgp__scale *scale,
-                               odvgp_real *m1, odvgp_real *m2)
+static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
+                               const odvgp_real *g, const odvgp__scale *scale, odvgp_real *m1,
+                               odvgp_real *m2)
 {
     double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
-    odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1), eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
+    odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1),
+               eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
     odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
     for (ptrdiff_t i = 0; i < n; i++) {
         odvgp_real d = scale ? odvgp__scale_at(scale, i) : 1;
         m1[i] = b1 * m1[i] + (1 - b1) * g[i];
         m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
         odvgp_real size = ODVGP__SQRT(m2[i]) + eps * d;
-        if (size > 0) x[i] -= rate / d * (m1[i] / size); /* 0 where nothing has moved yet and eps is 0 */
+        /* 0 where nothing has moved yet and eps is 0 */
+        if (size > 0) x[i] -= rate / d * (m1[i] / size);
     }
 }
 
@@ -11501,14 +12425,15 @@ static void odvgp__renew_scales(odvgp__unit *u)
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
     odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
-    int residual = u->mean_part->scaled_by_residual; /* the curvature of the KL in a: C, or all of Kg */
+    /* the curvature of the KL in a: C, or all of Kg */
+    int residual = u->mean_part->scaled_by_residual;
     if (residual) odvgp__lend_value(A);
     for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
     for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
         odvgp__kjob job;
-        odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v, u->M,
-                                            Zg->v + j * u->D, cols);
+        odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
+                          u->M, Zg->v + j * u->D, cols);
         job.K = A->v;
         job.ldk = A->ld;
         odvgp__kernel_run(&job, t->scratch);
@@ -11538,7 +12463,8 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
         const odvgp__unit *u = &m->unit[i];
         odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
         if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
-        if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a) scale = of_gamma;
+        if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
+            scale = of_gamma;
     }
     return scale;
 }
@@ -11573,23 +12499,26 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (!slot->trainable || slot->natgrad || !slot->count) continue;
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
-                m->par.grad[i] *= odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+                m->par.grad[i] *=
+                    odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
         odvgp__scale scale = odvgp__adam_scale(m, s);
-        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o, m->m2 + o);
-        for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++) odvgp__set_theta(m, s, i, m->par.theta[i]);
+        odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
+                           m->m2 + o);
+        for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++)
+            odvgp__set_theta(m, s, i, m->par.theta[i]);
         odvgp__touch(m, s);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>lbfgs   L-BFGS with a line search                                                                                */
-/*      d = -H g with H from the last pairs s = x' - x, y = g' - g by the two-loop recursion, H0 = s.y / y.y I of the  */
-/*      newest pair [LBFGS] algorithm 7.4. Then x <- x + a d with a by bracketing and zooming (algorithms 3.5, 3.6) until*/
-/*          f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|                               (strong Wolfe)       */
-/*      A pair with s.y <= eps |s| |y| is not kept. The value never rises: where no point of the line is lower, the pairs*/
-/*      are dropped and steepest descent is tried, and if that finds none either, x stays. Cost of an iteration but for*/
-/*      evaluations: O(memory n).                                                                                      */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>lbfgs   L-BFGS with a line search
+        d = -H g with H from the last pairs s = x' - x, y = g' - g by the two-loop recursion, H0 = s.y / y.y I of the
+        newest pair [LBFGS] algorithm 7.4. Then x <- x + a d with a by bracketing and zooming (algorithms 3.5, 3.6) until
+            f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|                               (strong Wolfe)
+        A pair with s.y <= eps |s| |y| is not kept. The value never rises: where no point of the line is lower, the pairs
+        are dropped and steepest descent is tried, and if that finds none either, x stays. Cost of an iteration but for
+        evaluations: O(memory n). */
+/* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
@@ -11599,7 +12528,8 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 typedef struct odvgp__problem {
     void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
     void *user;
-    double scale; /* what differences of values are compared with: a value itself may have any number added */
+    /* what differences of values are compared with: a value itself may have any number added */
+    double scale;
 } odvgp__problem;
 
 static void odvgp__lbfgs_drop(odvgp__lbfgs *w) { w->pairs = w->next = 0; }
@@ -11643,7 +12573,8 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
 {
     odvgp__probe at = {a, HUGE_VAL, 0};
     double f = HUGE_VAL, derivative;
-    for (ptrdiff_t i = 0; i < w->n; i++) w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
+    for (ptrdiff_t i = 0; i < w->n; i++)
+        w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
     if (!odvgp__finite(w->trial, w->n)) return at;
     w->evaluations++;
     p->loss(p->user, w->trial, &f, w->g_trial);
@@ -11660,14 +12591,17 @@ static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *
 {
     if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
     int same = from->f - at->f <= 8 * (double)ODVGP__EPS * fabs(from->f);
-    return at->f <= from->f && same && at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
+    return at->f <= from->f && same &&
+           at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
 /*  Where the cubic through two points has its minimum, in units of the way from one to the other; NaN where it has none. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
-    double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way, rise = q->f - p->f, none = HUGE_VAL - HUGE_VAL;
-    if (fabs(rise) <= 16 * (double)ODVGP__EPS * fabs(p->f)) return s0 < s1 ? s0 / (s0 - s1) : none; /* the derivatives' parabola */
+    double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
+           rise = q->f - p->f, none = HUGE_VAL - HUGE_VAL;
+    /* the derivatives' parabola */
+    if (fabs(rise) <= 16 * (double)ODVGP__EPS * fabs(p->f)) return s0 < s1 ? s0 / (s0 - s1) : none;
     double d1 = s0 + s1 - 3 * rise, square = d1 * d1 - s0 * s1;
     if (!(square >= 0)) return none;
     double d2 = sqrt(square), bend = s1 - s0 + 2 * d2;
@@ -11675,7 +12609,8 @@ static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 }
 
 /*  The next point: beyond lo, while nothing bounds the search; else between, and not too near either end. */
-static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo, const odvgp__probe *hi, double *width)
+static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
+                                const odvgp__probe *hi, double *width)
 {
     double t, way = hi->a - lo->a;
     if (!(hi->a < HUGE_VAL)) {
@@ -11691,9 +12626,11 @@ static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
 
 /*  A step length with the Wolfe conditions, or else the lowest point that was seen; trial and g_trial are there. The loss is a
     function, so that to look at a point again is to have been there last. Returns 0 where no point is lower. */
-static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
+static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first,
+                               double derivative, odvgp__probe *at)
 {
-    odvgp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0}, old = start;
+    odvgp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
+                 old = start;
     double a = first, width = HUGE_VAL;
     for (int i = 0; i < ODVGP__SEARCH_PROBES; i++) {
         *at = odvgp__lbfgs_probe(w, p, a);
@@ -11705,8 +12642,10 @@ static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double 
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
         /* Between lo and hi the value can fall by the derivative times the width. Less than a rounding error is not worth a look. */
-        if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f)) break;
-        if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a)) break;
+        if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f))
+            break;
+        if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a))
+            break;
     }
     if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
     if (at->a != lo.a) *at = odvgp__lbfgs_probe(w, p, lo.a);
@@ -11724,7 +12663,8 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
         ss += (double)si * (double)si;
         yy += (double)yi * (double)yi;
     }
-    if (!(sy > ODVGP__CURVATURE * sqrt(ss) * sqrt(yy)) || !(sy < HUGE_VAL) || !(yy < HUGE_VAL)) return;
+    if (!(sy > ODVGP__CURVATURE * sqrt(ss) * sqrt(yy)) || !(sy < HUGE_VAL) || !(yy < HUGE_VAL))
+        return;
     for (ptrdiff_t i = 0; i < w->n; i++) {
         s[i] = w->trial[i] - w->x[i];
         y[i] = w->g_trial[i] - w->g[i];
@@ -11769,7 +12709,9 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
     w->loss = at.f;
     w->length = at.a;
     if (at.f == before && now > 0.5 * was) odvgp__lbfgs_end(w, gain, size);
-    else w->converged = before - at.f <= pow((double)ODVGP__EPS, 2.0 / 3) * size && now <= sqrt((double)ODVGP__EPS) * size;
+    else
+        w->converged = before - at.f <= pow((double)ODVGP__EPS, 2.0 / 3) * size &&
+                       now <= sqrt((double)ODVGP__EPS) * size;
     return 1;
 }
 
@@ -11778,7 +12720,7 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 typedef struct odvgp__lbfgs_job {
     odvgp_model *m;
     const odvgp__rows *rows;
-    uint64_t nat_valid, fitted;           /* of where the iteration begins */
+    uint64_t nat_valid, fitted; /* of where the iteration begins */
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
@@ -11791,7 +12733,8 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
         if (!slot->trainable) continue;
         for (ptrdiff_t i = 0; i < slot->count; i++) {
             odvgp_real theta = x[slot->offset + i] / odvgp__scale_at(&scale, i);
-            if (m->par.theta[slot->offset + i] != theta) odvgp__set_theta(m, s, slot->offset + i, theta);
+            if (m->par.theta[slot->offset + i] != theta)
+                odvgp__set_theta(m, s, slot->offset + i, theta);
         }
         odvgp__touch(m, s);
     }
@@ -11816,17 +12759,22 @@ static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
         odvgp__scale scale = odvgp__unit_scale(m, s);
         for (ptrdiff_t k = 0; k < slot->count; k++) {
             ptrdiff_t i = slot->offset + k;
-            odvgp_real derivative = slot->positive ? odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]) : 1;
+            odvgp_real derivative =
+                slot->positive
+                    ? odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i])
+                    : 1;
             g[i] = slot->trainable ? m->par.grad[i] * derivative / odvgp__scale_at(&scale, k) : 0;
         }
     }
 }
 
-static odvgp_status odvgp__lbfgs_evaluate(odvgp__lbfgs_job *job, double *loss, odvgp_real *g, odvgp_info *info)
+static odvgp_status odvgp__lbfgs_evaluate(odvgp__lbfgs_job *job, double *loss, odvgp_real *g,
+                                          odvgp_info *info)
 {
     int data_error;
     odvgp__wants_list want = {1, 0, 0, ODVGP__FOR_BOUND};
-    odvgp_status s = odvgp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
+    odvgp_status s =
+        odvgp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
     if (s) return s;
     odvgp__lbfgs_gradient(job->m, g);
     *loss = (double)job->kl - (double)job->expected;
@@ -11858,30 +12806,35 @@ static int odvgp__lbfgs_same_jitters(const odvgp_model *m)
 {
     int same = 1;
     for (int i = 0; i < m->units; i++)
-        for (int k = 0; k < ODVGP__JITTERS; k++) same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
+        for (int k = 0; k < ODVGP__JITTERS; k++)
+            same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
     return same;
 }
 
 static void odvgp__lbfgs_note_jitters(odvgp_model *m)
 {
     for (int i = 0; i < m->units; i++)
-        for (int k = 0; k < ODVGP__JITTERS; k++) m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
+        for (int k = 0; k < ODVGP__JITTERS; k++)
+            m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
 /*  Loss and gradient at theta: known from the last iteration, or made; then the history is of another function, and goes. */
-static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
+static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluations,
+                                       odvgp_info *info)
 {
     odvgp_model *m = job->m;
     const odvgp__rows *rows = job->rows;
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
-    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->T,
+                                      odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
     odvgp__lbfgs_take(m, w->x);
     job->expected = (odvgp_real)state->lbfgs_expected;
     job->kl = (odvgp_real)state->lbfgs_kl;
     w->loss = state->lbfgs_kl - state->lbfgs_expected;
     *evaluations = 0;
-    if (state->lbfgs_valid && state->lbfgs_data == hash && odvgp__lbfgs_same_jitters(m)) return ODVGP_OK;
+    if (state->lbfgs_valid && state->lbfgs_data == hash && odvgp__lbfgs_same_jitters(m))
+        return ODVGP_OK;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
@@ -11908,15 +12861,18 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     m->state.fitted = job->fitted;
 }
 
-static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report,
+                                      odvgp_info *info)
 {
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
     odvgp__lbfgs_job job;
-    odvgp__problem problem = {odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.layer[0].P};
+    odvgp__problem problem = {odvgp__lbfgs_loss, &job,
+                              (double)m->cfg.N * (double)m->cfg.layer[0].P};
     ptrdiff_t evaluations;
     if (rows->n != m->cfg.N)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n, "L-BFGS needs full batch: all N rows at once");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n,
+                           "L-BFGS needs full batch: all N rows at once");
     job.m = m;
     job.rows = rows;
     odvgp__all_columns(m);
@@ -11942,7 +12898,8 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     state->lbfgs_kl = (double)job.kl;
     state->lbfgs_valid = 1;
     state->good_valid = 0; /* a line search leaves nothing behind that cannot be evaluated */
-    state->steps++;        /* a raised jitter is not lowered here: at another one it is another function */
+    /* a raised jitter is not lowered here: at another one it is another function */
+    state->steps++;
     if (!report) return ODVGP_OK;
     memset(report, 0, sizeof *report);
     report->step = (ptrdiff_t)state->steps;
@@ -11957,10 +12914,10 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>train   the training step                                                                                        */
-/*      Evaluate, natural step, Adam; or an iteration of L-BFGS. What a step breaks is undone, and step sizes are halved.*/
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>train   the training step
+        Evaluate, natural step, Adam; or an iteration of L-BFGS. What a step breaks is undone, and step sizes are halved. */
+/* ---------------------------------------------------------------------------------------------- */
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
     if (!(jitter->raised > 0) || ++jitter->clean < 100) return;
@@ -11973,9 +12930,11 @@ static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 /*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
 static void odvgp__recover(odvgp_model *m)
 {
-    if (++m->state.clean_steps % 100 == 0) m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
+    if (++m->state.clean_steps % 100 == 0)
+        m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
     for (int i = 0; i < m->units; i++)
-        for (int k = 0; k < ODVGP__JITTERS; k++) odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
+        for (int k = 0; k < ODVGP__JITTERS; k++)
+            odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
 }
 
 static int odvgp__uses_natgrad(const odvgp_model *m)
@@ -11992,7 +12951,8 @@ static void odvgp__natural_back(odvgp_model *m)
     for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         if (!slot->natgrad) continue;
-        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) odvgp__set_theta(m, s, i, m->good[i]);
+        for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
+            odvgp__set_theta(m, s, i, m->good[i]);
         odvgp__touch(m, s);
     }
 }
@@ -12003,8 +12963,9 @@ static void odvgp__natural_back(odvgp_model *m)
     tried. The last good parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a
     step uses up its statistics. Where it fails, as it can if the rows change meanwhile, there is no gradient to go on with: the
     step has not been. Adds up the evaluations. */
-static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau,
-                                        double bound, int *evaluations, odvgp_info *info)
+static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
+                                        odvgp__wants_list want, odvgp_real tau, double bound,
+                                        int *evaluations, odvgp_info *info)
 {
     double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
     odvgp_real expected, kl;
@@ -12034,8 +12995,9 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
 /*  The natural part of a step, from the evaluation on these rows that gave `bound`; *looks adds up further ones. If no length
     will do, q stays and the other slots move. An error leaves q as it was, and no gradient. Gamma's step is measured with all
     columns: an estimate from some has no optimum. */
-static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want, odvgp_real tau,
-                                        double bound, int *looks, odvgp_info *info)
+static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
+                                        odvgp__wants_list want, odvgp_real tau, double bound,
+                                        int *looks, odvgp_info *info)
 {
     int sampled = odvgp__columns_sampled(m);
     if (odvgp__any_watched(m)) return odvgp__step_watched(m, rows, want, tau, bound, looks, info);
@@ -12053,26 +13015,35 @@ static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report,
+                                     odvgp_info *info)
 {
     odvgp_real expected, kl, e2, k2, lr, tau;
     int looks = 0;
-    int natgrad = odvgp__uses_natgrad(m), split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
+    int natgrad = odvgp__uses_natgrad(m),
+        split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
         nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
-    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
+    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0,
+                              ODVGP__FOR_BOUND};
     odvgp__sample_columns(m);
     odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.optim.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
-    tau = natgrad ? odvgp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) * (odvgp_real)m->state.step_scale : 0;
-    if (want.stats) s = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
+    tau = natgrad ? odvgp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) *
+                        (odvgp_real)m->state.step_scale
+                  : 0;
+    if (want.stats)
+        s = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
     if (s) return s;
     if (want.grad) odvgp__adam_step(m, lr);
     if (split) {
         want.grad = !want.grad;
         want.stats = !want.stats;
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            if (want.stats) (void)odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2, &looks, NULL); /* Adam has moved */
+            /* Adam has moved */
+            if (want.stats)
+                (void)odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2, &looks,
+                                          NULL);
             else odvgp__adam_step(m, lr);
         }
     }
@@ -12097,33 +13068,37 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 
 /* --- the public steps --- */
 
-static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
+static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report,
+                                   odvgp_info *info)
 {
-    return m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS ? odvgp__lbfgs_step(m, rows, report, info) : odvgp__step_rows(m, rows, report, info);
+    return m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS ? odvgp__lbfgs_step(m, rows, report, info)
+                                                      : odvgp__step_rows(m, rows, report, info);
 }
 
-ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb, ptrdiff_t n,
-                                        odvgp_report *report, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb,
+                                        ptrdiff_t n, odvgp_report *report, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, Xb, Yb, n, info);
     odvgp__rows rows = odvgp__rows_plain(Xb, Yb, n);
     return s ? s : odvgp__step_by(m, &rows, report, info);
 }
 
-ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_report *report,
-                                  odvgp_info *info)
+ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                  odvgp_report *report, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
-    uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch); /* the remainder of an epoch is dropped */
+    /* the remainder of an epoch is dropped */
+    uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
     rows.permuted = m->cfg.optim.batch < m->cfg.N;
     rows.epoch = m->state.steps / per_epoch;
     rows.first = rows.permuted ? (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.optim.batch : 0;
     return odvgp__step_by(m, &rows, report, info);
 }
 
-ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps,
+ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                 ptrdiff_t steps,
                                  int (*watch)(void *user, const odvgp_report *report), void *user)
 {
     odvgp_report report;
@@ -12137,30 +13112,37 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>init   inducing points and hyperparameters from the data; scales of columns                                      */
-/*      beta: methods that choose points one after the other or all at once, and say how many they could tell apart;   */
-/*      random rows fill up. KMEANS: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with  */
-/*      probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once; then*/
-/*      10 of Lloyd's iterations at most on these rows; and, where there are more rows, mini-batches of those that the */
-/*      sample left out. GREEDY: column k of the pivoted Cholesky of the sample's kernel matrix is                     */
-/*      l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY]*/
-/*      gamma: random rows that are not in beta, or those of the largest residual variance.                            */
-/*      Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several    */
-/*      base kernels (0.1 sqrt(D) and sqrt(D) for two base kernels on standardised inputs, as [ODVGP] appendix E), times 0.5 for a */
-/*      single one; or [ULAPANE].                                                                                      */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>init   inducing points and hyperparameters from the data; scales of columns
+        beta: methods that choose points one after the other or all at once, and say how many they could tell apart;
+        random rows fill up. KMEANS: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with
+        probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once; then
+        10 of Lloyd's iterations at most on these rows; and, where there are more rows, mini-batches of those that the
+        sample left out. GREEDY: column k of the pivoted Cholesky of the sample's kernel matrix is
+        l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY]
+        gamma: random rows that are not in beta, or those of the largest residual variance.
+        Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several
+        base kernels (0.1 sqrt(D) and sqrt(D) for two base kernels on standardised inputs, as [ODVGP] appendix E), times 0.5 for a
+        single one; or [ULAPANE]. */
+/* ---------------------------------------------------------------------------------------------- */
 /*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
-    if (points > N / times) return N; /* else their product is at most N, and not too large for the type */
+    /* else their product is at most N, and not too large for the type */
+    if (points > N / times) return N;
     return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->layer[0].M, 50); }
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+{
+    return odvgp__sample_rows(c->N, c->layer[0].M, 50);
+}
 
 /*  Fewer for GREEDY, which keeps M numbers of each. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c) { return odvgp__sample_rows(c->N, c->layer[0].M, 4); }
+static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
+{
+    return odvgp__sample_rows(c->N, c->layer[0].M, 4);
+}
 
 static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
 {
@@ -12170,14 +13152,18 @@ static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
-    odvgp_real *distance, *centre, *centre_t, *median; /* distance: of a row to its nearest centre, or its residual variance;
-                                                          centre_t [D, padded M]: centres by columns */
-    ptrdiff_t *row, *nearest, *count;                  /* row: the sample; nearest: its centres; count: rows of a centre */
-    const odvgp_real **table;                          /* a hash table of the rows taken */
+    /* distance: of a row to its nearest centre, or its residual variance; centre_t [D, padded
+       M]: centres by columns */
+    odvgp_real *distance, *centre, *centre_t, *median;
+    /* row: the sample; nearest: its centres; count: rows of a centre */
+    ptrdiff_t *row, *nearest, *count;
+    const odvgp_real **table; /* a hash table of the rows taken */
     ptrdiff_t table_size;
-    odvgp_real *sample, *factor; /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
-    odvgp_real *Lb, *X, *A;      /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
-    odvgp_real *gaps;            /* ULAPANE: d_x and d_y of each target, by columns [D,1+T] */
+    /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
+    odvgp_real *sample, *factor;
+    /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
+    odvgp_real *Lb, *X, *A;
+    odvgp_real *gaps; /* ULAPANE: d_x and d_y of each target, by columns [D,1+T] */
     double target_variance;
     odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -12186,8 +13172,10 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 {
     odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
-    int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY, residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-    ptrdiff_t sample = odvgp__greedy_rows(c), rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
+    int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
+        residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
+    ptrdiff_t sample = odvgp__greedy_rows(c),
+              rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
     memset(w, 0, sizeof *w);
     w->table_size = 64;
     while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
@@ -12210,16 +13198,21 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
         w->A = odvgp__take(a, c->tile, u->M);
     }
     w->rest = *a;
-    if (greedy || residual) { /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
+    /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
+    if (greedy || residual) {
         odvgp__kjob job;
         job.kept = 0;
-        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile), greedy ? ODVGP__MAX(sample, u->M) : u->M, 0,
+        odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile),
+                              greedy ? ODVGP__MAX(sample, u->M) : u->M, 0,
                               odvgp__tasks(&c->threads), 0, &job);
     }
 }
 
 /*  A start value of a size whose square is not a number of this precision is 1. */
-static double odvgp__usable(double v) { return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1; }
+static double odvgp__usable(double v)
+{
+    return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
+}
 
 static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
@@ -12232,12 +13225,13 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
 static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
-    for (ptrdiff_t i = 0; i < rows; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
+    for (ptrdiff_t i = 0; i < rows; i++)
+        w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
 }
 
 /*  to [rows,D]: the rows of the sample from `from` on. */
-static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows, const odvgp__init_work *w,
-                          odvgp_real *to)
+static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
+                          const odvgp__init_work *w, odvgp_real *to)
 {
     ptrdiff_t D = u->D;
     for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
@@ -12267,10 +13261,12 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 }
 
 /*  Where an equal row stands in the table, or, NULL so far, where x would. */
-static const odvgp_real **odvgp__row_place(const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
+static const odvgp_real **odvgp__row_place(const odvgp__init_work *w, const odvgp_real *x,
+                                           ptrdiff_t D)
 {
     ptrdiff_t at = (ptrdiff_t)(odvgp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-    while (w->table[at] && odvgp__row_distance(w->table[at], x, D) != 0) at = (at + 1) & (w->table_size - 1);
+    while (w->table[at] && odvgp__row_distance(w->table[at], x, D) != 0)
+        at = (at + 1) & (w->table_size - 1);
     return &w->table[at];
 }
 
@@ -12293,26 +13289,31 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
 
 /*  Random rows behind the `taken` ones that Z has: as long as there are such, rows that are neither among these nor in `other`
     [others,D]; then rows that are not among these; then any. */
-static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
-                             const odvgp_real *other, ptrdiff_t others, odvgp__init_work *w)
+static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                             ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other,
+                             ptrdiff_t others, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N;
     for (int alone = others == 0; alone < 2 && taken < count; alone++) {
         odvgp__set_rows(w, Z, taken, D);
-        for (ptrdiff_t k = 0; k < others && !alone; k++) *odvgp__row_place(w, other + k * D, D) = other + k * D;
+        for (ptrdiff_t k = 0; k < others && !alone; k++)
+            *odvgp__row_place(w, other + k * D, D) = other + k * D;
         for (ptrdiff_t i = 0; i < N && taken < count; i++)
-            taken += odvgp__take_row(w, X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i) * D, Z + taken * D, D);
+            taken +=
+                odvgp__take_row(w, X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i) * D,
+                                Z + taken * D, D);
     }
     for (ptrdiff_t i = 0; taken < count; i++, taken++)
-        odvgp__copy(Z + taken * D, X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i % N) * D, D);
+        odvgp__copy(Z + taken * D,
+                    X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i % N) * D, D);
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
 /*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
-static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z, ptrdiff_t k,
-                                   odvgp__init_work *w)
+static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
+                                   const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -12327,7 +13328,8 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 }
 
 /*  The next seed: a row drawn with probability proportional to its distance. */
-static ptrdiff_t odvgp__kmeans_draw(const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans_draw(const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k,
+                                    const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
@@ -12352,14 +13354,16 @@ typedef struct odvgp__kmeans_job {
 static void odvgp__kmeans_task(void *arg, int task)
 {
     const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
-    ptrdiff_t D = job->m->cfg.layer[0].D, M = job->m->cfg.layer[0].M, ld = odvgp__padded(M), from, to;
+    ptrdiff_t D = job->m->cfg.layer[0].D, M = job->m->cfg.layer[0].M, ld = odvgp__padded(M), from,
+              to;
     odvgp_real r2[ODVGP__CHUNK];
     odvgp__share(job->n, 1, job->tasks, task, &from, &to);
     for (ptrdiff_t i = from; i < to; i++) {
         odvgp_real least = 0;
         ptrdiff_t best = -1;
         for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
-            odvgp__isa_of(&job->m->tape.blas)->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+            odvgp__isa_of(&job->m->tape.blas)
+                ->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
             for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
                 if (best < 0 || r2[c] < least) {
                     least = r2[c];
@@ -12370,8 +13374,8 @@ static void odvgp__kmeans_task(void *arg, int task)
     }
 }
 
-static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z,
-                                  odvgp__init_work *w)
+static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t n,
+                                  const odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
@@ -12383,7 +13387,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 
 /*  All rows are in the sample: means of the rows nearest to each centre, as differences from the old centre, so that a centre
     with equal rows only keeps their exact place; one without rows stays. */
-static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
+                                odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t M = u->M, D = u->D;
     odvgp__zero(w->centre, M * D);
@@ -12391,29 +13396,35 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
     for (ptrdiff_t i = 0; i < rows; i++) {
         ptrdiff_t k = w->nearest[i];
         w->count[k]++;
-        for (ptrdiff_t d = 0; d < D; d++) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
+        for (ptrdiff_t d = 0; d < D; d++)
+            w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
     }
     for (ptrdiff_t k = 0; k < M; k++)
-        for (ptrdiff_t d = 0; d < D && w->count[k]; d++) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
+        for (ptrdiff_t d = 0; d < D && w->count[k]; d++)
+            Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
     odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
 /*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts
     start with the sample's). */
-static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, odvgp__init_work *w)
+static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
+                                  odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
     memset(w->count, 0, (size_t)u->M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
-    for (ptrdiff_t from = 0; from < total; from += rows) { /* the rows of the permutation that follow the sample, once each */
+    /* the rows of the permutation that follow the sample, once each */
+    for (ptrdiff_t from = 0; from < total; from += rows) {
         ptrdiff_t n = ODVGP__MIN(rows, total - from);
-        for (ptrdiff_t i = 0; i < n; i++) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, rows + from + i);
+        for (ptrdiff_t i = 0; i < n; i++)
+            w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, rows + from + i);
         odvgp__kmeans_nearest(u, X, n, Z, w);
         for (ptrdiff_t i = 0; i < n; i++) {
             ptrdiff_t k = w->nearest[i];
             odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-            for (ptrdiff_t d = 0; d < D; d++) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+            for (ptrdiff_t d = 0; d < D; d++)
+                Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
         }
     }
 }
@@ -12433,7 +13444,8 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 }
 
 /*  Where the sample has fewer distinct rows than there are centres, all of them are seeds, and no mean is needed. */
-static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                               odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, M = u->M, next = 0;
@@ -12449,7 +13461,8 @@ static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_
     return odvgp__distinct_rows(Z, M, D, w);
 }
 
-static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                                 odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, next = 0, k = 0;
@@ -12463,7 +13476,8 @@ static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvg
 }
 
 /*  Nothing is chosen: all are filled up with random rows. */
-static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                                    odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     (void)m, (void)X, (void)Z, (void)w;
@@ -12512,14 +13526,16 @@ static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t r
 {
     odvgp__kjob *kernel = &job->kernel;
     for (uint32_t g = 0; g < kernel->k->ngroup; g++)
-        odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g], odvgp__group_dims(kernel->k, g), 1);
+        odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g],
+                      odvgp__group_dims(kernel->k, g), 1);
     job->pivot = job->w->factor + row * job->M;
     job->sd = ODVGP__SQRT(job->w->distance[row]);
     odvgp__run(&kernel->blas->threads, kernel->tasks, odvgp__pivot_task, job);
     job->column++;
 }
 
-static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                               odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = u->D;
@@ -12527,10 +13543,12 @@ static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_
     odvgp__arena scratch = w->rest;
     odvgp__pivot_job job;
     memset(&job, 0, sizeof job);
-    odvgp__kernel_job(&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
+    odvgp__kernel_job(&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample,
+                      rows);
     job.w = w;
     job.M = u->M;
-    odvgp__kernel_scratch(&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
+    odvgp__kernel_scratch(&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0,
+                          &job.kernel);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__draw_sample(u, rows, w);
     odvgp__gather(u, X, 0, rows, w, w->sample);
@@ -12544,7 +13562,8 @@ static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_
     for (;;) { /* each turn sets one variance to 0 */
         ptrdiff_t next = odvgp__largest(w->distance, rows);
         const odvgp_real *x = w->sample + next * D;
-        if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior))) return job.column;
+        if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior)))
+            return job.column;
         if (odvgp__take_row(w, x, Z + job.column * D, D)) odvgp__pivot(&job, x, next);
         w->distance[next] = 0;
     }
@@ -12558,7 +13577,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     odvgp_real value[ODVGP__MAX_NODES], prior = 0;
     for (ptrdiff_t i = 0; i < M; i++)
         prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
-    odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior, least = odvgp__no_variance(u, prior);
+    odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
+               least = odvgp__no_variance(u, prior);
     odvgp__kjob job;
     odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
     job.lower = 1;
@@ -12576,8 +13596,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 }
 
 /*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. Returns the largest k(x,x). */
-static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows, const odvgp_real *Z,
-                                   const odvgp__init_work *w)
+static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
+                                   const odvgp_real *Z, const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     odvgp_real value[ODVGP__MAX_NODES], most = 0;
@@ -12609,10 +13629,12 @@ static int odvgp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t 
     return x < y || (x == y && a < b);
 }
 
-static void odvgp__sift(ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
+static void odvgp__sift(ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key,
+                        ptrdiff_t stride)
 {
     for (ptrdiff_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && odvgp__key_before(key, stride, index[child], index[child + 1])) child++;
+        if (child + 1 < n && odvgp__key_before(key, stride, index[child], index[child + 1]))
+            child++;
         if (!odvgp__key_before(key, stride, index[at], index[child])) return;
         ptrdiff_t keep = index[at];
         index[at] = index[child];
@@ -12631,7 +13653,8 @@ static void odvgp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, pt
     }
 }
 
-static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
+static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                                        odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = u->D, taken = 0;
@@ -12650,17 +13673,23 @@ static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *
 }
 
 /*  By odvgp_init_beta and odvgp_init_gamma: write the points that the method can tell apart to Z, and say how many they are. */
-typedef ptrdiff_t (*odvgp__points_method)(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
-static const odvgp__points_method odvgp__beta_methods[] = {odvgp__kmeans, odvgp__random_rows, odvgp__greedy, odvgp__farthest};
-static const odvgp__points_method odvgp__gamma_methods[] = {odvgp__random_rows, odvgp__worst_explained};
+typedef ptrdiff_t (*odvgp__points_method)(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
+                                          odvgp__init_work *w);
+static const odvgp__points_method odvgp__beta_methods[] = {odvgp__kmeans, odvgp__random_rows,
+                                                           odvgp__greedy, odvgp__farthest};
+static const odvgp__points_method odvgp__gamma_methods[] = {odvgp__random_rows,
+                                                            odvgp__worst_explained};
 
 static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     const odvgp_config *c = &m->cfg;
-    odvgp_real *Zb = m->tape.node[u->Z_beta.id].v, *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
+    odvgp_real *Zb = m->tape.node[u->Z_beta.id].v,
+               *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
     odvgp__fill_rows(u, X, Zb, odvgp__beta_methods[c->init.beta](u, X, Zb, w), u->M, NULL, 0, w);
-    if (Zg && u->M_gamma) odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
+    if (Zg && u->M_gamma)
+        odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb,
+                         u->M, w);
 }
 
 /* --- hyperparameters --- */
@@ -12690,13 +13719,19 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 
 /*  Median distance of random pairs of rows over a base kernel's columns; 1 where it is 0 (constant columns), taken from
     distinct pairs only. */
-static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
+static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
+                                     const odvgp__base_kernel *base, odvgp_real *work)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N, count = 0;
     for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
-        const odvgp_real *x = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
-        const odvgp_real *z = X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
+        const odvgp_real *x =
+            X +
+            (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
+        const odvgp_real *z =
+            X +
+            (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) *
+                D;
         odvgp_real r2 = 0;
         for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
             odvgp_real t = x[odvgp__column(base, d)] - z[odvgp__column(base, d)];
@@ -12711,7 +13746,8 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
     ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
-    for (ptrdiff_t t = 0; t < T; t++) { /* as differences from the first row, so that equal targets give exactly 0 */
+    /* as differences from the first row, so that equal targets give exactly 0 */
+    for (ptrdiff_t t = 0; t < T; t++) {
         double first = (double)Y[t], mean = 0, squares = 0;
         for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * T + t] - first) / (double)N;
         for (ptrdiff_t i = 0; i < N; i++) {
@@ -12727,16 +13763,20 @@ typedef struct odvgp__start {
     double lengthscale, variance; /* of a base kernel */
 } odvgp__start;
 
-static odvgp__start odvgp__median_start(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+static odvgp__start odvgp__median_start(odvgp__unit *u, const odvgp_real *X, uint32_t i,
+                                        const odvgp__init_work *w)
 {
-    double n = (double)u->kernel.base_kernels, factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
+    double n = (double)u->kernel.base_kernels,
+           factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
     odvgp__start start = {0, w->target_variance};
-    start.lengthscale = odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor * 0.70710678118654752;
+    start.lengthscale =
+        odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor * 0.70710678118654752;
     return start;
 }
 
 /*  Mean of |v_next - v| over neighbours that differ, in the order of the rows; 0 if none do. */
-static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
+static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row,
+                              ptrdiff_t rows)
 {
     double sum = 0, count = 0;
     for (ptrdiff_t i = 1; i < rows; i++) {
@@ -12748,7 +13788,8 @@ static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdi
 }
 
 /*  d_x and each target's d_y of every column. Rows with equal x stay in the order of the data. */
-static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                             odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, T = m->T;
@@ -12757,16 +13798,19 @@ static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const od
         odvgp_real *gap = w->gaps + d * (1 + T);
         odvgp__sort(w->row, rows, X + d, D);
         gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
-        for (ptrdiff_t t = 0; t < T; t++) gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, T, w->row, rows);
+        for (ptrdiff_t t = 0; t < T; t++)
+            gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, T, w->row, rows);
     }
 }
 
 /*  Constant columns, whose d_x would be 0/0, are left out of both means; 0 if there are no others. */
-static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, uint32_t i,
+                                         const odvgp__init_work *w)
 {
     const odvgp__base_kernel *base = &u->kernel.base[i];
     ptrdiff_t T = u->model->T;
-    double factor = u->kernel.base_kernels > 1 ? pow(10, (double)i / (double)(u->kernel.base_kernels - 1)) : 1;
+    double factor =
+        u->kernel.base_kernels > 1 ? pow(10, (double)i / (double)(u->kernel.base_kernels - 1)) : 1;
     odvgp__start start = {0, 0};
     (void)X;
     for (ptrdiff_t k = 0; k <= T; k++) {
@@ -12786,23 +13830,28 @@ static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, ui
 
 /*  By odvgp_init_hyper: what looks at the data as a whole, or NULL, and what gives a base kernel's start. */
 static const struct {
-    void (*look)(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
-    odvgp__start (*base)(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
+    void (*look)(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                 odvgp__init_work *w);
+    odvgp__start (*base)(odvgp__unit *u, const odvgp_real *X, uint32_t i,
+                         const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
 /*  Where a base kernel begins: lengthscales of distances from the data, those on circles at 1; variances so that the base kernel's k(x,x)
     is that of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and
     periods begin at 1, which for periods is a guess: give them. */
-static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
+static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i,
+                             const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     const odvgp__base_kernel *base = &u->kernel.base[i];
     odvgp__start start = {1, w->target_variance};
     int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
     ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
-    if (odvgp__geometry(base) == ODVGP__DISTANCE) start = odvgp__hyper_methods[m->cfg.init.hyper].base(u, X, i, w);
+    if (odvgp__geometry(base) == ODVGP__DISTANCE)
+        start = odvgp__hyper_methods[m->cfg.init.hyper].base(u, X, i, w);
     if (base->type == ODVGP__WHITE) start.variance *= 0.1;
-    if (base->type == ODVGP__POLYNOMIAL) start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
+    if (base->type == ODVGP__POLYNOMIAL)
+        start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
     if (base->type == ODVGP__POLYNOMIAL && !(base->given & ODVGP__GIVEN_SHAPE_PARAM))
         odvgp__set_positive(m, first + (ptrdiff_t)base->shape_param, odvgp__usable(start.variance));
     if (inner) start.variance /= (double)base->ndims;
@@ -12813,15 +13862,18 @@ static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i, co
 }
 
 /*  Only what neither the expression nor the config gives. */
-static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                              odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
-    if (odvgp__hyper_methods[m->cfg.init.hyper].look) odvgp__hyper_methods[m->cfg.init.hyper].look(u, X, Y, w);
+    if (odvgp__hyper_methods[m->cfg.init.hyper].look)
+        odvgp__hyper_methods[m->cfg.init.hyper].look(u, X, Y, w);
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_leaf(u, X, i, w);
 }
 
 /*  Kernel and inducing inputs of a unit that sees the data; the kernel first, for points may be chosen by it. */
-static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+                             double target_variance)
 {
     odvgp__init_work w;
     odvgp__arena a = u->model->tape.scratch;
@@ -12833,7 +13885,8 @@ static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_re
 }
 
 /*  In two passes over values brought to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
-static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
+static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride,
+                                odvgp_real *mean, odvgp_real *scale)
 {
     double low = (double)x[0], high = low, sum = 0, squares = 0;
     for (ptrdiff_t i = 1; i < n; i++) {
@@ -12852,7 +13905,8 @@ static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stri
     }
     *mean = (odvgp_real)(middle + half * sum);
     deviation = half * sqrt(squares / (double)n);
-    if (deviation > 45 * (double)ODVGP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0) *scale = (odvgp_real)deviation;
+    if (deviation > 45 * (double)ODVGP__EPS * fabs((double)*mean) && (odvgp_real)deviation > 0)
+        *scale = (odvgp_real)deviation;
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -12882,7 +13936,8 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
         odvgp__zero_slot(m, u->block[b].slot_mu);
         odvgp__identity_slot(m, u->block[b].slot_sqrt, root);
     }
-    for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++) odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
+    for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++)
+        odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
 /*  q of all units to that start. Nothing is remembered of the way to here. */
@@ -12915,14 +13970,16 @@ static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
     const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
     odvgp_real *root = m->par.theta + slot->offset;
     for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
-        odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
+        odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v,
+                    block->M * block->M);
 }
 
 /*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
-    int prior = m->cfg.reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR;
+    int prior = m->cfg.reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED &&
+                m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
     odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
@@ -12940,11 +13997,14 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 
 static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_variance)
 {
-    return m->cfg.lik.noise_floor > 0 ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance) : 0;
+    return m->cfg.lik.noise_floor > 0
+               ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance)
+               : 0;
 }
 
 /*  A noise starts just above its floor: that must be finite, too. */
-static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target_variance, odvgp_info *info)
+static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target_variance,
+                                             odvgp_info *info)
 {
     odvgp_real above = 2 * odvgp__noise_floor(m, target_variance);
     if (!odvgp__has_noise(&m->cfg) || odvgp__finite(&above, 1)) return ODVGP_OK;
@@ -12957,22 +14017,26 @@ static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target
 {
     odvgp_real mean;
     ptrdiff_t D = m->cfg.layer[0].D, noise = m->par.slot[m->slot_lik_params].offset;
-    for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
+    for (ptrdiff_t d = 0; d < D; d++)
+        odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
     m->data_sd[D] = (odvgp_real)sqrt(target_variance);
     if (!odvgp__has_noise(&m->cfg)) return;
     m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
     odvgp__set_positive(m, noise, (double)m->par.value[noise]);
 }
 
-ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+                                       odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     ptrdiff_t D = m->cfg.layer[0].D, T = m->T, bad;
     if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
         return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-    if ((s = odvgp__targets_check(m->tape.likelihood, Y, m->cfg.N * T, T, 0, info)) != ODVGP_OK) return s;
-    uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid, fitted = m->state.fitted;
+    if ((s = odvgp__targets_check(m->tape.likelihood, Y, m->cfg.N * T, T, 0, info)) != ODVGP_OK)
+        return s;
+    uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
+             fitted = m->state.fitted;
     odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
     odvgp__copy(theta_before, m->par.theta, m->par.count);
     odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
@@ -13003,32 +14067,37 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 
 /* --- scales of columns --- */
 
-ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, odvgp_real *mean, odvgp_real *scale,
-                                           odvgp_info *info)
+ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+                                           odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
 {
-    if (!X || !mean || !scale) return odvgp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
-    if (n < 1 || D < 1 || D > PTRDIFF_MAX / n) return odvgp__fail(info, ODVGP_E_SIZE, "n or D", -1, 0, "is out of range");
+    if (!X || !mean || !scale)
+        return odvgp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
+    if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
+        return odvgp__fail(info, ODVGP_E_SIZE, "n or D", -1, 0, "is out of range");
     ptrdiff_t bad = odvgp__first_nonfinite(X, n * D);
-    if (bad >= 0) return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+    if (bad >= 0)
+        return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
     for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, n, D, mean + d, scale + d);
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, const odvgp_real *mean,
-                                         const odvgp_real *scale, odvgp_real *out)
+ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
+                                         const odvgp_real *mean, const odvgp_real *scale,
+                                         odvgp_real *out)
 {
     if (!X || !mean || !scale || !out || n < 0 || D < 1) return ODVGP_E_ARG;
     for (ptrdiff_t d = 0; d < D; d++)
-        if (!odvgp__finite(mean + d, 1) || !odvgp__finite(scale + d, 1) || !(scale[d] > 0)) return ODVGP_E_ARG;
+        if (!odvgp__finite(mean + d, 1) || !odvgp__finite(scale + d, 1) || !(scale[d] > 0))
+            return ODVGP_E_ARG;
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t d = 0; d < D; d++) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>layout   the tape of a model, its block, parameters in and out                                                   */
-/*      One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot.*/
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>layout   the tape of a model, its block, parameters in and out
+        One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot. */
+/* ---------------------------------------------------------------------------------------------- */
 /* --- slots --- */
 
 static void odvgp__kernel_slots(odvgp__unit *u)
@@ -13037,7 +14106,8 @@ static void odvgp__kernel_slots(odvgp__unit *u)
     u->slot_kernel = par->slots + 1;
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
         const odvgp__base_kernel *base = &u->kernel.base[i];
-        const char *shape_param = odvgp__base_kernel_kinds[base->type].shape_param, *ends[ODVGP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
+        const char *shape_param = odvgp__base_kernel_kinds[base->type].shape_param,
+                   *ends[ODVGP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
         uint32_t count[ODVGP__BASE_KERNEL_VALUES] = {base->nls, base->nvar, shape_param != NULL};
         for (int k = 0; k < ODVGP__BASE_KERNEL_VALUES; k++) {
             if (!count[k]) continue;
@@ -13058,16 +14128,21 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 }
 
 /*  Slots of one Gaussian block: those that natural steps move come last in the vector. */
-static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
+static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root,
+                               int natural)
 {
     odvgp__params *par = &u->model->par;
     int kind = natural ? ODVGP__NATURAL : 0;
     b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
-    b->slot_sqrt = root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
+    b->slot_sqrt =
+        root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
+    int coefficients =
+            u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
         power = u->cov_part->sqrt_power;
-    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
-    odvgp__slot_units(par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
+    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL,
+                      0);
+    odvgp__slot_units(par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED,
+                      0);
 }
 
 static void odvgp__positive_slots(odvgp__unit *u)
@@ -13075,7 +14150,8 @@ static void odvgp__positive_slots(odvgp__unit *u)
     odvgp_model *m = u->model;
     int natural = m->cfg.optim.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0,
         kind = ODVGP__POSITIVE | ODVGP__OF_Q | natural;
-    if (u->cov_part->diag) u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
+    if (u->cov_part->diag)
+        u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
 
 static void odvgp__free_slots(odvgp__unit *u)
@@ -13085,24 +14161,30 @@ static void odvgp__free_slots(odvgp__unit *u)
     const odvgp_config *c = &m->cfg;
     int own = odvgp__has_free_points(u->mean_part, u->M_gamma);
     const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
-    if (u->mean_function == ODVGP_MEAN_FUNCTION_CONSTANT) u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
+    if (u->mean_function == ODVGP_MEAN_FUNCTION_CONSTANT)
+        u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
     if (u->mean_function == ODVGP_MEAN_FUNCTION_LINEAR) {
         u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
         u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
     }
     if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
     u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
-    if (!own && u->M_gamma) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+    if (!own && u->M_gamma)
+        u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
     if (u->mean_part->a && u->M_gamma)
-        u->slot_a = odvgp__slot_add(par, u->mean_part->a, c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
-                                    u->M_gamma, 1);
+        u->slot_a = odvgp__slot_add(
+            par, u->mean_part->a, c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0,
+            2, u->P, u->M_gamma, 1);
     odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
     odvgp__slot_units(par, u->slot_mean_b, 1, 0);
     odvgp__slot_units(par, u->slot_Z_beta, 0, ODVGP__IN_INPUTS);
     odvgp__slot_units(par, u->slot_Z_gamma, 0, ODVGP__IN_INPUTS);
-    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+    int times_D = u->mean_part->gamma == ODVGP__RESIDUAL_GAMMA &&
+                  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     odvgp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-    const char *mu = own ? NULL : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta : u->mean_part->q_mu;
+    const char *mu = own                                        ? NULL
+                     : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta
+                                                                : u->mean_part->q_mu;
     odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->q_sqrt,
                        c->optim.natgrad && (u->steps & ODVGP__STEPS_OF_MU));
     odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
@@ -13129,8 +14211,8 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
 {
     if (u->slot_mean_A) {
         odvgp__ref A = odvgp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
-        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ATBT, u->P, ODVGP__TILE_SIZE, A, u->X, odvgp__none,
-                                    odvgp__none);
+        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ATBT, u->P, ODVGP__TILE_SIZE,
+                                    A, u->X, odvgp__none, odvgp__none);
     }
     if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
     return terms;
@@ -13143,8 +14225,8 @@ static odvgp__ref odvgp__build_mean(odvgp__unit *u)
     odvgp__ref term[ODVGP__MAX_IN];
     int terms = 0;
     if (u->weights.id)
-        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->weights, u->A, odvgp__none,
-                                    odvgp__none);
+        term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE,
+                                    u->weights, u->A, odvgp__none, odvgp__none);
     odvgp__ref own = u->mean_part->tile(u);
     if (own.id) term[terms++] = own;
     terms = odvgp__mean_function_terms(u, term, terms);
@@ -13168,8 +14250,8 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 {
     const odvgp_real coef[2] = {1, 1};
     odvgp__ref term[2];
-    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x, u->A_v, odvgp__none,
-                          odvgp__none);
+    term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x,
+                          u->A_v, odvgp__none, odvgp__none);
     term[0] = odvgp__squares(u, ODVGP__ON_GAMMA, u->A_v);
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
@@ -13178,9 +14260,10 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
     odvgp__ref r = odvgp__build_target(u), X = u->X;
-    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, X, X,
-                               odvgp__none);
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, odvgp__none);
+    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE,
+                               ODVGP__TILE_SIZE, u->hyp, X, X, odvgp__none);
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params,
+                      odvgp__none);
 }
 
 /*  Sums over the rows, and the bound that is made of them. */
@@ -13192,20 +14275,23 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
         cov_beta = u->cov_part->v_sqrt == NULL; /* ... and in the covariance */
     odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
     if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
-        odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE, ODVGP__TILE_SIZE, u->hyp, u->X, u->X,
-                                   odvgp__none);
-        odvgp__ref AK = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->M, ODVGP__TILE_SIZE, u->A, K, odvgp__none,
-                                    odvgp__none);
-        V = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ABT, u->M, u->M, AK, u->A, odvgp__none, odvgp__none);
+        odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE,
+                                   ODVGP__TILE_SIZE, u->hyp, u->X, u->X, odvgp__none);
+        odvgp__ref AK = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->M, ODVGP__TILE_SIZE,
+                                    u->A, K, odvgp__none, odvgp__none);
+        V = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ABT, u->M, u->M, AK, u->A, odvgp__none,
+                        odvgp__none);
     }
     if (partly && !cov_beta) k = odvgp__kept_variance(u);
     ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
-    m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
+    m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A,
+                             partly ? odvgp__none : u->A_v, r, k);
     int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
                   : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
                   : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
                                         : ODVGP__COLLAPSE_BOTH;
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V, odvgp__none);
+    return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V,
+                      odvgp__none);
 }
 
 /*  Whitened features of a tile; what is made in place is read by nothing else. */
@@ -13213,12 +14299,16 @@ ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
     ptrdiff_t n = ODVGP__TILE_SIZE;
     u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
-    u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
-    u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x, odvgp__none, odvgp__none)
+    u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X,
+                         odvgp__none);
+    u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x,
+                                  odvgp__none, odvgp__none)
                     : odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
     if (!odvgp__uses_v(u)) return;
-    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp, u->Z_gamma, u->X, odvgp__none);
-    u->A_v = odvgp__solve_in_place(u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
+    odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp,
+                               u->Z_gamma, u->X, odvgp__none);
+    u->A_v = odvgp__solve_in_place(u, ODVGP__TILE, u->L_v,
+                                   odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
 }
 
 static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
@@ -13257,13 +14347,17 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 /*  A unit without nodes; what else it holds stays. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
-    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a,   &u->K,   &u->Kb,  &u->L,      &u->W,
-                          &u->C,   &u->L_v,    &u->shift,   &u->L_H,    &u->q_diag, &u->weights, &u->gamma_residual,
-                          &u->X,   &u->K_x,    &u->A,       &u->A_v,    &u->k_x, &u->mean, &u->var};
+    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot,
+                          &u->a,   &u->K,      &u->Kb,      &u->L,
+                          &u->W,   &u->C,      &u->L_v,     &u->shift,
+                          &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
+                          &u->X,   &u->K_x,    &u->A,       &u->A_v,
+                          &u->k_x, &u->mean,   &u->var};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         odvgp__block *block = &u->block[b];
-        block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A = block->stats = odvgp__none;
+        block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A =
+            block->stats = odvgp__none;
     }
 }
 
@@ -13281,11 +14375,14 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->keep = (size_t)c->kernel_cache_bytes;
     t->likelihood = &odvgp__likelihoods[c->lik.kind];
     t->all_rows = c->N;
-    m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective = odvgp__none;
+    m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective =
+        odvgp__none;
     odvgp__unit_clear(u);
     odvgp__build_head(u);
-    m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
-    m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+    m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none,
+                              odvgp__none, odvgp__none);
+    m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
+                       odvgp__none, odvgp__none);
     if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
     if (c->objective == ODVGP_OBJECTIVE_ELBO) {
         odvgp__build_outputs(u);
@@ -13293,7 +14390,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
         m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
         odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
     } else {
-        m->objective = c->objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u) : odvgp__build_collapsed(u);
+        m->objective = c->objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u)
+                                                             : odvgp__build_collapsed(u);
         odvgp__asked_for(u, m->objective, ODVGP__FOR_COLLAPSED);
     }
     t->arena = NULL;
@@ -13301,7 +14399,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 
 /*  (P, j) of the unit's Gaussian blocks that natural steps move. Work for these steps is shared: as many numbers as the largest
     unit takes, raised here. */
-static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
+static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices,
+                                  ptrdiff_t *vectors)
 {
     const odvgp__step_kind *kind = odvgp__step_kind_of(u);
     ptrdiff_t M = kind ? u->M : 0;
@@ -13341,7 +14440,9 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
     u->M_gamma = c->layer[0].M_gamma;
     u->mean_part = odvgp__mean_part_of(c->layer[0].mean_part);
     u->cov_part = odvgp__cov_part_of(c->layer[0].cov_part);
-    u->steps = c->objective == ODVGP_OBJECTIVE_ELBO ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma) : 0;
+    u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
+                   ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
+                   : 0;
     u->param = c->reproduce.parametrisation;
     u->gamma_coords = c->reproduce.gamma_coords;
     u->mean_function = c->layer[0].mean_function;
@@ -13363,7 +14464,8 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
     m->par.slot = NULL;
     odvgp__slots_build(m);
     m->par.slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.slot);
-    m->par.state = (odvgp__slot_state *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.state);
+    m->par.state =
+        (odvgp__slot_state *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.state);
     if (m->par.slot) odvgp__slots_build(m);
 }
 
@@ -13379,13 +14481,15 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
     t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
     for (int i = 1; i <= t->nodes && t->node; i++) {
         odvgp__node *nd = &t->node[i];
-        if (odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS) nd->v = odvgp__take(a, nd->rows, nd->cols);
+        if (odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS)
+            nd->v = odvgp__take(a, nd->rows, nd->cols);
     }
     t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
     m->par.grad = odvgp__take(a, m->par.count, 1);
     for (int i = 1; i <= t->nodes && t->node; i++) {
         odvgp__node *nd = &t->node[i];
-        int stats = odvgp__ops[nd->op].stores == ODVGP__STORES_STATS, both = odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH;
+        int stats = odvgp__ops[nd->op].stores == ODVGP__STORES_STATS,
+            both = odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH;
         if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
         if (stats) nd->v = odvgp__take(a, nd->rows, nd->cols);
         if (stats) nd->aux = odvgp__take(a, nd->rows * nd->cols, nd->cols);
@@ -13394,7 +14498,8 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
     }
     if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* all that waits for the table */
     t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
-    t->tree = (odvgp_real *)odvgp__take_bytes(a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
+    t->tree = (odvgp_real *)odvgp__take_bytes(
+        a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
 /*  The tape: nodes are counted first, then made. */
@@ -13443,7 +14548,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     m->tape.jitter_absolute = c->jitter.absolute;
     m->tape.jitter_relative = c->jitter.relative;
     m->tape.jitter_limit = c->jitter.max;
-    odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
+    odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest,
+                       &m->tape.blas);
     m->tape.scratch = *a;
     size_t used = a->used;
     odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
@@ -13460,10 +14566,13 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
-    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 && !odvgp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu; tile /= 2) {
+    for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
+                                !odvgp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
+         tile /= 2) {
         int fits = 1;
         for (int i = 0; i < m->units; i++)
-            fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[0].M_gamma, m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
+            fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[0].M_gamma,
+                                      m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
         if (fits) return tile;
     }
     return most;
@@ -13475,7 +14584,8 @@ typedef struct odvgp__draft {
     odvgp__unit unit;
 } odvgp__draft;
 
-static const char odvgp__block_too_small[] = "is too small (see odvgp_model_size and odvgp_load_size)";
+static const char odvgp__block_too_small[] =
+    "is too small (see odvgp_model_size and odvgp_load_size)";
 
 /*  Sizes that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
@@ -13483,7 +14593,8 @@ static void odvgp__settle_config(odvgp_config *c)
     c->layer[0].kernel = NULL;
     c->optim.batch = ODVGP__MIN(c->optim.batch, c->N);
     if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
-    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0; /* nothing is factored but K + noise */
+    /* nothing is factored but K + noise */
+    if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0;
     if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* of all rows at once */
         c->tile = c->N;
         c->shards = 1;
@@ -13491,11 +14602,17 @@ static void odvgp__settle_config(odvgp_config *c)
     if (c->layer[0].M_gamma == 0) { /* one block is left */
         c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
         c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
-        if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED; /* there is no q(v) to keep */
+        /* there is no q(v) to keep */
+        if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
     }
-    if (!odvgp__mean_part_of(c->layer[0].mean_part)->gamma && !odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt) c->layer[0].M_gamma = 0;
-    if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma) c->optim.gamma_batch = c->layer[0].M_gamma;
-    if (c->lik.noise_floor == 0) c->lik.noise_floor = ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
+    if (!odvgp__mean_part_of(c->layer[0].mean_part)->gamma &&
+        !odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt)
+        c->layer[0].M_gamma = 0;
+    if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma)
+        c->optim.gamma_batch = c->layer[0].M_gamma;
+    if (c->lik.noise_floor == 0)
+        c->lik.noise_floor =
+            ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
 }
 
 static void odvgp__settle(odvgp_model *m)
@@ -13515,7 +14632,8 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
 }
 
 /*  Puts an empty model at the start of the block; the arena stands behind it. */
-static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
+static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, void *block, size_t bytes,
+                                       odvgp_info *info)
 {
     if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
     odvgp__arena_init(a, block, bytes);
@@ -13541,15 +14659,18 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
     double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
     odvgp_status s = odvgp__check_config(config, info);
     if (s) return s;
-    if (!config->layer[0].kernel) return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+    if (!config->layer[0].kernel)
+        return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
     return odvgp__kernel_parse(&kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
 }
 
 /*  A checked config into an empty model: kernel from the expression, and settled sizes. */
-static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
+static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, double *hyp,
+                                        odvgp_info *info)
 {
     m->cfg = *config;
-    odvgp_status s = odvgp__kernel_parse(&m->unit->kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
+    odvgp_status s = odvgp__kernel_parse(&m->unit->kernel, config->layer[0].kernel,
+                                         config->layer[0].D, hyp, info);
     if (!s) odvgp__model_settle(m);
     return s;
 }
@@ -13561,8 +14682,12 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
     odvgp__take_bytes(&a, 1, sizeof *m);
     odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
     odvgp__model_layout(m, &a);
-    if (m->par.bad) return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
-    if (a.bad) return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
+    if (m->par.bad)
+        return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0,
+                           "the name of a parameter is too long");
+    if (a.bad)
+        return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0,
+                           "the sizes are too large for memory");
     *bytes = a.used + 64;
     return ODVGP_OK;
 }
@@ -13571,7 +14696,8 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 {
     odvgp__draft draft;
     double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-    if (!config || !bytes) return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
+    if (!config || !bytes)
+        return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
     odvgp_status s = odvgp__check_new_config(config, info);
     odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
     if (s || (s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
@@ -13595,13 +14721,16 @@ static void odvgp__start_likelihood(odvgp_model *m)
 
 /*  Carves the arena, which is what is left of a block of so many bytes, for a model whose sizes are settled, and gives it the
     values of a new one. */
-static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
+static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t bytes,
+                                       odvgp_info *info)
 {
     size_t need;
     odvgp_status s = odvgp__model_measure(m, &need, info);
     if (s) return s;
-    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
-    memset(a->base + a->used, 0, need - 64 - a->used); /* padding is computed on, and denormals would be slow */
+    if (bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
+    /* padding is computed on, and denormals would be slow */
+    memset(a->base + a->used, 0, need - 64 - a->used);
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
     m->state.step_scale = 1;
@@ -13623,17 +14752,21 @@ static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
         const double *value = hyp + ODVGP__BASE_KERNEL_VALUES * i;
         uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
         for (uint32_t h = base->ls; h < end; h++)
-            odvgp__set_positive(u->model, first + (ptrdiff_t)h, value[h < base->var ? 0 : h < base->shape_param ? 1 : 2]);
+            odvgp__set_positive(u->model, first + (ptrdiff_t)h,
+                                value[h < base->var           ? 0
+                                      : h < base->shape_param ? 1
+                                                              : 2]);
     }
 }
 
-ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config, void *block, size_t bytes,
-                                        odvgp_info *info)
+ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
+                                        void *block, size_t bytes, odvgp_info *info)
 {
     odvgp__arena a;
     odvgp_model *m;
     double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-    if (!model || !config) return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
+    if (!model || !config)
+        return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
     *model = NULL;
     odvgp_status s = odvgp__check_new_config(config, info);
     if (s || (s = odvgp__model_claim(&m, &a, block, bytes, info)) != ODVGP_OK) return s;
@@ -13647,14 +14780,14 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>io   model files                                                                                                 */
-/*      magic, version, sizes | config, table of units, the likelihood's parameters | state, slots' flags, theta, values,*/
-/*      last good, moments, each unit's arrays, L-BFGS | predictor | the caller's bytes | checksum of all that. Little-*/
-/*      endian whatever the machine; reals in the precision of the build. One walk over the same fields writes, measures*/
-/*      and reads, so that the three cannot disagree. What the config decides is stored again in the table of units and*/
-/*      must agree with it.                                                                                            */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>io   model files
+        magic, version, sizes | config, table of units, the likelihood's parameters | state, slots' flags, theta, values,
+        last good, moments, each unit's arrays, L-BFGS | predictor | the caller's bytes | checksum of all that. Little-
+        endian whatever the machine; reals in the precision of the build. One walk over the same fields writes, measures
+        and reads, so that the three cannot disagree. What the config decides is stored again in the table of units and
+        must agree with it. */
+/* ---------------------------------------------------------------------------------------------- */
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
     uint64_t bits;
@@ -13724,7 +14857,8 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 }
 
 /*  One of a list of words, as its number counted from 1; 0 is NULL. */
-static void odvgp__file_listed(odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
+static void odvgp__file_listed(odvgp__file *f, const char **word, const char *const *list,
+                               ptrdiff_t n)
 {
     uint32_t number = 0;
     for (ptrdiff_t i = 0; i < n && *word; i++)
@@ -13801,12 +14935,14 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
     memset(&measured, 0, sizeof measured);
     for (int s = 1; s <= p->positive_slots; s++) {
         odvgp__slot_state *state = p->state ? &p->state[s] : &measured;
-        odvgp_real *reals[] = {&state->low, &state->high, &state->floor, &state->prior_a, &state->prior_b};
+        odvgp_real *reals[] = {&state->low, &state->high, &state->floor, &state->prior_a,
+                               &state->prior_b};
         odvgp__file_int(f, &state->prior);
         for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
         if (f->mode != ODVGP__FILE_READ || f->bad) continue;
         int none = p->state[s].prior == ODVGP_PRIOR_NONE || !p->state[s].of_q;
-        if (!none || !odvgp__bounds_ok(state->low, state->high) || !odvgp__bounds_ok(state->floor, (odvgp_real)HUGE_VAL) ||
+        if (!none || !odvgp__bounds_ok(state->low, state->high) ||
+            !odvgp__bounds_ok(state->floor, (odvgp_real)HUGE_VAL) ||
             !odvgp__prior_ok(state->prior, state->prior_a, state->prior_b))
             f->bad = 1;
     }
@@ -13823,7 +14959,8 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
     odvgp__file_double(f, &s->lbfgs_expected);
     odvgp__file_double(f, &s->lbfgs_kl);
     int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
-    if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory || (full ? w->next >= w->pairs : w->next != w->pairs)))
+    if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory ||
+                    (full ? w->next >= w->pairs : w->next != w->pairs)))
         f->bad = 1;
     for (ptrdiff_t i = 0; i < w->memory; i++) {
         double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring knows no arrays */
@@ -13835,7 +14972,8 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
     odvgp__file_reals(f, w->S, w->memory * w->n, (int)sizeof(odvgp_real));
     odvgp__file_reals(f, w->Y, w->memory * w->n, (int)sizeof(odvgp_real));
     odvgp__file_reals(f, w->g, w->n, (int)sizeof(odvgp_real));
-    if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !odvgp__finite(w->g, w->n))) f->bad = 1;
+    if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !odvgp__finite(w->g, w->n)))
+        f->bad = 1;
 }
 
 /*  Arrays of one unit: jitters, scales of gamma, natural parameters. */
@@ -13858,9 +14996,10 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 {
     odvgp__state *s = &m->state;
     odvgp_events *e = &m->tape.events;
-    uint64_t *counts[] = {&s->steps,      &s->adam_steps,    &s->clean_steps,    &s->scales_age,       &s->nat_valid,
-                          &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped, &e->step_undone,
-                          &s->nat_steps,  &s->fitted};
+    uint64_t *counts[] = {&s->steps,         &s->adam_steps,     &s->clean_steps,
+                          &s->scales_age,    &s->nat_valid,      &s->good_valid,
+                          &e->jitter_raised, &e->step_shortened, &e->variance_clamped,
+                          &e->step_undone,   &s->nat_steps,      &s->fitted};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
@@ -13879,8 +15018,9 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     struct {
         odvgp_real *x;
         ptrdiff_t n;
-    } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive}, {m->good, m->par.count},
-                  {m->m1, m->adam_count},       {m->m2, m->adam_count},          {m->data_sd, m->cfg.layer[0].D + 1}};
+    } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
+                  {m->good, m->par.count},      {m->m1, m->adam_count},
+                  {m->m2, m->adam_count},       {m->data_sd, m->cfg.layer[0].D + 1}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
         odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
     for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
@@ -13893,7 +15033,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 static int odvgp__state_ok(const odvgp_model *m)
 {
     const odvgp__state *s = &m->state;
-    const uint64_t counts[] = {s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
+    const uint64_t counts[] = {s->steps, s->adam_steps, s->clean_steps, s->scales_age,
+                               s->nat_steps};
     if (s->nat_valid >> (ODVGP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
     if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
@@ -13901,7 +15042,8 @@ static int odvgp__state_ok(const odvgp_model *m)
     for (int i = 0; i < ODVGP__JITTERS * m->units; i++) {
         const odvgp__jitter *jitter = &m->unit[i / ODVGP__JITTERS].jitter[i % ODVGP__JITTERS];
         odvgp_real known = m->unit[i / ODVGP__JITTERS].lbfgs_jitter[i % ODVGP__JITTERS];
-        if (!(jitter->raised >= 0) || !odvgp__finite(&jitter->raised, 1) || jitter->clean > 100) return 0;
+        if (!(jitter->raised >= 0) || !odvgp__finite(&jitter->raised, 1) || jitter->clean > 100)
+            return 0;
         if (!(known >= 0) || !odvgp__finite(&known, 1)) return 0;
     }
     for (int i = 1; i <= m->par.slots; i++)
@@ -13957,14 +15099,18 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
                       (int)sizeof(odvgp_real));
 }
 
-ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user, size_t user_bytes, void *file,
-                                  size_t bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user,
+                                  size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !file || (user_bytes && !user))
         return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
     size_t need = odvgp_save_size(m, user_bytes);
-    if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
-    if (bytes < need) return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
+    if (!need)
+        return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0,
+                           "no file can hold this model and these bytes");
+    if (bytes < need)
+        return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need,
+                           "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
     if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
@@ -13989,7 +15135,8 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
     odvgp__unit_config(u, m, 0);
     odvgp__file_units(f, m);
     if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
+                           (double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
     if (f->bad)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
                            "its units or its likelihood do not fit its config");
@@ -13999,8 +15146,9 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 }
 
 /*  Config and units of a file into an empty model; f stands at the state afterwards. bytes: those of its block. */
-static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads, odvgp_isa isa,
-                                      odvgp_model *m, size_t *bytes, odvgp_info *info)
+static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
+                                      const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m,
+                                      size_t *bytes, odvgp_info *info)
 {
     if (h->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
@@ -14009,7 +15157,8 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     odvgp__file_config(f, &m->cfg);
     if (threads) m->cfg.threads = *threads;
     m->cfg.isa = isa;
-    odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL) : odvgp__check_config(&m->cfg, info);
+    odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL)
+                            : odvgp__check_config(&m->cfg, info);
     if (s) return s;
     /* before odvgp__model_settle, which measures the kernel's working memory where the tile is 0 */
     if ((s = odvgp__file_units_read(f, m, info)) != ODVGP_OK) return s;
@@ -14021,30 +15170,36 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 }
 
 /*  Bytes of the model in an opened file. */
-ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h, const odvgp_threads *threads,
-                                                    odvgp_isa isa, size_t *bytes, odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h,
+                                                    const odvgp_threads *threads, odvgp_isa isa,
+                                                    size_t *bytes, odvgp_info *info)
 {
     odvgp__draft draft;
-    return odvgp__file_model(f, h, threads, isa, odvgp__model_start(&draft.model, &draft.unit), bytes, info);
+    return odvgp__file_model(f, h, threads, isa, odvgp__model_start(&draft.model, &draft.unit),
+                             bytes, info);
 }
 
-ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa,
-                                       size_t *model_bytes, size_t *predictor_bytes, const void **user, size_t *user_bytes,
-                                       odvgp_info *info)
+ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
+                                       odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes,
+                                       const void **user, size_t *user_bytes, odvgp_info *info)
 {
     odvgp__file_head h;
     size_t model_need = 0;
     odvgp_status s = odvgp__file_open(file, bytes, &h, info);
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-    if (model_bytes && (s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK) return s;
-    if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK) return s;
+    if (model_bytes &&
+        (s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK)
+        return s;
+    if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK)
+        return s;
     if (model_bytes) *model_bytes = model_need;
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads, odvgp_isa isa, void *block,
-                                  size_t block_bytes, odvgp_model **model, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
+                                  odvgp_isa isa, void *block, size_t block_bytes,
+                                  odvgp_model **model, odvgp_info *info)
 {
     odvgp__file_head h;
     odvgp__arena a;
@@ -14063,9 +15218,11 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     odvgp__file_model_state(&f, m);
     if (f.bad || !odvgp__state_ok(m)) {
         m->magic = 0;
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its parameters or its state are not valid");
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+                           "its parameters or its state are not valid");
     }
-    uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted, lbfgs_valid = m->state.lbfgs_valid;
+    uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted,
+             lbfgs_valid = m->state.lbfgs_valid;
     odvgp__touch_all(m);
     m->state.nat_valid = nat_valid;
     m->state.fitted = fitted;
@@ -14074,9 +15231,9 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>easy   the allocating layer                                                                                      */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>easy   the allocating layer */
+/* ---------------------------------------------------------------------------------------------- */
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
 {
@@ -14100,8 +15257,9 @@ static odvgp_allocator odvgp__allocator(const odvgp_allocator *given)
     return a;
 }
 
-ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config, const odvgp_real *X,
-                                          const odvgp_real *Y, const odvgp_allocator *allocator, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
+                                          const odvgp_real *X, const odvgp_real *Y,
+                                          const odvgp_allocator *allocator, odvgp_info *info)
 {
     size_t bytes;
     odvgp_model *m;
@@ -14133,8 +15291,8 @@ ODVGP_API void odvgp_model_free(odvgp_model *m)
     a.release(a.user, block);
 }
 
-ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var,
-                                          odvgp_info *info)
+ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n,
+                                          odvgp_real *mean, odvgp_real *var, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     if (n == 0) return ODVGP_OK;
@@ -14251,9 +15409,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_potrf_adjoint
 #endif
 
-/* ---------------------------------------------------------------------------------------------------------------------- */
-/*  >>licence                                                                                                             */
-/* ---------------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
+/*  >>licence */
+/* ---------------------------------------------------------------------------------------------- */
 /*
 This software is available under two licences: choose whichever you prefer.
 
