@@ -12339,22 +12339,26 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>adam   Adam, schedules, scales of coordinates
-        m1 <- b1 m1 + (1-b1) g,  m2 <- b2 m2 + (1-b2) g^2,  x <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
-            (TensorFlow's eps),
-        or with the eps of [ADAM] algorithm 1, x <- x - lr m1' / (sqrt(m2') + eps), primes for the bias-corrected
-        moments. With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over the unit that
-        a number has by its slot, from the units of the data, but for gamma's coefficients and others that SCALED names. */
+    Adam with TensorFlow's eps:
+        m1 <- b1 m1 + (1-b1) g
+        m2 <- b2 m2 + (1-b2) g^2
+        x  <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
+    or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
+        x  <- x - lr m1' / (sqrt(m2') + eps)
+    With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
+    number's unit, which follows from its slot and the units of the data, except for gamma's
+    coefficients and others that SCALED names. */
 /* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
     int eps_inside;
-    uint64_t t; /* steps, this one included */
+    uint64_t t; /* steps, including this one */
 } odvgp__adam;
 
-/*  D of the numbers of a slot: times, or that times at[i / repeat % n], or divided by it. */
+/*  D of number i of a slot: `times`, multiplied (divided, if `divide`) by at[i / repeat % n]. */
 typedef struct odvgp__scale {
     odvgp_real times;
-    const odvgp_real *at; /* NULL: times for all */
+    const odvgp_real *at; /* NULL: D is `times` */
     ptrdiff_t n, repeat;
     int divide;
 } odvgp__scale;
@@ -12393,12 +12397,12 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
         m1[i] = b1 * m1[i] + (1 - b1) * g[i];
         m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
         odvgp_real size = ODVGP__SQRT(m2[i]) + eps * d;
-        /* 0 where nothing has moved yet and eps is 0 */
+        /* size is 0 if eps is 0 and no gradient has differed from 0 yet */
         if (size > 0) x[i] -= rate / d * (m1[i] / size);
     }
 }
 
-/*  A part f of the way from one number to another, in equal steps or equal ratios. */
+/*  A fraction f of the way between two numbers, in equal steps or equal ratios. */
 static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
 {
     if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
@@ -12417,15 +12421,16 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-/*  D / sqrt(k) with D = diag(Kg - W^T W), W = L^-1 Kbg, floored at a hundredth of the unit k, so that the learning rate
-    counts prior standard deviations whatever the units of y. Columns in blocks, in the memory of A. */
+/*  Gamma's scales: D / sqrt(k), D = diag(Kg - W^T W), W = L^-1 Kbg. D is at least k / 100. The
+    learning rate thus counts prior standard deviations in any units of y. Computes a tile of
+    columns at a time, in the memory of A. */
 static void odvgp__renew_scales(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
     odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
-    /* the curvature of the KL in a: C, or all of Kg */
+    /* the KL's curvature in a is C if residual, else all of Kg */
     int residual = u->mean_part->scaled_by_residual;
     if (residual) odvgp__lend_value(A);
     for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
@@ -12446,7 +12451,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
     }
 }
 
-/*  Slots in units of 1 / y beside gamma's own: O(M)'s alpha, and B_sqrt. */
+/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, whose unit is 1 / y. */
 static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
@@ -12455,7 +12460,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
             (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*  D of a slot: from the units of the data, but for what SCALED names. */
+/*  D of a slot: from the units of the data, except where SCALED gives another scale. */
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = odvgp__unit_scale(m, slot);
@@ -12469,7 +12474,8 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
     return scale;
 }
 
-/*  Before the kernels move: their sizes, and every 100 steps the scales of gamma. */
+/*  Before the kernels move: stores each unit's sqrt(k(x,x)), and recomputes gamma's scales every
+    100 steps. */
 static void odvgp__adam_units(odvgp_model *m)
 {
     int scaled = 0, renew = m->state.scales_age % 100 == 0;
@@ -12512,23 +12518,25 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>lbfgs   L-BFGS with a line search
-        d = -H g with H from the last pairs s = x' - x, y = g' - g by the two-loop recursion, H0 = s.y / y.y I of the
-        newest pair [LBFGS] algorithm 7.4. Then x <- x + a d with a by bracketing and zooming (algorithms 3.5, 3.6) until
-            f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|                               (strong Wolfe)
-        A pair with s.y <= eps |s| |y| is not kept. The value never rises: where no point of the line is lower, the pairs
-        are dropped and steepest descent is tried, and if that finds none either, x stays. Cost of an iteration but for
-        evaluations: O(memory n). */
+    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
+    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). The step is
+    x <- x + a d. Bracketing and zooming (algorithms 3.5, 3.6) find an a that satisfies
+        f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
+    A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
+    lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
+    an iteration without evaluations: O(memory n). */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
 
-/*  A function to minimise: its value at x, and the gradient into g. What is not finite counts as too far along the line. */
+/*  A function to minimise: the value at x, and the gradient into g. If either is not finite, x is
+    too far along the line. */
 typedef struct odvgp__problem {
     void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
     void *user;
-    /* what differences of values are compared with: a value itself may have any number added */
+    /* what differences of values are compared with; a value itself may contain any constant */
     double scale;
 } odvgp__problem;
 
@@ -12540,7 +12548,7 @@ static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
     return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
 }
 
-/*  d = -H g. Returns the derivative d.g, 0 where d does not lead down. */
+/*  d = -H g. Returns the derivative d.g, or 0 if d does not lead down. */
 static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 {
     ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
@@ -12564,7 +12572,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
     return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
 }
 
-/*  A point x + a d of the line: value (HUGE_VAL: too far) and derivative. */
+/*  A point x + a d on the line: its value (HUGE_VAL: too far) and derivative. */
 typedef struct odvgp__probe {
     double a, f, derivative;
 } odvgp__probe;
@@ -12586,7 +12594,8 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
     return at;
 }
 
-/*  Lower by enough. Where the values differ by their rounding alone, derivatives tell: for a parabola this is the same condition. */
+/*  The first Wolfe condition. If the values differ only by rounding, the derivatives decide: for a
+    parabola this is the same condition. */
 static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
 {
     if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
@@ -12595,7 +12604,7 @@ static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *
            at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
-/*  Where the cubic through two points has its minimum, in units of the way from one to the other; NaN where it has none. */
+/*  Minimum of the cubic through two points, in units of the way from p to q; NaN if it has none. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
     double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
@@ -12608,7 +12617,8 @@ static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
     return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
 }
 
-/*  The next point: beyond lo, while nothing bounds the search; else between, and not too near either end. */
+/*  The next step length: beyond lo while no point bounds the search, else between lo and hi and not
+    too near either. */
 static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
                                 const odvgp__probe *hi, double *width)
 {
@@ -12624,8 +12634,9 @@ static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
     return lo->a + ODVGP__MAX(0.1, ODVGP__MIN(t, 0.9)) * way;
 }
 
-/*  A step length with the Wolfe conditions, or else the lowest point that was seen; trial and g_trial are there. The loss is a
-    function, so that to look at a point again is to have been there last. Returns 0 where no point is lower. */
+/*  Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
+    leaves that point in trial and g_trial. The loss is deterministic: evaluating that point again
+    restores its state. Returns 0 if no point is lower. */
 static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first,
                                double derivative, odvgp__probe *at)
 {
@@ -12641,7 +12652,8 @@ static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double 
             lo = *at;
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
-        /* Between lo and hi the value can fall by the derivative times the width. Less than a rounding error is not worth a look. */
+        /* Between lo and hi the value can fall by the derivative times the width. Stop when that is
+           below rounding error. */
         if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f))
             break;
         if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a))
@@ -12652,12 +12664,12 @@ static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double 
     return at->f < start.f;
 }
 
-/*  The pair of the step from x to trial takes the place of the oldest one, if the loss curves upwards along it. */
+/*  Replaces the oldest pair by the step from x to trial, if the loss curves upwards along it. */
 static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 {
     odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
     double sy = 0, ss = 0, yy = 0;
-    for (ptrdiff_t i = 0; i < w->n; i++) { /* rounded first, as they would be kept */
+    for (ptrdiff_t i = 0; i < w->n; i++) { /* rounded first, as they would be stored */
         odvgp_real si = w->trial[i] - w->x[i], yi = w->g_trial[i] - w->g[i];
         sy += (double)si * (double)yi;
         ss += (double)si * (double)si;
@@ -12674,16 +12686,17 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
     w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*  How an iteration ends where no step is lower, or where the value stays: converged if the first direction promised a gain that
-    is small, too. */
+/*  Ends an iteration that found no lower point or did not change the value. It has converged if the
+    gain that the first direction promised is small, too; else it is stuck. */
 static void odvgp__lbfgs_end(odvgp__lbfgs *w, double gain, double size)
 {
     w->converged = gain <= pow((double)ODVGP__EPS, 2.0 / 3) * size;
     w->stuck = !w->converged;
 }
 
-/*  One iteration from x, where loss and g are known. Returns 1 when x has moved, with loss and g of the new place; 0 when no
-    step was found: x, loss and g are as they were. It has converged when decrease and gradient are small. */
+/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its new loss
+    and g; 0 if there was no step, with x, loss and g unchanged. It has converged when decrease and
+    gradient are small. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
     odvgp__probe at;
@@ -12715,16 +12728,16 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
     return 1;
 }
 
-/* --- with a model --- */
+/* --- L-BFGS on a model --- */
 
 typedef struct odvgp__lbfgs_job {
     odvgp_model *m;
     const odvgp__rows *rows;
-    uint64_t nat_valid, fitted; /* of where the iteration begins */
+    uint64_t nat_valid, fitted; /* at the start of the iteration */
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
-/*  theta <- x / D; values are made anew where it differs. */
+/*  theta <- x / D. Recomputes values that change. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -12751,7 +12764,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
     }
 }
 
-/*  The gradient with respect to x, 0 for slots that stay. */
+/*  Gradient with respect to x; 0 for slots that are not trainable. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -12787,11 +12800,12 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
     odvgp_model *m = job->m;
     *loss = HUGE_VAL;
     odvgp__lbfgs_place(m, x);
-    odvgp__restore_jitters(m); /* of the start, so that the bound is a function of theta */
+    /* the jitters of the start, so that the bound is a function of theta */
+    odvgp__restore_jitters(m);
     if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
-/*  A hash of the data: the bound that is known here is of these rows. */
+/*  Hash of the data: the stored bound is valid for these rows only. */
 static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -12818,7 +12832,8 @@ static void odvgp__lbfgs_note_jitters(odvgp_model *m)
             m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
-/*  Loss and gradient at theta: known from the last iteration, or made; then the history is of another function, and goes. */
+/*  Loss and gradient at theta: those of the last iteration if still valid, else computed. Computing
+    them drops the pairs, which belong to another function. */
 static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluations,
                                        odvgp_info *info)
 {
@@ -12849,7 +12864,7 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
     return ODVGP_OK;
 }
 
-/*  Back where the iteration began, to the last bit of the values. */
+/*  Restores the start of the iteration, to the last bit of the values. */
 static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
 {
     odvgp_model *m = job->m;
@@ -12897,8 +12912,9 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
     state->lbfgs_expected = (double)job.expected;
     state->lbfgs_kl = (double)job.kl;
     state->lbfgs_valid = 1;
-    state->good_valid = 0; /* a line search leaves nothing behind that cannot be evaluated */
-    /* a raised jitter is not lowered here: at another one it is another function */
+    /* not needed: a line search never ends at a point that cannot be evaluated */
+    state->good_valid = 0;
+    /* a raised jitter is not lowered here: another jitter gives another function */
     state->steps++;
     if (!report) return ODVGP_OK;
     memset(report, 0, sizeof *report);
@@ -12916,7 +12932,8 @@ static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, o
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>train   the training step
-        Evaluate, natural step, Adam; or an iteration of L-BFGS. What a step breaks is undone, and step sizes are halved. */
+    Evaluate, natural step, Adam; or an iteration of L-BFGS. A step that breaks the model is undone,
+    and step sizes are halved. */
 /* ---------------------------------------------------------------------------------------------- */
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
@@ -12927,7 +12944,7 @@ static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
     odvgp__jitter_moved(t, jitter);
 }
 
-/*  Step sizes and a raised jitter recover after 100 evaluations without trouble. */
+/*  After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
 static void odvgp__recover(odvgp_model *m)
 {
     if (++m->state.clean_steps % 100 == 0)
@@ -12945,7 +12962,7 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
     return 1;
 }
 
-/*  What natural steps move, at its last good values. */
+/*  Restores the last good values of the slots that natural steps move. */
 static void odvgp__natural_back(odvgp_model *m)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -12959,10 +12976,11 @@ static void odvgp__natural_back(odvgp_model *m)
 
 #define ODVGP__WATCHED_LOOKS 4
 
-/*  A natural step that is watched, O(M)'s, with all rows: where the bound is lower after it, q goes back, and half the step is
-    tried. The last good parameters are those of the evaluation that gave `bound`, and that evaluation is repeated, because a
-    step uses up its statistics. Where it fails, as it can if the rows change meanwhile, there is no gradient to go on with: the
-    step has not been. Adds up the evaluations. */
+/*  A natural step of O(M)'s q, which is checked if the step sees all rows: if the bound falls, q is
+    restored and half the step is tried. The last good parameters are those of the evaluation that
+    gave `bound`. That evaluation is repeated, because a step uses up its statistics. If it fails,
+    as it can when the rows change meanwhile, there is no gradient to go on with, and the step
+    counts as not taken. Adds the evaluations to *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
                                         odvgp__wants_list want, odvgp_real tau, double bound,
                                         int *evaluations, odvgp_info *info)
@@ -12992,9 +13010,10 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
     return ODVGP_OK;
 }
 
-/*  The natural part of a step, from the evaluation on these rows that gave `bound`; *looks adds up further ones. If no length
-    will do, q stays and the other slots move. An error leaves q as it was, and no gradient. Gamma's step is measured with all
-    columns: an estimate from some has no optimum. */
+/*  The natural part of a step, after the evaluation on these rows that gave `bound`; adds further
+    ones to *looks. If no step size keeps q valid, q stays and the other slots move. After an error
+    q is unchanged and there is no gradient. Gamma's step is checked with all columns: an estimate
+    from sampled columns has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
                                         odvgp__wants_list want, odvgp_real tau, double bound,
                                         int *looks, odvgp_info *info)
@@ -13040,14 +13059,14 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
         want.grad = !want.grad;
         want.stats = !want.stats;
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-            /* Adam has moved */
+            /* Adam has moved: a failed natural step is no error */
             if (want.stats)
                 (void)odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2, &looks,
                                           NULL);
             else odvgp__adam_step(m, lr);
         }
     }
-    if (!odvgp__theta_ok(m)) { /* the last good ones were evaluated on these rows */
+    if (!odvgp__theta_ok(m)) { /* the last good parameters were evaluated on these rows */
         odvgp__swap_good(m);
         odvgp__go_back(m);
     }
@@ -13089,7 +13108,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
-    /* the remainder of an epoch is dropped */
+    /* rows left over at the end of an epoch are dropped */
     uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
     rows.permuted = m->cfg.optim.batch < m->cfg.N;
     rows.epoch = m->state.steps / per_epoch;
@@ -13114,21 +13133,28 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>init   inducing points and hyperparameters from the data; scales of columns
-        beta: methods that choose points one after the other or all at once, and say how many they could tell apart;
-        random rows fill up. KMEANS: k-means++ seeds on all rows or on a random sample of max(50 M, 4096), drawn with
-        probability proportional to the squared distance to the seeds so far, so that repeated rows are drawn once; then
-        10 of Lloyd's iterations at most on these rows; and, where there are more rows, mini-batches of those that the
-        sample left out. GREEDY: column k of the pivoted Cholesky of the sample's kernel matrix is
-        l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k)), and variances fall by its squares, v -= l_k^2. [GREEDY]
-        gamma: random rows that are not in beta, or those of the largest residual variance.
-        Lengthscales: the median distance of rows over sqrt(2), times factors from 0.1 to 1 for a kernel of several
-        base kernels (0.1 sqrt(D) and sqrt(D) for two base kernels on standardised inputs, as [ODVGP] appendix E), times 0.5 for a
-        single one; or [ULAPANE]. */
+    Beta: a method chooses points, one by one or all at once, and returns how many it could tell
+    apart. Random rows supply the rest.
+
+    KMEANS draws k-means++ seeds from all rows or a random sample of max(50 M, 4096), with
+    probability proportional to the squared distance to the seeds so far, so that repeated rows are
+    drawn once. Then follow at most 10 of Lloyd's iterations on these rows, and mini-batches of the
+    rows outside the sample, if any.
+
+    GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
+        l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
+    and the variances fall by its squares, v -= l_k^2.
+
+    Gamma: random rows that are not in beta, or those of the largest residual variance.
+
+    Lengthscales: the median distance of rows over sqrt(2), times 0.5 for a single base kernel or
+    factors from 0.1 to 1 for several (0.1 sqrt(D) and sqrt(D) for two on standardised inputs, as
+    [ODVGP] appendix E); or [ULAPANE]. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  The rows that initialisation looks at: all, or a sample of `times` as many as there are points, 4096 at least. */
+/*  Rows that initialisation reads: `times` for each point, at least 4096, at most all N. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
-    /* else their product is at most N, and not too large for the type */
+    /* else points * times does not overflow: it is at most N */
     if (points > N / times) return N;
     return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
@@ -13138,7 +13164,7 @@ static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
     return odvgp__sample_rows(c->N, c->layer[0].M, 50);
 }
 
-/*  Fewer for GREEDY, which keeps M numbers of each. */
+/*  A smaller sample for GREEDY, which stores M numbers for each row. */
 static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
 {
     return odvgp__sample_rows(c->N, c->layer[0].M, 4);
@@ -13152,18 +13178,19 @@ static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
-    /* distance: of a row to its nearest centre, or its residual variance; centre_t [D, padded
-       M]: centres by columns */
+    /* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
+       the centres, transposed */
     odvgp_real *distance, *centre, *centre_t, *median;
-    /* row: the sample; nearest: its centres; count: rows of a centre */
+    /* row: the sample; nearest: the centre nearest to each row; count: rows of each centre */
     ptrdiff_t *row, *nearest, *count;
-    const odvgp_real **table; /* a hash table of the rows taken */
+    const odvgp_real **table; /* hash table of the rows taken */
     ptrdiff_t table_size;
-    /* GREEDY: the sample's rows [rows,D], the pivoted Cholesky of their kernel matrix [rows,M] */
+    /* GREEDY: the sample's rows [rows,D]; the pivoted Cholesky factor of their kernel matrix
+       [rows,M] */
     odvgp_real *sample, *factor;
     /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
     odvgp_real *Lb, *X, *A;
-    odvgp_real *gaps; /* ULAPANE: d_x and d_y of each target, by columns [D,1+T] */
+    odvgp_real *gaps; /* ULAPANE: d_x and the d_y of each target, for each column [D,1+T] */
     double target_variance;
     odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -13198,7 +13225,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
         w->A = odvgp__take(a, c->tile, u->M);
     }
     w->rest = *a;
-    /* both take a part of it: one row against the sample, and a tile or Z_beta against Z_beta */
+    /* kernels of one row and the sample for GREEDY, of a tile or Z_beta and Z_beta for RESIDUAL */
     if (greedy || residual) {
         odvgp__kjob job;
         job.kept = 0;
@@ -13208,7 +13235,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     }
 }
 
-/*  A start value of a size whose square is not a number of this precision is 1. */
+/*  The starting value v, or 1 if it is within a factor of 1e6 of the limits of this precision. */
 static double odvgp__usable(double v)
 {
     return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
@@ -13221,7 +13248,7 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
     return sum;
 }
 
-/*  The sample: the first rows of a random permutation of all. */
+/*  The sample is the first rows of a random permutation of all rows. */
 static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
@@ -13229,7 +13256,7 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
         w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
 }
 
-/*  to [rows,D]: the rows of the sample from `from` on. */
+/*  to [rows,D]: rows of the sample, beginning with number `from`. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
                           const odvgp__init_work *w, odvgp_real *to)
 {
@@ -13246,7 +13273,7 @@ static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
     return best;
 }
 
-/* --- the set of rows taken: a hash table by their values --- */
+/* --- the set of rows taken: a hash table keyed by their values --- */
 
 static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 {
@@ -13260,7 +13287,7 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
     return h;
 }
 
-/*  Where an equal row stands in the table, or, NULL so far, where x would. */
+/*  The table entry of a row equal to x, or the empty entry (NULL) where x belongs. */
 static const odvgp_real **odvgp__row_place(const odvgp__init_work *w, const odvgp_real *x,
                                            ptrdiff_t D)
 {
@@ -13270,14 +13297,14 @@ static const odvgp_real **odvgp__row_place(const odvgp__init_work *w, const odvg
     return &w->table[at];
 }
 
-/*  The set becomes the rows of Z [n,D]. */
+/*  Makes the rows of Z [n,D] the set. */
 static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
 {
     for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = NULL;
     for (ptrdiff_t k = 0; k < n; k++) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
 }
 
-/*  x becomes row z of the inducing points, if it is not in the set. */
+/*  Makes x row z of the inducing points, unless the set contains it. */
 static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
 {
     const odvgp_real **place = odvgp__row_place(w, x, D);
@@ -13287,8 +13314,8 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
     return 1;
 }
 
-/*  Random rows behind the `taken` ones that Z has: as long as there are such, rows that are neither among these nor in `other`
-    [others,D]; then rows that are not among these; then any. */
+/*  Fills Z with random rows after the first `taken`: while there are any, rows that are neither in
+    Z nor in `other` [others,D]; then rows that are not in Z; then any rows. */
 static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
                              ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other,
                              ptrdiff_t others, odvgp__init_work *w)
@@ -13311,7 +13338,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
-/*  Lower the distances of all rows to their nearest centre by a new centre; returns their sum. */
+/*  Lowers the rows' distances to their nearest centre by the new centre k. Returns their sum. */
 static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
                                    const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
@@ -13327,7 +13354,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
     return sum;
 }
 
-/*  The next seed: a row drawn with probability proportional to its distance. */
+/*  The next seed: a row drawn with probability proportional to its squared distance. */
 static ptrdiff_t odvgp__kmeans_draw(const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k,
                                     const odvgp__init_work *w)
 {
@@ -13350,7 +13377,8 @@ typedef struct odvgp__kmeans_job {
     int tasks;
 } odvgp__kmeans_job;
 
-/*  The nearest centre of each row in w->row, 64 centres at a time; ties go to the first. */
+/*  Finds the nearest centre of each row in w->row, a chunk of centres at a time; ties go to the
+    first. */
 static void odvgp__kmeans_task(void *arg, int task)
 {
     const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
@@ -13385,8 +13413,9 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
     odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
-/*  All rows are in the sample: means of the rows nearest to each centre, as differences from the old centre, so that a centre
-    with equal rows only keeps their exact place; one without rows stays. */
+/*  Lloyd's iteration on the sample: each centre moves to the mean of its rows, computed as a
+    difference from the old centre, so that one with equal rows keeps their exact place. A centre
+    without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
                                 odvgp_real *Z, odvgp__init_work *w)
 {
@@ -13405,8 +13434,8 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
     odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*  More rows than the sample holds: batches of them, each row pulling its centre by 1/count (mini-batch k-means; counts
-    start with the sample's). */
+/*  Mini-batch k-means on rows outside the sample: each row pulls its centre by 1/count. Counts
+    start with the sample's. */
 static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
                                   odvgp_real *Z, odvgp__init_work *w)
 {
@@ -13414,7 +13443,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
     ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
     memset(w->count, 0, (size_t)u->M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
-    /* the rows of the permutation that follow the sample, once each */
+    /* the rows that follow the sample in the permutation, once each */
     for (ptrdiff_t from = 0; from < total; from += rows) {
         ptrdiff_t n = ODVGP__MIN(rows, total - from);
         for (ptrdiff_t i = 0; i < n; i++)
@@ -13429,7 +13458,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
     }
 }
 
-/*  Centres that coincide count once: distinct ones move to the front. Returns their number. */
+/*  Moves the distinct centres to the front. Returns their number. */
 static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, odvgp__init_work *w)
 {
     ptrdiff_t count = 0;
@@ -13443,7 +13472,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
     return count;
 }
 
-/*  Where the sample has fewer distinct rows than there are centres, all of them are seeds, and no mean is needed. */
+/*  If the sample has fewer distinct rows than M, all are seeds, and no means are needed. */
 static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
                                odvgp__init_work *w)
 {
@@ -13475,7 +13504,7 @@ static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvg
     return k;
 }
 
-/*  Nothing is chosen: all are filled up with random rows. */
+/*  Chooses nothing: odvgp__fill_rows draws all points. */
 static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
                                     odvgp__init_work *w)
 {
@@ -13486,22 +13515,22 @@ static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, o
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
-/*  Variances below this are rounding. */
+/*  Variances below this are rounding error. */
 static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
 {
     return (odvgp_real)u->M * ODVGP__EPS * prior;
 }
 
-/*  The next column of the factor: pivot is a row of the sample. */
+/*  Computes the next column of the factor. The pivot is a row of the sample. */
 typedef struct odvgp__pivot_job {
-    odvgp__kjob kernel; /* one row, the pivot, against the sample */
+    odvgp__kjob kernel; /* the pivot against the sample */
     const odvgp__init_work *w;
     ptrdiff_t column, M;
-    const odvgp_real *pivot; /* its row of the factor, of which the columns so far are read */
-    odvgp_real sd;           /* the square root of its variance */
+    const odvgp_real *pivot; /* the pivot's row of the factor, read up to the current column */
+    odvgp_real sd;           /* square root of the pivot's variance */
 } odvgp__pivot_job;
 
-/*  64 rows at a time: their kernel values, entries of the column and what is left of their variances. */
+/*  For each chunk of rows: kernel values, entries of the column, and remaining variances. */
 static void odvgp__pivot_task(void *arg, int t)
 {
     const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
@@ -13559,7 +13588,7 @@ static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_
         w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->sample + i * D, value);
         prior = ODVGP__MAX(prior, w->distance[i]);
     }
-    for (;;) { /* each turn sets one variance to 0 */
+    for (;;) { /* each iteration sets a variance to 0 */
         ptrdiff_t next = odvgp__largest(w->distance, rows);
         const odvgp_real *x = w->sample + next * D;
         if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior)))
@@ -13569,7 +13598,8 @@ static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_
     }
 }
 
-/*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's on that gives one. 0: none does. */
+/*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
+    works. Returns 0 if none does. */
 static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
@@ -13584,7 +13614,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
-    /* Twenty factors of ten lead from rounding to the kernel itself. No jitter helps a kernel that is 0 or not finite. */
+    /* Twenty factors of ten lead from rounding error to the kernel itself. No jitter helps a kernel
+       that is 0 or not finite. */
     for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
         odvgp__kernel_run(&job, w->rest);
         for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
@@ -13595,7 +13626,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     return 0;
 }
 
-/*  -(k(x,x) - |L^-1 k(Z,x)|^2) of the sample's rows, at most 0, a tile of them at a time. Returns the largest k(x,x). */
+/*  Stores -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample's rows, a tile at a time. Returns
+    the largest k(x,x). */
 static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
                                    const odvgp_real *Z, const odvgp__init_work *w)
 {
@@ -13621,7 +13653,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
     return most;
 }
 
-/* --- sorting indices by their keys, equal ones by themselves: a heap, so that nothing but the indices is needed --- */
+/* --- heap sort of indices by key, ties by index, without further memory --- */
 
 static int odvgp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t a, ptrdiff_t b)
 {
@@ -13672,7 +13704,8 @@ static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *
     return taken;
 }
 
-/*  By odvgp_init_beta and odvgp_init_gamma: write the points that the method can tell apart to Z, and say how many they are. */
+/*  Indexed by odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to
+    Z and returns their number. */
 typedef ptrdiff_t (*odvgp__points_method)(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
                                           odvgp__init_work *w);
 static const odvgp__points_method odvgp__beta_methods[] = {odvgp__kmeans, odvgp__random_rows,
@@ -13694,7 +13727,7 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 
 /* --- hyperparameters --- */
 
-/*  Median of values by repeated partition. */
+/*  Median by repeated partition, which reorders x. */
 static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 {
     ptrdiff_t low = 0, high = n - 1, k = n / 2;
@@ -13717,8 +13750,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
     return x[k];
 }
 
-/*  Median distance of random pairs of rows over a base kernel's columns; 1 where it is 0 (constant columns), taken from
-    distinct pairs only. */
+/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if there are
+    none (constant columns). */
 static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
                                      const odvgp__base_kernel *base, odvgp_real *work)
 {
@@ -13746,7 +13779,7 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
     ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
-    /* as differences from the first row, so that equal targets give exactly 0 */
+    /* differences from the first row, so that equal targets give exactly 0 */
     for (ptrdiff_t t = 0; t < T; t++) {
         double first = (double)Y[t], mean = 0, squares = 0;
         for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * T + t] - first) / (double)N;
@@ -13774,7 +13807,7 @@ static odvgp__start odvgp__median_start(odvgp__unit *u, const odvgp_real *X, uin
     return start;
 }
 
-/*  Mean of |v_next - v| over neighbours that differ, in the order of the rows; 0 if none do. */
+/*  Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
 static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row,
                               ptrdiff_t rows)
 {
@@ -13787,7 +13820,7 @@ static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdi
     return count > 0 ? sum / count : 0;
 }
 
-/*  d_x and each target's d_y of every column. Rows with equal x stay in the order of the data. */
+/*  d_x and each target's d_y of every column. Rows with equal x keep the order of the data. */
 static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
                              odvgp__init_work *w)
 {
@@ -13803,7 +13836,7 @@ static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const od
     }
 }
 
-/*  Constant columns, whose d_x would be 0/0, are left out of both means; 0 if there are no others. */
+/*  Both means leave out constant columns, whose d_x would be 0/0; 0 if all are constant. */
 static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, uint32_t i,
                                          const odvgp__init_work *w)
 {
@@ -13828,7 +13861,8 @@ static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, ui
     return start;
 }
 
-/*  By odvgp_init_hyper: what looks at the data as a whole, or NULL, and what gives a base kernel's start. */
+/*  Indexed by odvgp_init_hyper. look reads all of the data (NULL: not needed); base returns the
+    starting values of a base kernel. */
 static const struct {
     void (*look)(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
                  odvgp__init_work *w);
@@ -13836,9 +13870,10 @@ static const struct {
                          const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  Where a base kernel begins: lengthscales of distances from the data, those on circles at 1; variances so that the base kernel's k(x,x)
-    is that of the targets (white: a tenth of it, as the noise), at inputs of mean square 1 where it depends on x. alpha and
-    periods begin at 1, which for periods is a guess: give them. */
+/*  A base kernel's starting values. Lengthscales come from distances in the data; on circles they
+    start at 1. Variances make k(x,x) equal to the targets' variance (for white a tenth of it, as
+    for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha and periods start at 1;
+    for periods that is a guess: give them. */
 static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i,
                              const odvgp__init_work *w)
 {
@@ -13861,7 +13896,7 @@ static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i,
         odvgp__set_positive(m, first + (ptrdiff_t)(base->var + d), odvgp__usable(start.variance));
 }
 
-/*  Only what neither the expression nor the config gives. */
+/*  Sets only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
                               odvgp__init_work *w)
 {
@@ -13871,7 +13906,7 @@ static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_r
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_leaf(u, X, i, w);
 }
 
-/*  Kernel and inducing inputs of a unit that sees the data; the kernel first, for points may be chosen by it. */
+/*  Sets a unit's kernel, then its inducing inputs: methods may choose points by the kernel. */
 static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
                              double target_variance)
 {
@@ -13884,7 +13919,8 @@ static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_re
     odvgp__init_points(u, X, &w);
 }
 
-/*  In two passes over values brought to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+/*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
+    scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
 static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride,
                                 odvgp_real *mean, odvgp_real *scale)
 {
@@ -13914,7 +13950,7 @@ static void odvgp__zero_slot(odvgp_model *m, int slot)
     if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
 }
 
-/*  x I for each output, in a slot of triangles. */
+/*  Sets each output's triangle in a slot to x I. */
 static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
     odvgp__zero_slot(m, slot);
@@ -13923,8 +13959,8 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
     for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Means and coefficients 0, roots as their part says; B_sqrt and q_diag near 0, where q is near the prior: at 0 itself the
-    gradients would vanish. */
+/*  Means and coefficients are 0, Cholesky factors as the covariance part says. B_sqrt and q_diag
+    are near 0, where q is near the prior: at 0 itself the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -13940,7 +13976,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
         odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  q of all units to that start. Nothing is remembered of the way to here. */
+/*  Resets q of all units to these values and discards the state of earlier training. */
 static void odvgp__q_identity(odvgp_model *m)
 {
     for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
@@ -13951,7 +13987,7 @@ static void odvgp__q_identity(odvgp_model *m)
     m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  The factors that whiten, whatever q holds: only what they need of the tape. */
+/*  Computes only the whitening factors, whatever q contains. */
 static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
@@ -13974,7 +14010,8 @@ static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
                     block->M * block->M);
 }
 
-/*  Whitened, q_sqrt = I is the prior; else it is L. Kernel and inducing inputs are those of now: none are taken back. */
+/*  The prior is q_sqrt = I if whitened, else L. Uses the current kernel and inducing inputs, never
+    the last good ones. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
@@ -14002,7 +14039,7 @@ static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_varianc
                : 0;
 }
 
-/*  A noise starts just above its floor: that must be finite, too. */
+/*  The noise starts just above its floor, and that value must be finite, too. */
 static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target_variance,
                                              odvgp_info *info)
 {
@@ -14012,7 +14049,7 @@ static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target
                        "times the targets' variance is too large to be a bound of the noise");
 }
 
-/*  The units of the data, and the noise's floor. */
+/*  Sets the units of the data and the floor of the noise. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
     odvgp_real mean;
@@ -14042,7 +14079,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
     odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
     odvgp__copy(value_before, m->par.value, m->par.positive);
     odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
-    m->par.state[m->slot_lik_params].floor = 0; /* that of other data */
+    m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
     double variance = odvgp__usable(odvgp__target_variance(m, Y));
     if (!(m->cfg.lik.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
     for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
@@ -14095,8 +14132,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>layout   the tape of a model, its block, parameters in and out
-        One function lays the block out; run once to measure and once to carve. Parameters are read and written by slot. */
+/*  >>layout   a model's slots, tape and block
+    One function lays out the block. It runs once to measure and once to carve. */
 /* ---------------------------------------------------------------------------------------------- */
 /* --- slots --- */
 
@@ -14127,7 +14164,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
     u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*  Slots of one Gaussian block: those that natural steps move come last in the vector. */
+/*  Slots of one Gaussian block; those that natural steps move come last in the vector. */
 static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root,
                                int natural)
 {
@@ -14191,7 +14228,7 @@ static void odvgp__free_slots(odvgp__unit *u)
                        c->optim.natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
-/*  Positive slots come first. Without tables the slots are only counted. */
+/*  Positive slots come first. Without tables, slots are only counted. */
 static void odvgp__slots_build(odvgp_model *m)
 {
     m->par.slots = 0;
@@ -14206,7 +14243,7 @@ static void odvgp__slots_build(odvgp_model *m)
     for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
 }
 
-/*  The mean function's terms, after those that there are; returns how many there are then. */
+/*  Appends the mean function's terms. Returns the new number of terms. */
 static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
 {
     if (u->slot_mean_A) {
@@ -14218,7 +14255,7 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
     return terms;
 }
 
-/*  A^T weights, the part's own term, and the mean function, added up. */
+/*  The sum of weights A, the part's own term, and the mean function. */
 static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 {
     const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
@@ -14233,7 +14270,7 @@ static odvgp__ref odvgp__build_mean(odvgp__unit *u)
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  Y less the mean function, and less what a kept q(v) explains. */
+/*  Y minus the mean function, and minus what a kept q(v) explains. */
 static odvgp__ref odvgp__build_target(odvgp__unit *u)
 {
     const odvgp_real coef[ODVGP__MAX_IN] = {1, -1, -1, -1, -1, -1};
@@ -14256,7 +14293,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
 
-/*  log N(Y; mean function, K + noise I), of all rows at once. */
+/*  log N(Y; mean function, K + noise I), for all rows at once. */
 ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
     odvgp__ref r = odvgp__build_target(u), X = u->X;
@@ -14266,13 +14303,13 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
                       odvgp__none);
 }
 
-/*  Sums over the rows, and the bound that is made of them. */
+/*  Sums over the rows, and the bound computed from them. */
 ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     int partly = odvgp__kept_terms(u) != 0,
-        mean_beta = u->mean_part->v_mu == NULL, /* features of beta only, in the mean ... */
-        cov_beta = u->cov_part->v_sqrt == NULL; /* ... and in the covariance */
+        mean_beta = u->mean_part->v_mu == NULL, /* the mean has features of beta only */
+        cov_beta = u->cov_part->v_sqrt == NULL; /* the covariance has features of beta only */
     odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
     if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
         odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE,
@@ -14294,7 +14331,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
                       odvgp__none);
 }
 
-/*  Whitened features of a tile; what is made in place is read by nothing else. */
+/*  Whitened features of a tile. A value overwritten in place has no other reader. */
 ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
     ptrdiff_t n = ODVGP__TILE_SIZE;
@@ -14318,7 +14355,7 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
     odvgp__asked_for(u, b->stats, ODVGP__FOR_STATS);
 }
 
-/*  Everything of a unit that depends on parameters only. */
+/*  All nodes of a unit that depend only on parameters. */
 ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
     odvgp__build_beta(u);
@@ -14335,7 +14372,7 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
         if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
 }
 
-/*  Mean and variance of a unit's latent functions at the tile's rows, and statistics for its natural steps. */
+/*  Mean and variance of the latent functions at the tile's rows; statistics for natural steps. */
 ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
     u->var = u->cov_part->tile(u);
@@ -14344,7 +14381,7 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
     if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
-/*  A unit without nodes; what else it holds stays. */
+/*  Removes a unit's nodes and leaves everything else. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
     odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot,
@@ -14361,12 +14398,12 @@ static void odvgp__unit_clear(odvgp__unit *u)
     }
 }
 
-/*  The whole tape, in the arena that it is given; without a table of nodes these are only counted. */
+/*  Builds the whole tape in the arena. Without a table, nodes are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
     odvgp__tape *t = &m->tape;
-    odvgp__unit *u = odvgp__only_unit(m); /* what joins units is not there yet */
+    odvgp__unit *u = odvgp__only_unit(m); /* no node joins several units yet */
     t->arena = a;
     t->nodes = 0;
     t->deferred = t->scratch_bytes = 0;
@@ -14397,8 +14434,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->arena = NULL;
 }
 
-/*  (P, j) of the unit's Gaussian blocks that natural steps move. Work for these steps is shared: as many numbers as the largest
-    unit takes, raised here. */
+/*  (P, j) of the unit's Gaussian blocks that natural steps move. Units share work arrays for these
+    steps; raises their sizes, *matrices and *vectors, to what this unit needs. */
 static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices,
                                   ptrdiff_t *vectors)
 {
@@ -14429,7 +14466,7 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
     w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
 
-/*  Sizes of a unit from the config, before slots and nodes. */
+/*  A unit's sizes from the config, before slots and nodes exist. */
 static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
     const odvgp_config *c = &m->cfg;
@@ -14451,14 +14488,14 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
     for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
 }
 
-/*  Arrays of a unit beside the tape. */
+/*  Arrays of a unit outside the tape. */
 static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
 {
     u->scales = odvgp__take(a, 1, u->M_gamma);
     u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
 }
 
-/*  The table of slots: counted first, then filled. */
+/*  Counts the slots, then fills their table. */
 static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
 {
     m->par.slot = NULL;
@@ -14469,8 +14506,9 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
     if (m->par.slot) odvgp__slots_build(m);
 }
 
-/*  Sums over tiles, in one piece: moments, which forward runs add to; the gradient, statistics and adjoints of head nodes, which
-    reverse runs do. For S shards there are log2 S further copies of the piece, where sums wait on their way up a binary tree. */
+/*  Sums over tiles, in one piece: moments, to which forward runs add; then the gradient, statistics
+    and adjoints of head nodes, to which reverse runs add. For S shards there are log2 S further
+    copies of the piece, where sums wait on their way up a binary tree. */
 static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__tape *t = &m->tape;
@@ -14496,13 +14534,13 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
         if (nd->base) nd->d = t->node[nd->base].d;
         else if (both && nd->segment == ODVGP__HEAD) nd->d = odvgp__take(a, nd->rows, nd->cols);
     }
-    if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* all that waits for the table */
+    if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* without a table: all deferred bytes */
     t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
     t->tree = (odvgp_real *)odvgp__take_bytes(
         a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
-/*  The tape: nodes are counted first, then made. */
+/*  Counts the nodes of the tape, then builds them. */
 static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__arena count;
@@ -14515,7 +14553,7 @@ static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
     odvgp__sums_layout(m, a);
 }
 
-/*  The whole block, behind the struct itself. Called twice: to measure, and to carve. */
+/*  The whole block after the model and unit structs. Called twice: to measure, and to carve. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -14562,7 +14600,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = most;
 }
 
-/*  256 rows, or so many fewer, down to 64, that K(X, Z_gamma) of a tile can be kept: small tiles cost less than making it twice. */
+/*  Halves the tile from 256 down to 64 rows until K(X, Z_gamma) of a tile fits the cache budget:
+    small tiles cost less than computing it twice. */
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
@@ -14578,7 +14617,8 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
     return most;
 }
 
-/*  A model that is only measured: its structs without a block. 4 KB, so only calls that have no block use it. */
+/*  A model that is only measured: its structs without a block. 4 KB, so only calls without a block
+    use it. */
 typedef struct odvgp__draft {
     odvgp_model model;
     odvgp__unit unit;
@@ -14587,19 +14627,19 @@ typedef struct odvgp__draft {
 static const char odvgp__block_too_small[] =
     "is too small (see odvgp_model_size and odvgp_load_size)";
 
-/*  Sizes that depend on others. */
+/*  Sets sizes and options that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
 {
     c->layer[0].kernel = NULL;
     c->optim.batch = ODVGP__MIN(c->optim.batch, c->N);
     if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
-    /* nothing is factored but K + noise */
+    /* EXACT factors only K + noise */
     if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0;
-    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* of all rows at once */
+    if (c->objective >= ODVGP_OBJECTIVE_TIGHT) { /* these see all rows at once */
         c->tile = c->N;
         c->shards = 1;
     }
-    if (c->layer[0].M_gamma == 0) { /* one block is left */
+    if (c->layer[0].M_gamma == 0) { /* only beta's block of q is left */
         c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
         c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
         /* there is no q(v) to keep */
@@ -14631,7 +14671,7 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
     return m;
 }
 
-/*  Puts an empty model at the start of the block; the arena stands behind it. */
+/*  Places an empty model and unit at the start of the block; the arena follows. */
 static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, void *block, size_t bytes,
                                        odvgp_info *info)
 {
@@ -14644,7 +14684,7 @@ static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, void *b
     return ODVGP_OK;
 }
 
-/*  Sizes that depend on others, once config and kernel have been checked. */
+/*  Settles the sizes, and the tile if it is 0, once config and kernel have been checked. */
 static void odvgp__model_settle(odvgp_model *m)
 {
     odvgp__settle(m);
@@ -14652,7 +14692,7 @@ static void odvgp__model_settle(odvgp_model *m)
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
 }
 
-/*  A config of the caller's, with the kernel's expression, before any memory is touched. */
+/*  Checks the caller's config and kernel expression before any memory is touched. */
 ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
     odvgp__kernel kernel;
@@ -14664,7 +14704,7 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
     return odvgp__kernel_parse(&kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
 }
 
-/*  A checked config into an empty model: kernel from the expression, and settled sizes. */
+/*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
 static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, double *hyp,
                                         odvgp_info *info)
 {
@@ -14704,7 +14744,8 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
     return odvgp__model_measure(m, bytes, info);
 }
 
-/*  The likelihood's parameters at the start that its row gives, or the config for the noise. */
+/*  Sets the likelihood's parameters to the starting values in its table, and the noise to the
+    config's value, if given. */
 static void odvgp__start_likelihood(odvgp_model *m)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -14719,8 +14760,8 @@ static void odvgp__start_likelihood(odvgp_model *m)
     if (m->cfg.lik.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*  Carves the arena, which is what is left of a block of so many bytes, for a model whose sizes are settled, and gives it the
-    values of a new one. */
+/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets
+    the values of a new one. */
 static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t bytes,
                                        odvgp_info *info)
 {
@@ -14729,7 +14770,7 @@ static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t b
     if (s) return s;
     if (bytes < need)
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
-    /* padding is computed on, and denormals would be slow */
+    /* code computes on padding, and denormals would be slow */
     memset(a->base + a->used, 0, need - 64 - a->used);
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
@@ -14743,7 +14784,7 @@ static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t b
     return ODVGP_OK;
 }
 
-/*  Hyperparameters as the expression gives them. */
+/*  Sets the hyperparameters that the expression gave. */
 static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
 {
     ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
@@ -14782,11 +14823,17 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>io   model files
-        magic, version, sizes | config, table of units, the likelihood's parameters | state, slots' flags, theta, values,
-        last good, moments, each unit's arrays, L-BFGS | predictor | the caller's bytes | checksum of all that. Little-
-        endian whatever the machine; reals in the precision of the build. One walk over the same fields writes, measures
-        and reads, so that the three cannot disagree. What the config decides is stored again in the table of units and
-        must agree with it. */
+    A file contains
+        magic, version, sizes
+        config, table of units, the likelihood's parameters (names and counts)
+        state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
+            of the data, each unit's arrays, L-BFGS
+        predictor
+        the caller's bytes
+        checksum of all that
+    Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
+    One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
+    table of units repeats what the config decides, and must agree with it. */
 /* ---------------------------------------------------------------------------------------------- */
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
@@ -14819,7 +14866,7 @@ static void odvgp__file_int(odvgp__file *f, int *v)
     else *v = (int)u;
 }
 
-/*  An enumeration or int of this many bytes in memory. */
+/*  An enumeration or int that takes `bytes` bytes in memory. */
 static void odvgp__file_choice(odvgp__file *f, void *at, size_t bytes)
 {
     int v = odvgp__choice_get(at, bytes);
@@ -14856,7 +14903,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
         odvgp__file_field(f, &odvgp__fields[i], c);
 }
 
-/*  One of a list of words, as its number counted from 1; 0 is NULL. */
+/*  A word of a list, stored as its number counted from 1; 0 is NULL. */
 static void odvgp__file_listed(odvgp__file *f, const char **word, const char *const *list,
                                ptrdiff_t n)
 {
@@ -14868,23 +14915,24 @@ static void odvgp__file_listed(odvgp__file *f, const char **word, const char *co
     else *word = number ? list[number - 1] : NULL;
 }
 
-/*  A number of 4 or 8 bytes that the reader knows already. */
+/*  A number of 4 or 8 bytes that must equal `known`. */
 static void odvgp__file_known(odvgp__file *f, uint64_t known, int bytes)
 {
     if (odvgp__file_bits(f, known, bytes) != known) f->bad = 1;
 }
 
-/*  Its length and characters. */
+/*  Length and characters, which must equal those of `text`. */
 static void odvgp__file_known_text(odvgp__file *f, const char *text)
 {
     odvgp__file_known(f, strlen(text), 4);
     for (; *text; text++) odvgp__file_known(f, (unsigned char)*text, 1);
 }
 
-/*  Its base kernels in use, as a predictor has them. A count that this build does not allow is bad, but stays in k. */
+/*  The base kernels in use, packed as in a predictor. A count that this build does not allow sets
+    f->bad, but stays in k. */
 static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
 {
-    uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than are packed */
+    uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than packing needs */
     if (f->bad) return;
     odvgp__file_u32(f, &k->base_kernels);
     f->bad |= k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS;
@@ -14894,7 +14942,7 @@ static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
     if (f->mode == ODVGP__FILE_READ) odvgp__kernel_unpack(words, k->base_kernels, k);
 }
 
-/*  Its row of the table of units. */
+/*  The unit's entry in the table of units. */
 static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 {
     const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
@@ -14920,7 +14968,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
     }
 }
 
-/*  The units, which have their config already, and the likelihood. */
+/*  The units, already set from their config, and the likelihood. */
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
     odvgp__file_known(f, (uint64_t)m->units, 4);
@@ -14948,7 +14996,8 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
     }
 }
 
-/*  Where L-BFGS stands, and its history; nothing at all with another optimiser. A history that no training makes is damage. */
+/*  State and history of L-BFGS; nothing with another optimiser. A history that no training makes is
+    damage. */
 static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
     odvgp__lbfgs *w = &m->lbfgs;
@@ -14963,7 +15012,7 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
                     (full ? w->next >= w->pairs : w->next != w->pairs)))
         f->bad = 1;
     for (ptrdiff_t i = 0; i < w->memory; i++) {
-        double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring knows no arrays */
+        double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring has no arrays */
         odvgp__file_double(f, &sy);
         if (reading) w->sy[i] = sy;
         if (reading && (uint64_t)i < w->pairs && !(sy > 0 && sy < HUGE_VAL)) f->bad = 1;
@@ -14976,7 +15025,6 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
         f->bad = 1;
 }
 
-/*  Arrays of one unit: jitters, scales of gamma, natural parameters. */
 static void odvgp__file_unit(odvgp__file *f, odvgp__unit *u)
 {
     for (int k = 0; k < ODVGP__JITTERS; k++) {
@@ -15010,7 +15058,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_double(f, &e->pivot_value);
     if (e->pivot >= ODVGP__MAX(m->cfg.layer[0].M, m->cfg.layer[0].M_gamma)) f->bad = 1;
     for (int i = 1; i <= m->par.slots; i++) {
-        int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring knows no tables */
+        int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
         odvgp__file_int(f, &trainable);
         if (f->mode == ODVGP__FILE_READ) m->par.slot[i].trainable = trainable;
     }
@@ -15029,7 +15077,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_lbfgs(f, m);
 }
 
-/*  Whether training could have led to this state. Adam's moments may be anything: what they lead to is checked as it arises. */
+/*  Whether training could have led to this state. Adam's moments may be anything: training checks
+    what they lead to. */
 static int odvgp__state_ok(const odvgp_model *m)
 {
     const odvgp__state *s = &m->state;
@@ -15051,7 +15100,7 @@ static int odvgp__state_ok(const odvgp_model *m)
     return odvgp__theta_ok(m);
 }
 
-/*  state_bytes is 0 where no file can hold the model. */
+/*  state_bytes is 0 if no file can hold the model. */
 static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
     odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
@@ -15079,9 +15128,9 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  The predictor's part of a file. The block is made there first, at the next address that a
-    real can have: fewer than 8 bytes further, and behind it there is room for the checksum. Then
-    each number moves to where its bytes belong. */
+/*  Writes the predictor. It is built in the file first, at the next address aligned for a real,
+    fewer than 8 bytes further, for which the checksum's place leaves room. Then each number moves
+    to where its bytes belong. */
 static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
 {
     unsigned char *at = f->at + f->used;
@@ -15089,7 +15138,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
     odvgp__predictor *p = (odvgp__predictor *)(void *)at;
     odvgp__predictor_write(odvgp__only_unit(m), scales, p);
     size_t head = odvgp__predictor_head(p->base_kernels), reals = (size_t)odvgp__predictor_reals(p);
-    p->checksum[0] = p->checksum[1] = 0; /* that of the file is enough */
+    p->checksum[0] = p->checksum[1] = 0; /* the file's checksum is enough */
     for (size_t i = 0; i < head; i += sizeof(uint32_t)) {
         uint32_t word;
         memcpy(&word, at + i, sizeof word);
@@ -15127,7 +15176,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-/*  Units and likelihood of a file, for a config that is checked. */
+/*  Reads units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
     odvgp__unit *u = m->unit;
@@ -15145,7 +15194,8 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
     return ODVGP_OK;
 }
 
-/*  Config and units of a file into an empty model; f stands at the state afterwards. bytes: those of its block. */
+/*  Reads a file's config and units into an empty model, and leaves f at the state. *bytes: size of
+    the model's block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
                                       const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m,
                                       size_t *bytes, odvgp_info *info)
@@ -15160,7 +15210,7 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL)
                             : odvgp__check_config(&m->cfg, info);
     if (s) return s;
-    /* before odvgp__model_settle, which measures the kernel's working memory where the tile is 0 */
+    /* before odvgp__model_settle, which measures the kernel's scratch if the tile is 0 */
     if ((s = odvgp__file_units_read(f, m, info)) != ODVGP_OK) return s;
     odvgp__model_settle(m);
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
@@ -15169,7 +15219,6 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
                : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
 }
 
-/*  Bytes of the model in an opened file. */
 ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h,
                                                     const odvgp_threads *threads, odvgp_isa isa,
                                                     size_t *bytes, odvgp_info *info)
