@@ -10068,8 +10068,8 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
                       (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
-/*  The type of a field of odvgp_config. A COUNT differs from a SIZE in its status, a POWER is a power
-    of two, a CHOICE is an enumeration or an int, and a SCHEDULE's `most` limits its step sizes. */
+/*  The type of a field of odvgp_config. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER:
+    a power of two. CHOICE: an enumeration or int. SCHEDULE: `most` limits its step sizes. */
 enum {
     ODVGP__FIELD_SIZE,
     ODVGP__FIELD_COUNT,
@@ -10079,7 +10079,7 @@ enum {
     ODVGP__FIELD_SCHEDULE,
     ODVGP__FIELD_BITS
 };
-/*  Which ends of a field's range are not legal values themselves. */
+/*  Which end of a field's range is not itself a legal value. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
 
 typedef struct odvgp__field {
@@ -10101,7 +10101,7 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_FIELD(path, type, open, least, most) \
     ODVGP__FIELD_AT(#path, layer[0].path, type, open, least, most)
 
-/*  Each field that a file holds, in the file's order: all but kernel, threads and isa. */
+/*  The fields of a model file, in file order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
     ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
     ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
@@ -10216,7 +10216,7 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
     return ODVGP_OK;
 }
 
-/*  Products of sizes below cannot overflow after this. */
+/*  Refuse sizes whose products could overflow later. */
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
     double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
@@ -10228,7 +10228,7 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
     return ODVGP_OK;
 }
 
-/*  Which pairs have a bound without q. */
+/*  Refuse objectives that the pair of mean and covariance part does not support. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
     int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives &
@@ -10297,7 +10297,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     return odvgp__check_member(c, info);
 }
 
-/*  Slots of the likelihood's positive or free parameters: the first one's number, 0 for none. */
+/*  Add slots for the likelihood's positive or free parameters. Returns the first one, 0 if none. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
