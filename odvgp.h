@@ -10311,11 +10311,14 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>bound   the evidence lower bound and its gradient
-        elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                          [SVGP]; [ODVGP] eq. 4
-        Head forward, then each tile forward and back, adding into the adjoints of the head, then the head back.
-        The bound is linear in the sum over rows, so a tile needs to be seen once. Cost: odvgp_step. */
+
+        elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+
+    The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
+    head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
+    Cost: see odvgp_step. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Rows to look at: as they come, or through the permutation of an epoch. */
+/*  Rows to evaluate: n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct odvgp__rows {
     const odvgp_real *X, *Y;
     ptrdiff_t n, first;
@@ -10326,7 +10329,7 @@ typedef struct odvgp__rows {
 typedef struct odvgp__wants_list {
     int grad, stats; /* gradients; statistics for a natural step */
     int all;         /* gradients of all slots, not only of those that Adam moves */
-    int purpose;     /* nodes to run */
+    int purpose;     /* which nodes to run, ODVGP__FOR_... */
 } odvgp__wants_list;
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
@@ -10336,7 +10339,8 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
                : r->first + i;
 }
 
-/*  Rows [at, at + n) into the tile; Y is turned. X counts as new only where it is. */
+/*  Load rows [at, at + n) into the tile's X and, transposed, Y. X gets a new stamp only if it
+    changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
                                               ptrdiff_t n, odvgp_info *info)
 {
@@ -10348,7 +10352,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows 
         const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
         if (!odvgp__finite(x, D)) {
             ptrdiff_t d = odvgp__first_nonfinite(x, D);
-            X->stamp = ++m->tape.clock; /* some rows are the new ones */
+            X->stamp = ++m->tape.clock; /* some rows are already overwritten */
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
         odvgp_status s = odvgp__targets_check(m->tape.likelihood, y, T, T, row, info);
@@ -10366,7 +10370,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows 
     return ODVGP_OK;
 }
 
-/*  Natural steps of gamma are made from gradients: of a, and of HYBRID's q_mu, too. */
+/*  Whether gamma's natural step reads the slot's gradient: that of a, and of HYBRID's q_mu. */
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
@@ -10400,8 +10404,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
     odvgp__tape_mark(&m->tape);
 }
 
-/*  A slot that a natural step moves has a gradient only where somebody reads it. Elsewhere its
-    memory keeps what it holds: with many outputs, looking at it takes time. */
+/*  Slots moved by natural steps need a gradient only if gamma's step reads one. Otherwise their
+    memory is not touched: with many outputs a pass over it takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
     return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -10446,17 +10450,19 @@ static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 }
 
 /*  --- sums over tiles ---
-    The tiles are cut into S shards: of n tiles, shard s has [s n / S, (s + 1) n / S). Each shard adds up its tiles in order, and
-    the sums of shards go up a binary tree, so that the bits do not depend on who runs which shard. */
+    The n tiles are cut into S shards: shard s has tiles [s n / S, (s + 1) n / S). Each shard adds
+    its tiles in order, and a binary tree adds the shards, so the bits do not depend on who runs
+    which shard. */
 
-/*  Start the sums of another shard. What a forward run does not add to may hold a step that is being looked at, and stays. */
+/*  Start the sums of the next shard. A forward run does not clear the sums of reverse runs: their
+    memory may hold a natural step that is being checked. */
 static void odvgp__sums_clear(odvgp__tape *t, int back)
 {
     memset(t->sums, 0, sizeof *t->sums);
     odvgp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  A piece of the tree: an odvgp__sums in the first 64 bytes, and numbers. */
+/*  The tree's piece at a level: an odvgp__sums in the first 64 bytes, then numbers. */
 static odvgp_real *odvgp__tree_at(const odvgp__tape *t, int level)
 {
     return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -10468,7 +10474,7 @@ static void odvgp__sums_put(const odvgp__tape *t, int back, odvgp_real *piece)
     odvgp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  sums = piece + sums, where the rows of the piece come first: so does its error. */
+/*  sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
 static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 {
     odvgp__sums before;
@@ -10484,7 +10490,7 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
         t->sum[i] = x[i] + t->sum[i];
 }
 
-/*  One tile: forward, and back where gradients or statistics are requested. */
+/*  Run a tile forward, and backward if gradients or statistics are requested. */
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
                                       int back, int *data_error, odvgp_info *info)
 {
@@ -10498,7 +10504,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
     return ODVGP_OK;
 }
 
-/*  The tiles of one shard. The first adds to the sums that are there, the others begin at 0. */
+/*  Run the tiles of a shard. Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
                                        int back, int *data_error, odvgp_info *info)
 {
@@ -10514,9 +10520,9 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
     return t->sums->status;
 }
 
-/*  One visit of all tiles. After shard s, whose number has as many 1s at its end as there are full subtrees to its left, these
-    are added, the nearest first; then the sum waits for its right neighbour. After an error all that wait are added, so that what
-    they counted is not lost. */
+/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left.
+    These are added, nearest first, and the sum waits for its right neighbour. After an error all
+    waiting sums are added, so that no counts are lost. */
 static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back,
                                        int *data_error, odvgp_info *info)
 {
@@ -10533,8 +10539,8 @@ static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, 
     return ODVGP_OK;
 }
 
-/*  A bound that is not linear in sums over rows: the sums, then the tail there and back, then the tiles once more for their
-    gradient; one tile alone is not run again. */
+/*  A bound that is not linear in sums over rows: compute the sums, run the tail forward and
+    backward, then run the tiles again for the gradient. A single tile is not run forward again. */
 static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *rows, int back,
                                            int *data_error, odvgp_info *info)
 {
@@ -10546,7 +10552,7 @@ static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *ro
     t->sums->expected = (double)t->node[m->objective.id].v[0];
     if (!back) return ODVGP_OK;
     int one = rows->n <= m->cfg.tile && m->cfg.shards == 1;
-    if (one) odvgp__tape_zero(t, ODVGP__TILE); /* the tail adds to adjoints of the tile */
+    if (one) odvgp__tape_zero(t, ODVGP__TILE); /* the tail adds to the tile's adjoints */
     odvgp__tape_zero(t, ODVGP__TAIL);
     t->node[m->objective.id].d[0] = -1;
     odvgp__tape_reverse(t, ODVGP__TAIL);
@@ -10557,7 +10563,7 @@ static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *ro
     return s;
 }
 
-/*  The bound on the given rows; *data_error tells bad data from parameters that cannot be evaluated. */
+/*  The bound on `rows`. *data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
                                     odvgp_real *expected, odvgp_real *kl, int *data_error,
                                     odvgp_info *info)
@@ -10587,7 +10593,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
     }
-    /* it is not where a root's diagonal holds a 0, and its derivative is 1 / 0 there */
+    /* it is infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
     if (grads && divergence - divergence == 0) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m, &want);
@@ -10602,13 +10608,12 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     return ODVGP_OK;
 }
 
-/*  What an attempt at the last good parameters must leave as it was if it fails. */
+/*  What a failed attempt at the last good parameters restores. */
 typedef struct odvgp__attempt {
     odvgp_events events;
     uint64_t nat_valid;
 } odvgp__attempt;
 
-/*  Jitters as they are, before an attempt; and again, if it failed. */
 static void odvgp__keep_jitters(odvgp_model *m)
 {
     for (int i = 0; i < m->units; i++)
@@ -10620,7 +10625,6 @@ static void odvgp__restore_jitters(odvgp_model *m)
         odvgp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
 }
 
-/*  theta and the last good theta change places. */
 static void odvgp__swap_good(odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->par.count; i++) {
@@ -10632,7 +10636,8 @@ static void odvgp__swap_good(odvgp_model *m)
     odvgp__touch_all(m);
 }
 
-/*  To the last good parameters, on trial. The caller's own values are never taken back. */
+/*  Swap in the last good parameters. Values set by the caller are never undone: they clear
+    good_valid. */
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
     odvgp__attempt before;
@@ -10643,7 +10648,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
     return before;
 }
 
-/*  They are no better: everything as it was. */
+/*  The last good parameters are no better: restore everything. */
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
     odvgp__swap_good(m);
@@ -10652,7 +10657,7 @@ static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
     m->state.nat_valid = before->nat_valid;
 }
 
-/*  They are: on from here, with half the step sizes and without Adam's memory of where that led. */
+/*  The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
 static void odvgp__go_back(odvgp_model *m)
 {
     odvgp__copy(m->good, m->par.theta, m->par.count);
@@ -10662,7 +10667,7 @@ static void odvgp__go_back(odvgp_model *m)
     m->state.step_scale *= 0.5;
     m->state.clean_steps = 0;
     m->tape.events.step_undone++;
-    m->state.good_valid = 0; /* until they have been evaluated again */
+    m->state.good_valid = 0; /* until the next evaluation */
 }
 
 static int odvgp__any_watched(const odvgp_model *m)
@@ -10672,8 +10677,9 @@ static int odvgp__any_watched(const odvgp_model *m)
     return any != 0;
 }
 
-/*  A bound that has fallen past all sense, by ten times its size. O(M)'s q depends on the kernel so much that Adam's steps of
-    the kernel can do harm at any size: with all rows in each step, a nat a row is enough. */
+/*  Whether the bound is implausibly low: it fell by over 10 (|before| + N). O(M)'s q depends so
+    much on the kernel that Adam's steps of the kernel can do harm at any size: with all rows in
+    each step, one nat per row is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
     if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -10683,9 +10689,10 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 
 #define ODVGP__LEAST_SCALE 1e-9
 
-/*  The parameters of now fail on these rows (s), or give a bound that is not believed. The update that led to them is to blame
-    if the last good ones do better on the same rows: go back. Otherwise the rows are: nothing has changed. Where even steps of
-    next to no length fail, that is an error: training would stand still without a word. */
+/*  The current parameters fail on these rows (status s) or give an implausibly low bound. If the
+    last good ones do better on the same rows, the last update is to blame: go back. Otherwise the
+    rows are: restore everything. Failure of even the shortest steps is an error, or training would
+    stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
                                          odvgp__wants_list want, odvgp_status s,
                                          odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
@@ -10703,15 +10710,15 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
                                "falls past all sense after every step, however short");
     }
     odvgp__stay(m, &before);
-    if (again && data_error) { /* NaN in the rows, which the first attempt did not come to see */
+    if (again && data_error) { /* NaN in rows that the first attempt did not reach */
         if (info) *info = said;
         return again;
     }
     return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
 }
 
-/*  Evaluate before a step; if an update led to parameters that cannot be evaluated, go back to the last good ones and evaluate
-    these. While stepping with Adam, a bound that has fallen past all sense is not believed, either. */
+/*  Evaluate before a step. If the parameters cannot be evaluated or, while `stepping` with Adam,
+    give an implausibly low bound, evaluate the last good ones. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
                                            odvgp__wants_list want, int stepping,
                                            odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
@@ -10725,7 +10732,7 @@ static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *ro
         s = odvgp__evaluate_good(m, rows, want, s, expected, kl, info);
     if (s) return s;
     odvgp__copy(m->good, m->par.theta, m->par.count);
-    /* no measure for the next step */
+    /* the next step has no bound to compare with */
     if (!stepping && !m->state.good_valid) m->state.good_elbo = -HUGE_VAL;
     m->state.good_valid = 1;
     if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
@@ -10790,7 +10797,7 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1, ODVGP__FOR_BOUND};
     int data_error;
-    /* looks, and moves nothing */
+    /* not odvgp__evaluate_safely, which may change the parameters */
     odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
     if (s) return s;
     *elbo = expected - divergence;
@@ -10825,7 +10832,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
         if (idx[i] < 0 || idx[i] >= m->cfg.layer[0].M_gamma)
             return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
     odvgp__all_columns(m);
-    /* a column that was seen is marked where the columns will stand */
+    /* columns[i] = -1 marks column i as seen */
     for (ptrdiff_t i = 0; i < count; i++) {
         if (columns[idx[i]] < 0) {
             odvgp__all_columns(m);
