@@ -10847,18 +10847,19 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>freeze   from a model to a predictor
-        alpha = L^-T (q_mu - c) and copies; O(M^3 + M Mg D) if the head is out of date, else O(M^2). */
+    Computes alpha = L^-T (q_mu - c) and copies the rest.
+    Cost: O(M^3 + M Mg D) if the head is out of date, else O(M^2). */
 /* ---------------------------------------------------------------------------------------------- */
-/*  A variance of two blocks needs both sets of points as one. */
+/*  A variance of two Gaussian blocks uses both sets of points as one set. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
-/*  Coefficients at gamma (or alpha) that are not among those of the variance's points. */
+/*  Whether the mean has coefficients at points (gamma or alpha) that the variance does not use. */
 static int odvgp__has_own_mean(const odvgp__unit *u)
 {
     return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  The head of a frozen model. Returns the number of reals, -1 if that overflows. */
+/*  Fill a predictor's header. Returns the number of reals that follow, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
     odvgp__view v;
@@ -10926,7 +10927,7 @@ static int odvgp__node_finite(const odvgp_model *m, odvgp__ref node)
     return !node.id || odvgp__finite(nd->v, nd->rows * nd->ld);
 }
 
-/*  What prediction reads of a unit's head. */
+/*  Whether all head nodes that prediction reads are finite. */
 ODVGP__NOINLINE int odvgp__head_finite(const odvgp__unit *u)
 {
     odvgp__ref read[ODVGP__PREDICTOR_NODES];
@@ -10951,7 +10952,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
                                 "its parameters are not finite, or not above 0");
 }
 
-/*  Everything that depends on parameters alone, made anew where it is out of date; as safely as before a step. */
+/*  Recompute the head nodes that are out of date; on failure try the last good parameters. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     if (m->objective.id && !m->state.fitted)
@@ -10970,8 +10971,10 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  alpha in the memory of the gradient: what K(x,Z) is multiplied with, L^-T weights for beta; of SOLVE-GP's two blocks a =
-    L_v^-T v_mu and L^-T (weights - W a), a in its place where the blocks are one set, else behind all. */
+/*  Compute alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
+        gamma  a = L_v^-T v_mu
+        beta   L^-T (weights - W a)
+    a follows each output's beta coefficients if the points are joint, else those of all outputs. */
 ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 {
     odvgp_model *m = u->model;
@@ -10982,7 +10985,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
     int v_mu = u->block[ODVGP__ON_GAMMA].white_mu.id;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-        if (!u->weights.id) { /* coefficients already, or none */
+        if (!u->weights.id) { /* the slot holds coefficients, or there are none */
             if (u->a.id && !u->Z_gamma.id) odvgp__copy(beta, node[u->a.id].v + p * M, M);
             else odvgp__zero(beta, M);
         } else odvgp__copy(beta, node[u->weights.id].v + p * M, M);
@@ -10997,8 +11000,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
     }
 }
 
-/*  The points of a predictor: their centre, then they themselves, those of the first set before
-    those of the second. */
+/*  Compute the centre of the sets of points and store the points, one set after the other. */
 static void odvgp__predictor_points(const odvgp__unit *u, const odvgp__ref *sets, int count,
                                     odvgp_real *centre, odvgp_real *to)
 {
@@ -11019,14 +11021,14 @@ static void odvgp__predictor_points(const odvgp__unit *u, const odvgp__ref *sets
     }
 }
 
-/*  n numbers, or n times `otherwise`. */
 static void odvgp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n,
                            odvgp_real otherwise)
 {
     for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head, and compute the coefficients of the mean in the memory of the gradient, which odvgp__predictor_write gives back. */
+/*  Run the head and compute alpha in the memory of the gradient, which odvgp__predictor_write
+    returns. */
 static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -11042,7 +11044,7 @@ static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
                        "the coefficients of its predictor are not finite");
 }
 
-/*  The frozen unit, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
+/*  Write the predictor, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
     odvgp_model *m = u->model;
