@@ -11099,16 +11099,20 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>natgrad   natural gradient steps from two vectors
-        In whitened coordinates q = N(mu, S), natural parameters P = S^-1 and j = P mu. With G = A diag(g_v) A^T and h =
-        A g_m:
-          P <- (1 - tau) P + tau (I - 2 G),   j <- (1 - tau) j + tau (h - 2 G mu)                    [NATGRAD], [ODVGP]
-              eqs. 15b, 15c
-        P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept from step to
-        step. A step that would leave the positive definite cone is halved. Cost: one Cholesky, one triangular inverse
-        per output. It serves q(u) on beta (HYBRID's with q_mu + c for mu, for that is what its natural parameter is made
-        of), SOLVE-GP's q(v) with A_v for A; gamma and O(M) have steps of their own. */
+    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu. With
+    G = A diag(g_v) A^T and h = A g_m (g_m, g_v: see odvgp_natgrad_step) a step of size tau is
+
+        P <- (1 - tau) P + tau (I - 2 G)
+        j <- (1 - tau) j + tau (h - 2 G mu)                       [NATGRAD]; [ODVGP] eqs. 15b, 15c
+
+    P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept
+    from step to step. A step after which P is not positive definite is halved. Cost per output: one
+    Cholesky factorisation, one triangular inverse.
+
+    The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
+    because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  y = S x for the symmetric S in the lower triangle. */
+/*  y = S x for a symmetric S [n,n] stored as its lower triangle. */
 static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S,
                                    const odvgp_real *x, odvgp_real *y)
 {
@@ -11119,14 +11123,15 @@ static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odv
     }
 }
 
-/*  HYBRID's natural parameter is made of q_mu + c: its mean is ORTH's in other coordinates. NULL for the others. */
+/*  c for HYBRID's q(u), else NULL. HYBRID's natural parameter depends on q_mu + c: its mean is
+    ORTH's in other coordinates. */
 static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
     return u->shift.id && b == ODVGP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
 }
 
-/*  The mean of one output's q in whitened coordinates, the shift included, into mean [M]. */
+/*  mean [M] = the mean of output p's q in whitened coordinates, including the shift. */
 static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
     odvgp_model *m = u->model;
@@ -11136,7 +11141,8 @@ static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real
     for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
-/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P where it is not known, j where it depends on more than q. */
+/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if it is not known; j also
+    if it depends on a shift. */
 static void odvgp__nat_from_q(odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
@@ -11160,7 +11166,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
-/*  R = the new q_sqrt of output p for a step tau; E_NOT_PD if the step is too long. */
+/*  R = the new q_sqrt of output p after a step tau. Returns E_NOT_PD if the step is too long. */
 static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p,
                                    odvgp_real tau)
 {
@@ -11180,14 +11186,15 @@ static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, pt
     return odvgp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  The new value of a slot waits in the memory of its gradient: Adam does not move what a natural step moves. */
+/*  A slot's new value waits in the memory of its gradient: Adam does not move slots that natural
+    steps move. */
 static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 {
     ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
     return m->tape.node[param.id].d;
 }
 
-/*  From (mu, R) in whitened coordinates to the slots' own, staged.  */
+/*  Stage (mu, R), converted from whitened coordinates to those of the slots. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
     odvgp_model *m = u->model;
@@ -11210,8 +11217,8 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  One output's step, halved until it stays positive definite: the new (P, j) into the statistics, which it is made of, the
-    new q into the gradients of its slots. */
+/*  Compute output p's step, halved until P is positive definite. The new (P, j) overwrites the
+    statistics (G, h); the new q is staged. */
 static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
     odvgp_model *m = u->model;
@@ -11262,7 +11269,7 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
         m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
-/*  out = K(X1, X2) a for the nodes' points. */
+/*  out = K(X1, X2) a for the points of two nodes. */
 static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2,
                                     const odvgp_real *a, odvgp_real *out)
 {
@@ -11279,7 +11286,8 @@ static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2
     odvgp__kernel_run(&job, t->scratch);
 }
 
-/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h, where h is the gradient in the whitened q_mu, made of that in the slot. */
+/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h. h is the gradient in the whitened q_mu, computed from
+    the slot's gradient d. */
 static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
     odvgp_model *m = u->model;
@@ -11287,7 +11295,8 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     const odvgp__node *L = &t->node[u->L.id], *q = &t->node[u->block[ODVGP__ON_BETA].mu.id];
     ptrdiff_t M = u->M, Mg = u->M_gamma;
     odvgp_real *h = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA), *out = m->nat_t;
-    /* WHITENED: L^-T h; PRIMAL, slot = L q~: h = L^T d; A_BETA, q~ = L^T slot: h = L^-1 d */
+    /* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
+       A_BETA (q_mu = L^T slot): h = L^-1 d. */
     odvgp__copy(h, q->d + p * M, M);
     if (u->param == ODVGP_PARAMETRISATION_A_BETA)
         odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
@@ -11298,7 +11307,7 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  What the slot of q_mu changes by when a falls by da: q_mu + c stays. */
+/*  Change the slot of q_mu such that q_mu + c is unchanged when a decreases by da. */
 static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
     odvgp_model *m = u->model;
@@ -11306,7 +11315,7 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     const odvgp__node *L = &t->node[u->L.id];
     ptrdiff_t M = u->M;
     odvgp_real *c = odvgp__lend(&m->nat_R, ODVGP__NAT_GAMMA);
-    /* Kbg da: PRIMAL as it is; WHITENED L^-1, A_BETA Kb^-1 of it */
+    /* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
     odvgp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
     if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
         odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
@@ -11316,9 +11325,11 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's own natural step, from the gradient g of the loss in a at the old point; HYBRID's with its mean q_mu + c held: g
-    - W^T dL/dq_mu. EXACT: a <- a - tau C^-1 g; DIAGONAL: a <- a - tau g / (D + eps). Here the change, in the memory of the
-    gradient. */
+/*  Gamma's natural step, from the gradient g of the loss in a at the old point. HYBRID holds
+    q_mu + c constant: its g is dL/da - W^T dL/dq_mu. With t = tau gamma_step_ratio:
+        EXACT     a <- a - t C^-1 g
+        DIAGONAL  a <- a - t g / (D + eps)
+    Computes only the change, in the memory of the gradient. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11343,7 +11354,7 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     }
 }
 
-/*  And here it is made. HYBRID's c moves with a, and q_mu makes up for it. */
+/*  Apply the change. HYBRID's c moves with a, and q_mu compensates. */
 static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -11357,7 +11368,7 @@ static void odvgp__nat_gamma_take(odvgp__unit *u)
     if (hybrid) odvgp__touch(m, u->block[ODVGP__ON_BETA].slot_mu);
 }
 
-/*  Takes back a part of the step, so that the rest of it stays in the memory of the gradient. */
+/*  Undo a part of the step; with part = 1/2 the rest remains in the memory of the gradient. */
 static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 {
     if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
@@ -11370,7 +11381,7 @@ static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 
 #define ODVGP__GAMMA_LOOKS 20
 
-/*  The bound on these rows, with all columns; -infinity where there is none. */
+/*  The bound on these rows, with all columns; -infinity if it cannot be evaluated. */
 static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 {
     odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND};
@@ -11380,15 +11391,15 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
     return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*  Gamma's natural step contracts only below a size that nobody knows beforehand, unlike that of q(u): where the bound on
-    the same rows is lower after both than `before`, gamma's is halved until it is not. Returns the bounds that were looked
-    at. */
+/*  Unlike that of q(u), gamma's natural step contracts only below an unknown size: halve it until
+    the bound on the same rows, after both steps, is not below `before`. Returns the number of
+    bounds evaluated. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
     double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
     for (int looks = 1;; looks++) {
         if (odvgp__nat_gamma_look(m, rows) >= least) return looks;
-        int last = looks == ODVGP__GAMMA_LOOKS; /* then nothing is left of it */
+        int last = looks == ODVGP__GAMMA_LOOKS; /* undo the whole step */
         for (int i = 0; i < m->units; i++)
             odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
         m->tape.events.step_shortened++;
@@ -11396,18 +11407,25 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
     }
 }
 
-/* --- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1). With G and h as above, Q = I + L^T diag(g) L, S = L Q^-1 L^T:
-         dL/dm = mu - L^-T h,  dL/dS = -L^-T G L^-1 - diag(g) / 2,  dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
-       (the notes' F for the affine coordinates, eliminated, gives the same change of g as for (m, g)). --- */
+/*  --- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1) ---
+    With G and h as above, m = Kb mu, Q = I + L^T diag(g) L and S = L Q^-1 L^T:
+
+        dL/dm = mu - L^-T h
+        dL/dS = -L^-T G L^-1 - diag(g) / 2
+        dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
+
+    Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
+    change of g as (m, g). */
 
 typedef struct odvgp__diag_work {
     const odvgp_real *L;
     odvgp_real *Q, *X, *T, *F; /* [M,M] each */
-    /* [M] each; mu and g are the new ones when all is done */
+    /* [M] each; at the end mu and g are the new values */
     odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } odvgp__diag_work;
 
-/*  Q and its factor for the g of now; E = G + (Q - I) / 2, whole, in place of G where it is given. */
+/*  Factor Q for the current g. If G is given, overwrite it with E = G + (Q - I) / 2, both
+    triangles. */
 static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
     odvgp_model *m = u->model;
@@ -11422,8 +11440,8 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
     return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*  change = (S o S / 2)^-1 dL/dg. Where that matrix cannot be factored, with a multiple of the identity that lets it: a shorter
-    step. */
+/*  change = (S o S / 2)^-1 dL/dg. A multiple of the identity is added if the matrix cannot be
+    factored; this shortens the step. */
 static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, const odvgp_real *E)
 {
     odvgp_model *m = u->model;
@@ -11462,8 +11480,9 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
     return ODVGP_E_NOT_PD;
 }
 
-/*  g <- g - tau change, but no component below a tenth of what it was: one near 0 does not hold up the others. Where the best g is
-    0, it ends where k(x,x) g is a rounding error, and not in numbers too small to go on with. */
+/*  g <- g - tau change, but no component falls below a tenth of its value: one near 0 does not
+    shorten the step of the others. If its best value is 0, it stops where k(x,x) g is a rounding
+    error, before it is too small to continue. */
 static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11478,7 +11497,7 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
     m->tape.events.step_shortened += (uint64_t)shortened;
 }
 
-/*  x <- L^-T Q^-1 L^T x for the Q of now */
+/*  x <- L^-T Q^-1 L^T x for the current Q. */
 static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *x)
 {
     odvgp_model *m = u->model;
@@ -11491,8 +11510,8 @@ static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *
     odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), what the dense natural step does to the diagonal of S^-1; gradient = -2 dL/dS m, its part in that
-    of S^-1 m: [OM] eqs. 3.19, 3.20. */
+/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of the diagonal of S^-1.
+    gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
     odvgp_model *m = u->model;
@@ -11509,7 +11528,7 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
     }
 }
 
-/*  One output: the new mu and g in w. */
+/*  Compute one output's new mu and g, in w. */
 static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G,
                                        const odvgp_real *h, odvgp_real tau)
 {
@@ -11546,7 +11565,7 @@ static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvg
     return ODVGP_OK;
 }
 
-/*  The work of natural steps, lent to `to`. */
+/*  Working memory of natural steps, lent to `to`. */
 static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
 {
     odvgp_model *m = u->model;
@@ -11566,7 +11585,7 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
     return w;
 }
 
-/*  The new q of all outputs, or of none, where the gradients were. */
+/*  Stage the new q of all outputs in the memory of the gradients. An error voids all of them. */
 static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11605,7 +11624,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
     odvgp__touch(m, g->slot);
 }
 
-/*  Whether this step moves block b: both blocks of a unit, or each in turn. */
+/*  Whether this step moves block b: with ALTERNATE the two blocks take turns. */
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
@@ -11614,7 +11633,8 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
-/*  The new q of one unit's blocks, and the change of its gamma, where the statistics and the gradients were. */
+/*  Overwrite statistics and gradients with the new q of the unit's Gaussian blocks and gamma's
+    change. */
 static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11637,8 +11657,8 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
     if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
-/*  A row for each kind of natural step: what makes the new values where the gradients were, and what then takes them; how much
-    work of [M,M] and of [M] it needs. */
+/*  A kind of natural step: `make` stages the new values in the memory of the gradients, `take`
+    applies them; `matrices` [M,M] and `vectors` [M] are the working memory. */
 typedef struct odvgp__step_kind {
     int steps; /* bits of ODVGP__STEPS_... */
     int matrices, vectors;
@@ -11649,7 +11669,7 @@ static const odvgp__step_kind odvgp__step_kinds[] = {
     {ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 1, 2, odvgp__nat_unit, odvgp__nat_unit_take},
     {ODVGP__STEPS_DIAGONAL, 4, 6, odvgp__nat_diagonal, odvgp__nat_diagonal_take}};
 
-/*  NULL: the unit has no natural step. */
+/*  NULL if the unit has no natural step. */
 static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
 {
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__step_kinds); i++)
@@ -11657,7 +11677,6 @@ static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
     return NULL;
 }
 
-/*  Whether all units have one. */
 static int odvgp__has_natural(const odvgp_model *m)
 {
     int all = 1;
@@ -11665,9 +11684,9 @@ static int odvgp__has_natural(const odvgp_model *m)
     return all;
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent and each shortens its own step,
-    but they move together or not at all: what is new waits until the last output has a step. Gamma's gradient is of the old
-    point, too, and its memory is not that of q's. */
+/*  One step of size tau from the statistics of the last evaluation. Outputs are independent and
+    each shortens its own step, but all move or none: new values wait until the last output has a
+    step. Gamma's gradient is also that of the old point, in memory separate from q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     odvgp_status s = ODVGP_OK;
