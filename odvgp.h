@@ -11726,17 +11726,27 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data
-        The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2: w = (Lambda + Phi Phi^T / s)^-1
-        Phi r / s. Phi is A for beta (Lambda = I); for gamma A_v (I), or R = K(Zg,X) - W^T A (C) for ORTH and HYBRID, or
-        K(Za,X) (Ka) for a free mean. The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, Kb^-1
-        K_bX K_Xb Kb^-1 / s for the inverse part. Sums over tiles; memory O(F^2). */
+    The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
+    s and r = Y - (mean function) the optimum is
+
+        w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
+
+        Phi                    Lambda
+        A                      I         beta
+        A_v                    I         gamma, SOLVE-GP
+        R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
+        K(Za,X)                Ka        a free mean
+
+    The covariance does not depend on w: (I + A A^T / s)^-1 for each Gaussian block of q, and
+    B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 /* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__fit {
-    int gamma;                    /* what the features of gamma are */
-    ptrdiff_t M, Mg, F, from, to; /* beta, gamma, both; the features of the mean */
-    /* sums of Phi Phi^T (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
+    int gamma; /* the features of gamma: ODVGP__..._GAMMA */
+    /* features of beta, of gamma, of both; the weights [from, to) are solved for */
+    ptrdiff_t M, Mg, F, from, to;
+    /* S = Phi Phi^T [F,F] (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
     odvgp_real *S, *prior, *G;
-    odvgp_real *W;                    /* [M,Mg], where the tape has none */
+    odvgp_real *W;                    /* [M,Mg], if the tape has none */
     odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
     odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
     double rr, kk;
@@ -11776,7 +11786,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
     return a.bad ? 0 : a.used + 64;
 }
 
-/*  K(X1, X2) into out [n1,n2], ld n2. */
+/*  out [n1,n2] = K(X1, X2), ld n2. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
                               const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
 {
@@ -11788,7 +11798,7 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
     odvgp__kernel_run(&job, m->tape.scratch);
 }
 
-/*  W and the prior of gamma's weights. */
+/*  Compute W and gamma's Lambda. */
 static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
@@ -11808,7 +11818,7 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
     odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
-/*  Features of the n rows in the tape's X, ld n, and what is left of Y without the mean function. */
+/*  Compute Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
 static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 {
     odvgp_model *m = u->model;
@@ -11832,7 +11842,7 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
                 mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
             f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
         }
-    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept */
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept: subtract its mean */
         odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
                    f->Mg, gamma, n, 1, f->r, n);
 }
@@ -11849,7 +11859,7 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
     return sum;
 }
 
-/*  One pass: S, h, |r|^2, and k summed over rows and outputs. */
+/*  One pass: S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
 static odvgp_status odvgp__fit_sums(odvgp__unit *u, odvgp__fit *f, const odvgp_real *X,
                                     const odvgp_real *Y, odvgp_info *info)
 {
@@ -11883,20 +11893,20 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
     return prior + f->S[i * f->F + j] / s;
 }
 
-/*  Whether a slot of q keeps its values because it is frozen. A bound without q has no q to freeze. */
+/*  Whether a slot of q is frozen and keeps its values. A bound without q has no q to freeze. */
 static int odvgp__fit_held(const odvgp_model *m, int slot)
 {
     return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*  The slots of the mean's weights on gamma's features and on beta's; 0: none. */
+/*  The slots of the weights of gamma's and of beta's features; 0: none. */
 static int odvgp__fit_gamma_slot(const odvgp__unit *u)
 {
     return u->a_slot.id ? u->slot_a : u->block[ODVGP__ON_GAMMA].slot_mu;
 }
 static int odvgp__fit_beta_slot(const odvgp__unit *u) { return u->block[ODVGP__ON_BETA].slot_mu; }
 
-/*  Weights of frozen slots into w, and the range of the others. */
+/*  Store the weights of frozen slots in w; restrict [from, to) to the others. */
 static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
     const odvgp_model *m = u->model;
@@ -11904,7 +11914,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
     int beta = odvgp__fit_held(m, odvgp__fit_beta_slot(u)),
         gamma = odvgp__fit_held(m, odvgp__fit_gamma_slot(u));
     odvgp__zero(f->w, u->P * f->F);
-    if (u->mean_part->mu == ODVGP__MU_COEFFICIENTS) { /* one slot has all weights */
+    if (u->mean_part->mu == ODVGP__MU_COEFFICIENTS) { /* one slot holds all weights */
         if (beta || gamma) f->to = f->from;
         return;
     }
@@ -11922,7 +11932,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
     if (beta) f->from = ODVGP__MIN(f->M, f->to);
 }
 
-/*  rest = h / s - (Lambda + S / s) w over the features of the mean. */
+/*  rest = h / s - (Lambda + S / s) w over all F features. */
 static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
 {
     for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -11938,7 +11948,8 @@ static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
     }
 }
 
-/*  w, with rows and columns scaled to a unit diagonal; what is added where that is singular is made up for by refining. */
+/*  Solve for w, with rows and columns scaled to a unit diagonal. If the matrix is singular, a
+    multiple of the identity is added, and iterative refinement corrects for it. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -11979,7 +11990,8 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
                : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
-/*  Stage the optimum: a copy of the parameter vector in the memory of its gradient, given back by whoever staged it. */
+/*  Stage the optimum in a copy of theta, in the memory of the gradient. The caller returns that
+    memory. */
 static void odvgp__fit_stage(odvgp_model *m)
 {
     odvgp__copy(odvgp__lend_gradient(&m->par, ODVGP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -11991,7 +12003,7 @@ static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot)
     return m->par.grad + m->par.slot[slot].offset;
 }
 
-/*  Whitened means to a block's slot. */
+/*  Stage block b's mean, converted from whitened coordinates to those of its slot. */
 static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 {
     odvgp_model *m = u->model;
@@ -12012,7 +12024,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
     }
 }
 
-/*  Gamma's coefficients; HYBRID's w stands for q_mu + c, so c = W a is taken off before q_mu is put. */
+/*  Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
 static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
@@ -12031,7 +12043,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
     }
 }
 
-/*  q_sqrt of a block: (I + S / s)^-1 = R^-1 R^-T, R from the last row up. */
+/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, with R factored from the last row up. */
 static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b,
                                         odvgp_info *info)
 {
@@ -12068,7 +12080,8 @@ static odvgp_status odvgp__fit_put_roots(odvgp__unit *u, odvgp__fit *f, odvgp_re
     return status;
 }
 
-/*  B = L^-T (S / s) L^-1 and its root; of fewer rows than points B is singular, so its diagonal gets as little as will do. */
+/*  Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
+    so the least amount that suffices is added to its diagonal. */
 static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
                                            odvgp_info *info)
 {
@@ -12098,7 +12111,8 @@ static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_
     return ODVGP_OK;
 }
 
-/*  O(M)'s g: its natural step of one half with G = -S / (2 s), which does not depend on q, until it stays. */
+/*  Find O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
+    depend on q. */
 static odvgp_status odvgp__fit_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
                                         odvgp__diag_work *w)
 {
@@ -12140,7 +12154,7 @@ static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp
                   : ODVGP_OK;
 }
 
-/*  A row for each kind of optimum of a covariance: natural steps that it is found by, and what stages it. */
+/*  Indexed by the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
     int steps;
     odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
@@ -12149,7 +12163,7 @@ static const struct {
                      {0, odvgp__fit_put_inverse},
                      {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
-/*  Whether the closed forms here are those of a unit's parts. */
+/*  Check that the optimum of the unit's parts can be computed here. */
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
     int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
@@ -12167,7 +12181,7 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
     return ODVGP_OK;
 }
 
-/*  The staged slots of q take the place of the old. */
+/*  Copy the staged slots of q to the parameters. */
 static void odvgp__fit_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -12213,7 +12227,7 @@ static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const 
     return ODVGP_OK;
 }
 
-/*  Checks, work, factors and sums: what both calls begin with. */
+/*  Common start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
                                      void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
@@ -12234,7 +12248,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
     return odvgp__fit_sums(u, f, X, Y, info);
 }
 
-/*  Jitters that an attempt raised before it failed are taken back, and their events are not counted. */
+/*  After a failed attempt restore the jitters that it raised, and do not count its events. */
 static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
     if (!s) return s;
@@ -12256,7 +12270,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
     odvgp__fit_put_gamma(u, &f);
     odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(u, &f, ODVGP__ON_GAMMA);
-    /* v_sqrt belongs to other features */
+    /* v_sqrt needs the sums of A_v */
     if (u->cov_part->v_sqrt && f.gamma != ODVGP__WHITE_GAMMA) {
         f.gamma = ODVGP__WHITE_GAMMA;
         odvgp__fit_prior(u, &f);
@@ -12285,8 +12299,9 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
     return odvgp__fit_end(m, odvgp__fit_best(u, X, Y, work, bytes, info), &events);
 }
 
-/*  -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2, t = s for the lower bound's quadratic, s + tr(K - Q) for the
-    upper. */
+/*  The terms logs and quadratic of
+        -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
+    For the upper bound t = s + tr(K - Q). For the lower bound t = s; it also has a trace term. */
 static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t,
                                      double *logs, double *quadratic)
 {
@@ -12310,7 +12325,8 @@ static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s
         for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
     }
     *quadratic = (f->rr - hJh / t) / t;
-    /* r^T r and what is taken from it have the digits of a real: refuse errors above a hundredth of the result or of a nat a row. */
+    /* r^T r and the term subtracted from it have the digits of a real: refuse rounding errors above
+       0.01 (|quadratic| + one nat per row and output) */
     double error = 16 * (double)ODVGP__EPS * f->rr / t,
            rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
     return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
@@ -12336,7 +12352,7 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
                            status == ODVGP_E_NAN
                                ? "the noise is too small beside the targets: all digits cancel"
                                : NULL);
-    /* where both are equal but for rounding */
+    /* equal bounds must not cross by rounding */
     above = ODVGP__MIN(above, below + P * left / (double)s);
     odvgp_real bound[2];
     bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
