@@ -7698,13 +7698,19 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>ops    matrix operations and their adjoints
-        A node is a matrix with its value v and its adjoint d = dloss/dv. Head nodes depend on parameters alone, tile
-        nodes on a block of rows, too. Forward runs the nodes in order, reverse from the last to the first, each adding
-        into the d of its inputs. Tail nodes depend on sums over tiles (MOMENTS), and run between their two visits.
-        needs_grad says whether a parameter that is wanted lies below and a term of the bound above; the rest is not
-        differentiated. stamp says when a value was made; a head node is computed again only if an input is newer. A node
-        that is computed in place overwrites its input, so both are computed again where either is out of date. The
-        table has a row for each operation: its name, both runs, and what a node of it needs of memory. */
+
+        A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
+        parameters, tile nodes also on a tile of rows. Forward runs the nodes in order; reverse runs
+        them from the last to the first, each adding to the d of its inputs. Tail nodes depend on
+        sums over tiles (MOMENTS) and run between the two visits of the tiles.
+
+        needs_grad: the node depends on a wanted parameter, and a term of the bound depends on
+        the node; other nodes are not differentiated. stamp: when the value was computed; a
+        head node is recomputed only if an input is newer. A node computed in place overwrites its
+        input, so both are recomputed if either is out of date.
+
+        The table odvgp__ops lists each operation's name, both runs and memory. Below, dX is the
+        adjoint of X, and "stacked" means squares [M,M] one below the other, [P M, M]. */
 /* ---------------------------------------------------------------------------------------------- */
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
@@ -7736,7 +7742,7 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
-/* --- PARAM, INPUT: nothing to do; their values are set from outside, gradients of parameters land in the vector ---     */
+/* --- PARAM, INPUT: values are set from outside; the gradient vector holds adjoints of PARAM --- */
 
 static odvgp_status odvgp__source_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -7783,7 +7789,7 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
 
-/* --- KERNEL_DIAG(hyp, X): k(x,x) as a row --- */
+/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row x of X, [1,n] --- */
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -7800,7 +7806,8 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
     odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
-    if (odvgp__kernel_stationary(&nd->of->kernel)) { /* the rows together */
+    /* k(x,x) is the same for every x */
+    if (odvgp__kernel_stationary(&nd->of->kernel)) {
         for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
         odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v, sum, dhyp, NULL);
         return;
@@ -7810,8 +7817,9 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
                                    odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
 }
 
-/* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]. aux: what the adjoint needs of the matrix, where that fits the budget; else
-   it is computed again --- */
+/* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
+       aux: what the adjoint needs of the matrix, if that fits the budget; else reverse
+       recomputes it --- */
 
 static void odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd, odvgp__kjob *job)
 {
@@ -7848,18 +7856,20 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
 
-/* --- CHOL(K, prior): lower L of K + jitter I, or of each square stacked in K; the upper triangle is 0. The jitter is relative to the mean diagonal of prior,   */
-/* which is K where it is not given. A failure raises the jitter tenfold and tries again, up to the limit ---            */
+/* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
+       The upper triangle of L is 0. The jitter is relative to the mean diagonal of prior, or
+       of K if prior is missing. A failure raises the jitter tenfold and the factorisation is
+       repeated, up to the limit. --- */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
     odvgp_real sum = 0;
-    /* of a stack: of all its squares */
+    /* of a stack: the mean over all its squares */
     for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols];
     return sum / (odvgp_real)K->rows;
 }
 
-/*  The words of jitter events. Files hold their numbers: new ones are added at the end. */
+/*  Texts of jitter events. Files store their indices, so add new ones at the end. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
 static const char *const odvgp__jitter_causes[] = {
     "nearly dependent rows",
@@ -7878,7 +7888,7 @@ static const char *odvgp__jitter_matrix(const odvgp__node *nd)
     return nd->jitter ? odvgp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*  Why a kernel matrix lost its rank: looks at the points that it came from. */
+/*  Likely cause of a failed factorisation, from the points that made the kernel matrix. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
     const char *const *cause = odvgp__jitter_causes;
@@ -7914,7 +7924,7 @@ static int odvgp__has_base_jitter(const odvgp__node *nd)
     return nd->jitter && !(nd->op == ODVGP__CHOL && nd->variant == ODVGP__CHOL_BARE);
 }
 
-/*  What the diagonal of a node's matrix gets before anything is raised. */
+/*  Jitter on the diagonal before anything is raised. */
 static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 {
     const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -7923,7 +7933,8 @@ static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
                : 0;
 }
 
-/*  The adjoint of that: from the trace of the adjoint of the jittered matrix to the diagonal of prior. */
+/*  The adjoint of odvgp__jitter_base: adds to the diagonal of prior. trace is the trace of the
+    jittered matrix's adjoint. */
 static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
 {
     odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -7932,14 +7943,14 @@ static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_r
         prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
-/*  What has this jitter is made anew, also where its kernel matrix stays. */
+/*  Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void odvgp__jitter_moved(odvgp__tape *t, const odvgp__jitter *jitter)
 {
     for (int i = 1; i <= t->nodes; i++)
         if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
 }
 
-/*  Take the jitters from `from`; nodes that were computed with others are computed again. */
+/*  Restore jitters from `from` and invalidate nodes computed with different ones. */
 static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp__jitter *from)
 {
     for (int k = 0; k < ODVGP__JITTERS; k++) {
@@ -7948,7 +7959,7 @@ static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp
     }
 }
 
-/*  One matrix that would not be factored: ten times the jitter, or an error. */
+/*  After a failed factorisation: raise the jitter tenfold, or return an error. */
 static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean,
                                         const odvgp_info *bad)
 {
@@ -7963,7 +7974,8 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
     t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
-    /* nor is a kernel helped that is 0 all over, or so small that a jitter which registers hold is 0 when it is stored */
+    /* give up past the limit, if the kernel is 0 everywhere, or if the jitter would underflow when
+       it is stored from a register */
     if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= ODVGP__TINY))
         return odvgp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value,
                            t->events.cause);
@@ -8027,7 +8039,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__jitter_adjoint(t, nd, trace);
 }
 
-/* --- JITTERED(K): K + jitter I for a whole square K; what CHOL raised counts. --- */
+/* --- JITTERED(K): K + jitter I, both triangles; includes what CHOL raised --- */
 
 static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8052,9 +8064,10 @@ static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__jitter_adjoint(t, nd, trace);
 }
 
-/* --- SOLVE(L, B). L^-1 B for each block of rows of B:  dB = L^-T dY, dL = -lower(dB Y^T)
-       from the right, B L^-T:                        dB = dY L^-1, dL = -lower(dB^T Y)
-       from the right and plain, B L^-1:              dB = dY L^-T, dL = -lower(Y^T dB) --- */
+/* --- SOLVE(L, B): triangular solve
+       LEFT         Y = L^-1 B, B stacked   dB = L^-T dY   dL = -lower(dB Y^T)
+       RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
+       RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
 static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8137,8 +8150,9 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__mm_run(&t->blas, &g);
 }
 
-/* --- MINUS_PRODUCT(K, W, A): K - W^T A. Its result shares v and d with K where nothing else reads K; LOWER: W is A, and only the
-       lower triangle is made. dW -= A d^T, dA -= W d --- */
+/* --- MINUS_PRODUCT(K, W, A): K - W^T A
+       dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K.
+       Variant LOWER: W is A, and only the lower triangle is computed. --- */
 
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8165,16 +8179,18 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
                                  1, W->d, W->ld);
     odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld,
                                  1, A->d, A->ld);
-    w.b_part = part ? ODVGP__UPPER : 0; /* of the transposed d */
+    w.b_part = part ? ODVGP__UPPER : 0; /* d is transposed */
     a.b_part = part;
     if (W->needs_grad) odvgp__mm_run(&t->blas, &w);
     if (A->needs_grad) odvgp__mm_run(&t->blas, &a);
 }
 
-/* --- INNER(K, B): I + B_p^T K B_p, lower, stacked, for a whole symmetric K and the lower triangles B_p stacked in B, or
-       (DIAGONAL) B_p = diag(g_p)^1/2 with g in the rows of B. aux: K B_p of the last p, and one more square: a node of the
-       head may be run back more than once, so what is not made anew there stays.
-       With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both halves --- */
+/* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
+       K is symmetric, both triangles stored; the lower triangles B_p are stacked in B. Variant
+       DIAGONAL: B_p = diag(g_p)^1/2, with g_p in row p of B.
+       With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
+       aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without
+       a forward run, so it must not overwrite K B_p. --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -8206,7 +8222,7 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
     return ODVGP_OK;
 }
 
-/*  S = G + G^T in place of the lower triangle G. */
+/*  Replace the lower triangle G by S = G + G^T. */
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -8256,7 +8272,7 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- SUM(x, ...): of matrices, rows [1,n] and columns [P,1], each with its coefficient --- */
+/* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
 
 static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8283,12 +8299,14 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least) by columns, a row; A' may be missing; the least is 0, or that of the
-       scales of gamma, in units of the mean of k. aux: 0 where it was clamped --- */
+/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), squares summed by columns, [1,n]
+       A' may be missing. least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED).
+       aux: 0 where the result was clamped, else 1. --- */
 
-#define ODVGP__SCALE_FLOOR ODVGP__R(1e-2) /* of D, in units of the kernel's variance */
+/*  Least D, the scales of gamma, in units of the kernel's variance. */
+#define ODVGP__SCALE_FLOOR ODVGP__R(1e-2)
 
-/*  d(least)/dk of each column. */
+/*  d(least)/dk, the same for each column. */
 static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
 {
     return nd->variant == ODVGP__RESIDUAL_FLOORED ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
@@ -8333,11 +8351,12 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns for the lower triangles Q_p stacked in Q, [P,n]. aux: T_p = Q_p^T A of each p
-       where they may be kept, or of the last p, and the adjoint computes the others again.
-       dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T) --- */
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for lower triangles Q_p stacked in Q
+       With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+       aux: every T_p if the budget allows it, else only the last, and the reverse run recomputes
+       the others. --- */
 
-/*  Where T_p stands. */
+/*  Address of T_p. */
 static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
 {
     return nd->aux + (nd->kept ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
@@ -8366,7 +8385,8 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
     ptrdiff_t M = A->rows;
-    for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) { /* aux still holds the last product */
+    /* without `kept`, aux still holds the last product */
+    for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
         if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
         odvgp__isa_of(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
@@ -8380,8 +8400,10 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n], V_p = L_H,p^-1 B_p^T K; B as in INNER. aux: V_p of the last
-       p, and one more row. With d the adjoint, T = -2 L_H^-T V diag(d): dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T) --- */
+/* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n]; V_p = L_H,p^-1 B_p^T K
+       B as in INNER. With d the adjoint and T = -2 L_H^-T V diag(d):
+           dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
+       aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
 
 static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -8415,7 +8437,6 @@ static odvgp_status odvgp__inverse_var_forward(odvgp__tape *t, odvgp__node *nd)
     return ODVGP_OK;
 }
 
-/*  T in place of V; before that, dL_H needs both, so T is made in the work rows. */
 static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *k = odvgp__in(t, nd, 0), *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2),
@@ -8458,7 +8479,7 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- DIVIDE(b, D): b / D, D a row --- */
+/* --- DIVIDE(b, D): b / D by columns, D [1,n] --- */
 
 static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8515,7 +8536,7 @@ static void odvgp__gather_cols_reverse(odvgp__tape *t, odvgp__node *nd)
             a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
 }
 
-/* --- DOT(A, B): coef sum of A_ij B_ij --- */
+/* --- DOT(A, B): coef sum_ij A_ij B_ij; variant SAMPLED: times M_gamma / (columns sampled) --- */
 
 static odvgp_real odvgp__dot_factor(const odvgp__node *nd)
 {
@@ -8546,7 +8567,8 @@ static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
         }
 }
 
-/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for lower triangles Q_p; diagonals of any sign --- */
+/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii|
+       for stacked lower triangles Q_p, with diagonals of any sign --- */
 
 static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8573,8 +8595,9 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2 for the factors stacked in L_H. aux: R = L_H^-1 and two more squares.
-       d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T) --- */
+/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors L_H
+       With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
+       aux: R of the last p, and R^T R, both [M,M]. --- */
 
 static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8617,10 +8640,11 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- EXPECT(mean, var, Y, positive parameters, free parameters): the sum of E_q[log p(y|f)] over
-   the tile; its scale N/B is in the adjoint. Either kind of parameters may be missing --- */
+/* --- EXPECT(mean, var, Y, positive parameters, free parameters): sum of E_q[log p(y|f)]
+       over the tile. The adjoint contains the scale N/B. Either kind of parameters may be
+       missing. --- */
 
-/*  The likelihood's job on the current tile, for its value. */
+/*  The likelihood's job on the current tile, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
 {
     const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
@@ -8654,7 +8678,7 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
     return ODVGP_OK;
 }
 
-/*  Add the derivatives x [rows,ld] times the adjoint of nd to input k. */
+/*  Add nd's adjoint times the derivatives x [rows,ld] to input k. */
 static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, const odvgp_real *x)
 {
     odvgp__node *in = odvgp__in(t, nd, k);
@@ -8686,9 +8710,10 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- MOMENTS(A, A', r, k): sums over tiles of Phi Phi^T (lower, Phi = [A; A']), r Phi^T [P,F], |r|^2, and of k once for each
-       output: [F + P + 2, F], the last two each first in a row; A' may be missing. The adjoint of the first is T = dloss/dS, whole and symmetric:
-       dPhi += 2 T Phi + h^T r --- */
+/* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
+           S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
+       The two scalars are the first numbers of the last two rows. A' may be missing.
+       Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
 
 typedef struct odvgp__moments {
     ptrdiff_t M, F, P;
@@ -8708,7 +8733,7 @@ static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, o
     return m;
 }
 
-/*  Zero before the first tile. */
+/*  Adds to v, which is 0 before the first tile. */
 static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
@@ -8732,7 +8757,7 @@ static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = 0; p < k->rows; p++)
         for (ptrdiff_t j = 0; j < k->cols; j++) kk += (double)k->v[p * k->ld + j];
     *m.rr += (odvgp_real)rr;
-    ptrdiff_t outputs = m.P / k->rows; /* that share a row of k */
+    ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
     *m.kk += (odvgp_real)(kk * (double)outputs);
     return ODVGP_OK;
 }
@@ -8767,18 +8792,21 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
         for (ptrdiff_t j = 0; j < n; j++) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
 }
 
-/* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs,
-         -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s) - (k - P sum_b tr S_b) / (2 s)
-       J = I + S/s over the features of the mean; b runs over the blocks of the covariance. With V = A K A^T ([SOLVE] eq. 15):
-       + P tr((I + S/s)^-1 (V - S S)) / (2 s^2). variant: what has features of beta only.
-       aux: J^-1, work, J^-1 h --- */
+/* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
+           -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+               - (k - P sum_b tr S_b) / (2 s)
+       J = I + S/s over the features of the mean; b runs over the blocks of the covariance.
+       With V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
+       variant: which of mean and covariance use only the features of beta.
+       aux: J^-1, work, J^-1 h. --- */
 
 typedef struct odvgp__collapse {
     odvgp__moments m;
     ptrdiff_t N, mean;          /* rows of data; features of the mean */
-    ptrdiff_t from[2], size[2]; /* blocks of the covariance */
+    ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
     int blocks;
-    odvgp_real s, *J, *work, *w; /* [F,F] each, and J^-1 h [P,F] */
+    /* J and work: [F,F]; w = J^-1 h: [P,F] */
+    odvgp_real s, *J, *work, *w;
 } odvgp__collapse;
 
 static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
@@ -8801,7 +8829,8 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
     return c;
 }
 
-/*  out [n,n], lower and leading: (I + S/s)^-1 of the block that begins at `from`; the sum of logs of the factor's diagonal. */
+/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: sum
+    of the logarithms of the Cholesky factor's diagonal. */
 static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
                                             ptrdiff_t from, ptrdiff_t n, odvgp_real *work,
                                             odvgp_real *out, double *logs)
@@ -8826,7 +8855,7 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
     return ODVGP_OK;
 }
 
-/*  w = J^-1 h over the features of the mean; h^T w. */
+/*  Compute w = J^-1 h over the features of the mean; returns h^T w. */
 static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
     double sum = 0;
@@ -8838,7 +8867,8 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
     return sum;
 }
 
-/*  tr(J^-1 V) - tr(J^-1 S S), with s S J^-1 = s^2 (I - J^-1): tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
+/*  tr(J^-1 V) - tr(J^-1 S S). S J^-1 = s (I - J^-1) gives
+    tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
 static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
 {
     double sum = 0, s = (double)c->s;
@@ -8875,7 +8905,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
     return ODVGP_OK;
 }
 
-/*  T of the mean's term and, where the covariance is that same block, of its term; J still holds the mean's inverse. */
+/*  Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
+    holds the mean's inverse. */
 static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
                                             const odvgp__collapse *c, odvgp__moments *d)
 {
@@ -8883,7 +8914,8 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
     odvgp_real g = nd->d[0], s = c->s;
     double hw = odvgp__collapse_solve(t, c), ww = 0, ds;
     ptrdiff_t F = c->m.F;
-    for (ptrdiff_t p = 0; p < c->m.P; p++) /* w^T S w = s (w^T h - w^T w), for J w = h */
+    /* w^T S w = s (w^T h - w^T w), because J w = h */
+    for (ptrdiff_t p = 0; p < c->m.P; p++)
         for (ptrdiff_t i = 0; i < c->mean; i++) {
             ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
             d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
@@ -8906,14 +8938,15 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
         for (ptrdiff_t j = 0; j < F; j++) {
             odvgp_real one = i == j, J = c->J[i * F + j];
             if (V->needs_grad) V->d[i * V->ld + j] += g * (odvgp_real)(P / (2 * ss)) * J;
-            /* of -tr(J^-1 S S): -s (I - J^-2) */
+            /* d of -tr(J^-1 S S) is -s (I - J^-2) */
             c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
         }
     for (ptrdiff_t i = 0; i < F; i++)
         for (ptrdiff_t j = 0; j < F; j++) d->S[i * F + j] += c->work[i * F + j];
     odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
                d->S, F);
-    /* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s; of s tr S - s^2 tr(I - J^-1): tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
+    /* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
+       s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
     double other = 0;
     for (ptrdiff_t i = 0; i < F; i++) {
         double J = (double)c->J[i * F + i], JJ = 0;
@@ -8950,8 +8983,9 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
     if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
 }
 
-/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I) summed over the rows of r, K [n,n] lower. aux: (K + s I)^-1, work, (K + s I)^-1 r.
-       dK = (w w^T - P (K + s I)^-1) / 2 --- */
+/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over the rows of r; K [n,n] lower
+       dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
+       aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8990,7 +9024,7 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2);
     ptrdiff_t n = K->rows, P = r->rows;
     odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
-    /* dK, in place */
+    /* dK overwrites the inverse */
     odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
     for (ptrdiff_t i = 0; i < n; i++) {
         for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
@@ -9001,8 +9035,9 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
         for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
 
-/* --- NAT_STATS(A, mean, var): no value. Its reverse collects A diag(g_v) A^T (lower, [P,M,M] in aux) and A g_m ([P,M] in v)
-       over tiles; adjoints are those of the loss, so g = -d --- */
+/* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
+       The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]), over
+       all tiles. Adjoints are derivatives of the loss, so g = -d. --- */
 
 static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -9032,16 +9067,16 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  What a node is made from, for sizes that depend on it. */
+/*  Inputs and shape of a new node, for its memory. */
 typedef struct odvgp__shapes {
     const odvgp__unit *unit;
-    int tasks;   /* at most so many run at once */
-    size_t keep; /* bytes that may be kept from the forward to the reverse run; 0 in the head */
+    int tasks;   /* most that run at once */
+    size_t keep; /* budget in bytes for what forward keeps for reverse; 0 in the head */
     odvgp__ref in[ODVGP__MAX_IN];
     ptrdiff_t rows, cols;
 } odvgp__shapes;
 
-/*  What KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX if that is more than memory can be. */
+/*  Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
 static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
     odvgp__arena a;
@@ -9058,7 +9093,7 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
     return *kept ? bytes : 0;
 }
 
-/*  Products of all outputs where they may be kept, else of one. */
+/*  Every T_p if that fits the budget, else one. */
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
     ptrdiff_t M = s->in[1].rows;
@@ -9090,7 +9125,7 @@ static size_t odvgp__kl_inverse_aux(const odvgp__shapes *s, int *kept)
 static size_t odvgp__collapsed_aux(const odvgp__shapes *s, int *kept)
 {
     (void)kept;
-    /* 2 F + P, of moments [F + P + 2, F] */
+    /* 2 F + P rows; the moments are [F + P + 2, F] */
     return odvgp__real_bytes(s->in[0].cols + s->in[0].rows - 2, s->in[0].cols);
 }
 static size_t odvgp__evidence_aux(const odvgp__shapes *s, int *kept)
@@ -9104,7 +9139,7 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
     return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-/*  Scratch of kernel matrices, for the value or for the adjoint. */
+/*  Scratch of a kernel matrix: the larger of value and adjoint. */
 static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
 {
     size_t most = 0;
@@ -9130,7 +9165,7 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
     return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Parameters; derivatives in mean, variance and parameters. */
+/*  Likelihood parameters; derivatives with respect to mean, variance and parameters. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
     odvgp__arena a;
@@ -9143,24 +9178,25 @@ static size_t odvgp__expect_scratch(const odvgp__shapes *s)
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  Where a node's numbers are: the value of a PARAM in the vector, that of an INPUT without an adjoint, sums over tiles among all
-    that tiles add to. */
+/*  Where a node's numbers are. Sums over tiles share one region, see odvgp__sums_layout. */
 enum {
     ODVGP__STORES_BOTH,
-    ODVGP__STORES_NOTHING,
-    ODVGP__STORES_VALUE,
-    ODVGP__STORES_STATS,
-    ODVGP__STORES_MOMENTS
+    ODVGP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
+    ODVGP__STORES_VALUE,   /* INPUT: no adjoint */
+    ODVGP__STORES_STATS,   /* NAT_STATS: v and aux are sums over tiles */
+    ODVGP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*  What running the tape must know of an operation. */
+/*  Traits of an operation that running the tape must know. */
 enum {
-    ODVGP__OP_GIVEN =
-        1, /* its value is set from outside, and so are its stamp and whether it wants a gradient */
-    ODVGP__OP_JITTERED = 2, /* it adds a jitter to a diagonal */
-    ODVGP__OP_COLLECTS =
-        4, /* its reverse run reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
-    ODVGP__OP_BEGINS = 8 /* its reverse run is where these adjoints begin */
+    /* value, stamp and needs_grad are set from outside */
+    ODVGP__OP_GIVEN = 1,
+    /* adds a jitter to a diagonal */
+    ODVGP__OP_JITTERED = 2,
+    /* reverse reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
+    ODVGP__OP_COLLECTS = 4,
+    /* its reverse run starts those adjoints */
+    ODVGP__OP_BEGINS = 8
 };
 
 typedef struct odvgp__op_row {
@@ -9168,11 +9204,11 @@ typedef struct odvgp__op_row {
     odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
     void (*reverse)(odvgp__tape *t, odvgp__node *nd);
     int stores;
-    /* a tile node's value outlives its reverse run and adds to no sum: it stays while its inputs
-       do */
+    /* the value of a tile node survives its reverse run and adds to no sum: it is valid as long as
+       its inputs are */
     int lasts;
     int traits; /* ODVGP__OP_... */
-    /* a bit for each variant whose value depends on which columns of gamma are sampled */
+    /* one bit for each variant whose value depends on which columns of gamma are sampled */
     int samples;
     size_t (*aux)(const odvgp__shapes *s, int *kept); /* bytes of aux; NULL: none */
     size_t (*scratch)(const odvgp__shapes *s);        /* bytes of scratch; NULL: none */
@@ -9234,8 +9270,9 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>tape   running the operations
-        Forward runs nodes in order, reverse from the last to the first. A node is skipped where no evaluation asks for it,
-        where its inputs have not changed since it ran, and in reverse where no term of the bound depends on it. */
+
+        Both runs skip nodes that the evaluation does not need. Forward also skips a node whose
+        value is up to date, reverse a node on which no term of the bound depends. */
 /* ---------------------------------------------------------------------------------------------- */
 static int odvgp__has_trait(const odvgp__node *nd, int trait)
 {
@@ -9261,14 +9298,14 @@ static void odvgp__tape_mark(odvgp__tape *t)
             t->node[nd->in[k]].seeded |= nd->seeded;
         }
     }
-    /* no adjoint comes to the others; statistics are collected, not passed on */
+    /* no adjoint reaches unseeded nodes; nodes that collect statistics pass no adjoint on */
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
         if (passes_on) nd->needs_grad &= nd->seeded;
     }
     if (!(t->purpose & ODVGP__FOR_STATS)) return;
-    /* the statistics read the adjoints of mean and variance, whatever they depend on */
+    /* statistics read the adjoints of mean and variance, whatever these depend on */
     for (int i = t->nodes; i > 0; i--) {
         odvgp__node *nd = &t->node[i];
         if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
@@ -9278,11 +9315,13 @@ static void odvgp__tape_mark(odvgp__tape *t)
     }
 }
 
-#ifndef ODVGP__PROBE /* for bench/: called before an operation with its node, after it with -1; nothing by default */
+/*  For bench/: called with a node's number before its operation and with -1 after it; empty by
+    default. */
+#ifndef ODVGP__PROBE
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
 
-/*  The stamp of the youngest of a node's inputs. */
+/*  The stamp of a node's newest input. */
 static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
 {
     int sampled = odvgp__ops[nd->op].samples >> nd->variant & 1;
@@ -9292,8 +9331,8 @@ static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *n
     return youngest;
 }
 
-/*  Whether a node must be computed again: it is older than an input, or it is overwritten by a node that must be, which
-    needs this value for that. */
+/*  Whether a node must be recomputed: it is older than an input, or an outdated node that
+    overwrites it needs its value again. */
 static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 {
     if (nd->segment != ODVGP__HEAD && !odvgp__ops[nd->op].lasts) return 1;
@@ -9323,14 +9362,14 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
     return ODVGP_OK;
 }
 
-/*  The value's memory of a tile node, for other work between evaluations: the node is out of date. */
+/*  Mark a tile node outdated, so that other work may use its value's memory between evaluations. */
 static void odvgp__lend_value(odvgp__node *nd)
 {
     ODVGP_ASSERT(nd->segment == ODVGP__TILE && !nd->next);
     nd->stamp = 0;
 }
 
-/*  The same with a place for words on a failure; the caller's pointer is not kept. */
+/*  odvgp__tape_forward that describes a failure in info; the pointer is not kept. */
 static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
 {
     t->info = info;
@@ -9339,8 +9378,8 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
     return s;
 }
 
-/*  Adjoints to 0 where reverse runs add to them. The gradient of a PARAM is cleared with all sums, the tail stores those of
-    MOMENTS, and the others have none. */
+/*  Clear the adjoints that reverse runs add to. The gradient of a PARAM is cleared with all sums,
+    the tail overwrites the adjoint of MOMENTS, and other nodes have none. */
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 1; i <= t->nodes; i++) {
@@ -9364,16 +9403,18 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>graph   building the tape: nodes, and the pieces of a unit
-        Nodes are counted first, without a table, and then made: odvgp__ref says all that a builder knows of a node. */
+
+        Nodes are first counted, without a table, and then built, so builders know of a node only
+        its odvgp__ref: number and largest shape. */
 /* ---------------------------------------------------------------------------------------------- */
-/* --- building: nodes take their memory from an arena, which may be one that only measures --- */
+/* --- building: nodes take their memory from an arena, which may only measure --- */
 
 static size_t odvgp__padded_bytes(size_t bytes)
 {
     return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 }
 
-/*  Counted now, placed by odvgp__sums_layout when it is known which nodes tiles read. */
+/*  Count bytes now; odvgp__sums_layout places them when all nodes are known. */
 static void odvgp__defer(odvgp__tape *t, size_t bytes)
 {
     bytes = odvgp__padded_bytes(bytes);
@@ -9381,7 +9422,8 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
     else t->deferred += bytes;
 }
 
-/*  Memory of a node. Value, adjoint and aux are taken or deferred; a node that works in another's memory has neither. */
+/*  Take or defer the memory of value, adjoint and aux. Not called for nodes that work in another's
+    memory. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
                                int segment, const odvgp__shapes *s)
 {
@@ -9398,19 +9440,19 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
     else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
 }
 
-/*  The next node works in the memory of `base`. Its other inputs come before the node whose memory that was first: whether that
-    one must be computed again is decided when they are up to date. */
+/*  The next node works in the memory of `base`. Its other inputs must precede the first node in
+    that memory, because they must be up to date when that node is checked for recomputation. */
 static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 {
     int first = base;
     while (t->node[first].base) first = t->node[first].base;
     for (int k = 0; k < ODVGP__MAX_IN; k++) ODVGP_ASSERT(in[k] == base || in[k] < first);
-    (void)first, (void)in; /* where nothing is asserted */
+    (void)first, (void)in; /* unused without assertions */
     t->node[base].next = t->nodes + 1;
 }
 
-/*  Appends a node of a unit. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; inputs of id 0 are none. While the tape
-    has no table, a node of no place stands for it. */
+/*  Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
+    is missing. While nodes are only counted (no table), a local node takes its place. */
 static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
                                   int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in,
                                   int inputs, odvgp__ref base)
@@ -9423,7 +9465,7 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
     memset(&s, 0, sizeof s);
     s.unit = u;
     s.tasks = t->tasks;
-    /* head nodes are not run again before each reverse run */
+    /* head nodes do not run forward before each reverse run */
     s.keep = segment == ODVGP__TILE ? t->keep : 0;
     s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
     s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
@@ -9475,7 +9517,7 @@ static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff
     return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
-/*  L^-1 B and K - W^T A in the memory of B and of K, which nothing else reads. */
+/*  L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
 static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B,
                                         ptrdiff_t cols)
 {
@@ -9491,7 +9533,7 @@ static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref 
                            K.rows, cols, in, 3, K);
 }
 
-/*  The sum of terms, each with its coefficient. */
+/*  sum_k coef[k] term[k] */
 static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
                                 const odvgp__ref *term, const odvgp_real *coef, int terms)
 {
@@ -9510,14 +9552,14 @@ static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__re
     return odvgp__sum_of(u, ODVGP__HEAD, u->P, cols, term, coef, 2);
 }
 
-/*  Evaluations for these purposes ask for the node itself. */
+/*  Evaluations with one of these purposes need the node. */
 static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
     if (t->node) t->node[node.id].purpose |= purpose;
 }
 
-/*  A node for `slots` slots in a row, shaped [rows, cols]. */
+/*  A node over `slots` consecutive slots, shaped [rows, cols]. */
 static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows,
                                     ptrdiff_t cols)
 {
@@ -9536,19 +9578,19 @@ static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
     odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
 }
 
-/*  The terms of the KL are the nodes of the head that serve a bound. */
+/*  Terms of the KL: the head nodes that serve a bound. */
 static int odvgp__is_kl_term(const odvgp__node *nd)
 {
     return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
 }
 
-/*  The evaluation that asks for terms of q(v), beside the bound: [SOLVE] eq. 9 keeps them. */
+/*  Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
 static int odvgp__kept_terms(const odvgp__unit *u)
 {
     return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
 }
 
-/*  Half of x . y, as a term of the KL. */
+/*  Add sign x . y / 2 as a term of the KL. */
 static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign,
                                int variant, int purpose)
 {
@@ -9558,7 +9600,8 @@ static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp
     odvgp__kl_term(u, dot, purpose);
 }
 
-/*  A block's mean and root in whitened coordinates, whatever the slots hold; the root only where it is a covariance's. */
+/*  A Gaussian block's mean in whitened coordinates, whatever the slots hold; its Cholesky factor,
+    too, if dense (slot_sqrt holds the factor of a covariance). */
 static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
 {
     ptrdiff_t M = b->M, P = u->P;
@@ -9568,7 +9611,8 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
     if (b->slot_sqrt) b->sqrt = odvgp__param_node(u, b->slot_sqrt, 1, P * M, M);
     if (dense) b->white_sqrt = b->sqrt;
     if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
-    int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN; /* else it is coefficients already */
+    /* otherwise mu holds coefficients already */
+    int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN;
     if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
         b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none,
                                   odvgp__none);
@@ -9580,13 +9624,13 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
                                     odvgp__none, odvgp__none);
 }
 
-/*  q_mu holds coefficients at beta, which takes the whole matrix Kb. */
+/*  Whether q_mu holds coefficients at Z_beta; these need the whole matrix Kb. */
 static int odvgp__alpha_is_beta(const odvgp__unit *u)
 {
     return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  The likelihood's parameters, once for all units. */
+/*  Likelihood parameters, shared by all units. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -9599,7 +9643,8 @@ static void odvgp__build_lik(odvgp__unit *u)
                                                odvgp__lik_numbers(lik, 0));
 }
 
-/*  Kernel of beta, its factor, and q(u). Kb, whole and with its jitter, is for parts that work without the factor. */
+/*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
+    both triangles, with its jitter. */
 static void odvgp__build_beta(odvgp__unit *u)
 {
     ptrdiff_t M = u->M;
@@ -9627,7 +9672,8 @@ static odvgp__ref odvgp__build_W(odvgp__unit *u)
     return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
 }
 
-/*  W, C = Kg - W^T W and its factor: for SOLVE-GP's second block, and natural steps of gamma. */
+/*  W, C = Kg - W^T W and C's Cholesky factor, for SOLVE-GP's second block and gamma's natural
+    steps. */
 static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
@@ -9644,27 +9690,48 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>parts   mean parts and covariance parts of the family
-        A mean part adds head nodes: `weights` [P,M], what stands before A in the mean (none: nothing does), and its
-        terms of the KL; then, with the tile, further terms of the mean (at most one node). A covariance part adds its
-        terms of the KL and, with the tile, the variance, and says what a predictor takes. A new member is a new row of
-        the two tables below, and an enumerator in >>api. What a row leaves at 0 the part does not have: natural steps,
-        an optimum, bounds without q are refused. New kinds have a row of their own: natural steps in >>natgrad, optima
-        in >>optimum, factors in >>predictor.
-          beta      mean = A^T q_mu                                   KL |q_mu|^2 / 2
-          orth      mean = A^T (q_mu - c) + K(X,Zg) a, c = L^-1 Kbg a   KL |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2
-              [ODVGP] eq. 11, A.3
-                    c^T c = a^T Kgb (Kb^-1 Kbg a), so that both terms can be estimated from the same sampled rows: C a is
-                    small where Kg a is not
-          hybrid    mean = A^T q_mu + K(X,Zg) a: orth at q_mu + c     KL |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2
-              [ODVGP] eq. 10, C.2
-          free      mean = K(X,Za) a                                  KL a^T Ka a / 2; where alpha is beta, with Kb
-              [DECOUPLED]; [OM] eq. 3.6
-          blocks    mean = A^T q_mu + A_v^T v_mu                      KL |q_mu|^2 / 2 + |v_mu|^2 / 2
-              [SOLVE] eq. 8, appendix F
-          dense     var  = k - |A|^2 + |q_sqrt^T A|^2                 KL (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
-          inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2, H = I + B^T Kb B   KL log|H| / 2 - tr(I - H^-1) / 2
-          diagonal  the same with B = diag(g)^1/2
-          blocks    var  = dense - |A_v|^2 + |v_sqrt^T A_v|^2         KL dense's, for each block */
+
+            Kb = K(Zb,Zb) + jitter I = L L^T          A   = L^-1 K(Zb,X)
+            Kbg = K(Zb,Zg), Kg = K(Zg,Zg)             W   = L^-1 Kbg
+            C = Kg - W^T W                            A_v = L_v^-1 (K(Zg,X) - W^T A)
+            C + jitter I = L_v L_v^T                  c   = L^-1 Kbg a, the gamma projection
+
+        q_mu, q_sqrt, v_mu, v_sqrt are whitened; k is k(x,x); |A|^2 sums by columns. Formulas are
+        for one output; the KL sums over outputs.
+
+        Mean parts:
+          beta      mean = A^T q_mu
+                    KL   = |q_mu|^2 / 2
+          orth      mean = A^T (q_mu - c) + K(X,Zg) a               [ODVGP] eq. 11, A.3
+                    KL   = |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2
+          hybrid    mean = A^T q_mu + K(X,Zg) a                     [ODVGP] eq. 10, C.2
+                    KL   = |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2
+                    (orth at q_mu + c)
+          free      mean = K(X,Za) a                                [DECOUPLED]; [OM] eq. 3.6
+                    KL   = a^T K(Za,Za) a / 2
+                    (if M_gamma = 0: with Zb, q_mu and Kb)
+          blocks    mean = A^T q_mu + A_v^T v_mu                    [SOLVE] eq. 8, appendix F
+                    KL   = |q_mu|^2 / 2 + |v_mu|^2 / 2
+
+        Covariance parts:
+          dense     var  = k - |A|^2 + |q_sqrt^T A|^2
+                    KL   = (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
+          inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2,  L_H L_H^T = H = I + B^T Kb B
+                    KL   = log|H| / 2 - tr(I - H^-1) / 2
+          diagonal  inverse's, with B = diag(g)^1/2
+          blocks    var  = dense's - |A_v|^2 + |v_sqrt^T A_v|^2
+                    KL   = dense's, for each block
+
+        c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
+        sampled rows: C a is small where Kg a is not.
+
+        A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
+        (missing: A does not enter); its tile adds the other terms of the mean, at most one node. A
+        covariance part adds its KL terms and the variance, and says what a predictor stores.
+
+        A new member is a row in one of the tables below and an enumerator in >>api. Natural steps,
+        an optimum, or bounds without q that its row leaves at 0 are refused. New kinds of natural
+        steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 /* ---------------------------------------------------------------------------------------------- */
 static void odvgp__beta_head(odvgp__unit *u)
 {
@@ -9678,7 +9745,8 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
     return odvgp__none;
 }
 
-/*  D = diag(Kg - W^T W), floored as odvgp__renew_scales does: where the slot holds D a, and for eq. 16. */
+/*  D = diag(Kg - W^T W): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for
+    [ODVGP] eq. 16. */
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
     odvgp__ref W = odvgp__build_W(u);
@@ -9700,13 +9768,14 @@ static void odvgp__gamma_slots(odvgp__unit *u)
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
     } else if (c->optim.gamma_step ==
-               ODVGP_GAMMA_STEP_EXACT) { /* two factors of one C would share its jitter */
+               ODVGP_GAMMA_STEP_EXACT) { /* factor C once: two factors would share its jitter */
         if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
         else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
     }
 }
 
-/*  A sampled estimate of a^T K a / 2, K at Z; returns the node K a at the samples. */
+/*  For a sampled estimate of a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a
+    there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
     *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
@@ -9717,7 +9786,7 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
                        u->a);
 }
 
-/*  Returns c = L^-1 Kbg a, and adds gamma's term of the KL, (a^T Kg a - c^T c) / 2. */
+/*  Returns c = L^-1 Kbg a and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
 static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
     ptrdiff_t P = u->P;
@@ -9779,7 +9848,7 @@ static void odvgp__free_head(odvgp__unit *u)
         odvgp__kl_half_dot(u, as, K_a, 1, ODVGP__DOT_SAMPLED, 0);
         return;
     }
-    u->a = u->block[ODVGP__ON_BETA].mu; /* alpha is beta */
+    u->a = u->block[ODVGP__ON_BETA].mu; /* the points of the mean are Z_beta */
     odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb,
                                  odvgp__none, odvgp__none);
     odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
@@ -9806,7 +9875,7 @@ static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
                        odvgp__none, odvgp__none);
 }
 
-/*  The KL of one block's covariance. */
+/*  Add the KL of one Gaussian block's covariance. */
 static void odvgp__kl_of_sqrt(odvgp__unit *u, odvgp__ref root, int purpose)
 {
     odvgp__kl_term(
@@ -9825,7 +9894,7 @@ static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
                        odvgp__none, odvgp__none);
 }
 
-/*  |q_sqrt^T A|^2 + residual + |v_sqrt^T A_v|^2, the last only where there is a second block. */
+/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 if there is a second block. */
 static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
     const odvgp_real coef[3] = {1, 1, 1};
@@ -9852,7 +9921,7 @@ static int odvgp__variant_of_B(const odvgp__unit *u)
     return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES;
 }
 
-/*  H and its factor; B_p a triangle or a diagonal. */
+/*  H and its Cholesky factor; each B_p is a triangle or a diagonal. */
 static void odvgp__inverse_head(odvgp__unit *u)
 {
     odvgp__tape *t = &u->model->tape;
@@ -9876,7 +9945,7 @@ static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
                        u->k_x, u->L_H, u->q_diag, u->K_x);
 }
 
-/* --- what a predictor has of a covariance part --- */
+/* --- what a predictor stores of a covariance part --- */
 
 static const odvgp_real *odvgp__node_value(const odvgp__unit *u, odvgp__ref ref)
 {
@@ -9909,7 +9978,7 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
     for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
-/*  The factor of both sets of points as one, [L 0; W^T L_v], and the two roots. */
+/*  The joint Cholesky factor of both sets of points, [L 0; W^T L_v], and both q_sqrt and v_sqrt. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
@@ -9925,9 +9994,11 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
     odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->root_v);
 }
 
-/*  In the order of odvgp_mean_part and odvgp_cov_part. Lines of a row: name, part without gamma, kinds | slots, and of a covariance
-    power and start of the root | of a mean A_BETA's coordinates, then natural steps, of a mean gamma's steps and its scale, then
-    optimum and bounds without q | functions. */
+/*  In the order of odvgp_mean_part and odvgp_cov_part. Fields:
+        mean: name, part if M_gamma = 0, kinds; slots; A_BETA allowed, natural steps, gamma's steps
+            and scales, optimum, bounds without q; functions
+        covariance: name, part if M_gamma = 0, kind; slots, power and initial diagonal of the
+            factor; natural steps, optimum, bounds without q; functions */
 static const odvgp__mean_part odvgp__mean_parts[] = {
     {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
      NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
@@ -9970,23 +10041,24 @@ static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
     return &odvgp__cov_parts[kind];
 }
 
-/*  The mean has points of its own in place of q_mu; nothing else reads them but a second block of the covariance. */
+/*  Whether the mean uses points of its own instead of q_mu. Only a second block of the covariance
+    may also read those points. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
     return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*  Natural steps that a pair has with the bound of its own q. */
+/*  Natural steps of a pair, for the bound of its own q. */
 static int odvgp__steps_of(const odvgp__mean_part *mean, const odvgp__cov_part *cov,
                            ptrdiff_t M_gamma)
 {
     return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*  Whether a second Gaussian block, or its features, stand on the residual of gamma. */
+/*  Whether the mean or the covariance uses features of the residual of gamma, A_v. */
 static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*  The nodes of a unit that a predictor is made from, besides parameters. */
+/*  Nodes of a unit, other than parameters, that a predictor is made from. */
 #define ODVGP__PREDICTOR_NODES 10
 static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
