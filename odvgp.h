@@ -8401,7 +8401,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n]; V_p = L_H,p^-1 B_p^T K
-       B as in INNER. With d the adjoint and T = -2 L_H^-T V diag(d):
+       B as in INNER. With T = -2 L_H^-T V diag(d):
            dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
        aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
 
@@ -9422,8 +9422,7 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
     else t->deferred += bytes;
 }
 
-/*  Take or defer the memory of value, adjoint and aux. Not called for nodes that work in another's
-    memory. */
+/*  Take or defer the memory of value, adjoint and aux; not for nodes that work in place. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
                                int segment, const odvgp__shapes *s)
 {
@@ -9672,8 +9671,7 @@ static odvgp__ref odvgp__build_W(odvgp__unit *u)
     return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
 }
 
-/*  W, C = Kg - W^T W and C's Cholesky factor, for SOLVE-GP's second block and gamma's natural
-    steps. */
+/*  W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
 static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
@@ -9786,7 +9784,7 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
                        u->a);
 }
 
-/*  Returns c = L^-1 Kbg a and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
+/*  Returns the gamma projection c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
 static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
     ptrdiff_t P = u->P;
@@ -9978,7 +9976,7 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
     for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
-/*  The joint Cholesky factor of both sets of points, [L 0; W^T L_v], and both q_sqrt and v_sqrt. */
+/*  The joint Cholesky factor of both sets of points, [L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
@@ -9994,11 +9992,7 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
     odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->root_v);
 }
 
-/*  In the order of odvgp_mean_part and odvgp_cov_part. Fields:
-        mean: name, part if M_gamma = 0, kinds; slots; A_BETA allowed, natural steps, gamma's steps
-            and scales, optimum, bounds without q; functions
-        covariance: name, part if M_gamma = 0, kind; slots, power and initial diagonal of the
-            factor; natural steps, optimum, bounds without q; functions */
+/*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
     {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
      NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
