@@ -5354,31 +5354,37 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>likelihoods   what y says about f
-        A row each. A model has P latent processes (slots, statistics), F functions that the likelihood sees (the latent
-        processes themselves), and T columns of targets, as the row says of F. The row computes E_q[log p(y|f)] for
-        q(f) = N(mean, var) with its derivatives, the moments of y, and log E_q[p(y|f)]. Gaussian, noise variance s:
-        -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2, and N(y; mean, var + s); T = F. */
+    One table row per likelihood. A model has P latent processes (which own the slots and the
+    statistics), F functions that the likelihood sees, and T columns of targets. Today F = P; the
+    table row gives T for F. A row computes E_q[log p(y|f)] for q(f) = N(mean, var) and its
+    derivatives, the moments of y, and log E_q[p(y|f)].
+
+    Gaussian, noise variance s, T = F:
+        E_q[log p(y|f)]   = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
+        log E_q[p(y|f)]   = log N(y; mean, var + s) */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Facts about a likelihood. */
+/*  Flags of a likelihood. */
 enum {
-    ODVGP__LIK_GAUSSIAN = 1, /* y = f + noise; the first parameter is the variance of the noise */
+    ODVGP__LIK_GAUSSIAN = 1,    /* y = f + noise; the first parameter is the noise variance */
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
-    ODVGP__LIK_CLASSES = 4,     /* targets are numbers of classes */
+    ODVGP__LIK_CLASSES = 4,     /* targets are class numbers */
     ODVGP__LIK_FACTORS = 8,     /* each target depends on one function: T = F */
     ODVGP__LIK_SCALABLE = 16    /* y may be shifted and scaled, and f with it; needs FACTORS */
 };
 
-/*  What a likelihood works on: n rows, functions and targets each in a row of their own. */
+/*  Input and output of a likelihood for n rows of data. Each function and each target is one matrix
+    row with leading dimension ld. */
 typedef struct odvgp__lik_job {
     ptrdiff_t n, F, T, ld;
-    const odvgp_real *Y;          /* [T,ld]; not used by y_moments */
+    const odvgp_real *Y;          /* [T,ld]; y_moments does not use it */
     const odvgp_real *mean, *var; /* [F,ld] */
-    const odvgp_real *par;        /* parameters in the order of the row */
-    odvgp_real *dmean, *dvar;     /* [F,ld], stored by expect; both and dpar NULL: only the value */
-    double *dpar;                 /* as par; expect adds to it */
+    const odvgp_real *par;        /* parameters in the order of the table row */
+    /* Derivatives [F,ld], stored by expect. NULL with dpar NULL: expect computes only the value. */
+    odvgp_real *dmean, *dvar;
+    double *dpar; /* same order as par; expect adds to it */
 } odvgp__lik_job;
 
-/*  One parameter: the name of its slot, how many numbers it has, and the value they start from. */
+/*  One parameter: name of its slot, number of values, and their starting value. */
 typedef struct odvgp__lik_param {
     const char *name;
     ptrdiff_t count;
@@ -5386,27 +5392,28 @@ typedef struct odvgp__lik_param {
     int positive;
 } odvgp__lik_param;
 
-/*  The row fixes the order of its sums, so that bits do not depend on threads. Likelihoods without
-    a closed form need more of the job: Gauss-Hermite nodes, a seed and a counter for samples,
-    scratch, and the instruction set's table. These come with the first row that reads them, and
-    weights of targets (0: missing) with the first caller that has any. */
+/*  Each function sums in a fixed order, so that bits do not depend on threads. Likelihoods without
+    a closed form will need more in the job: Gauss-Hermite nodes, a seed and a counter for samples,
+    scratch, and the isa. The first table row that reads these adds them; the first caller that
+    uses weights of targets (0: missing) adds those. */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
     ptrdiff_t (*targets)(ptrdiff_t F);
-    const odvgp__lik_param *param; /* positive ones first */
+    const odvgp__lik_param *param; /* positive parameters first */
     int params;
-    /* NULL if all of count targets are allowed; else why the first of the others, *bad, is not. */
+    /* NULL if all `count` targets are allowed. Otherwise the reason why y[*bad], the first one
+       refused, is not. */
     const char *(*check_y)(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad);
-    /* The sum over all rows and targets. */
+    /* Sum of E_q[log p(y|f)] over all rows and targets. */
     double (*expect)(const odvgp__lik_job *job);
     /* Mean and variance of y [T,ld]; either may be NULL. */
     void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
-    /* log E_q[p(y|f)] of each target [T,ld]. */
+    /* log E_q[p(y|f)] of each target, [T,ld]. */
     void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
 } odvgp__likelihood;
 
-/*  How many numbers the positive parameters have, or the free ones. */
+/*  Number of values of the positive (positive = 1) or the free (0) parameters. */
 static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive)
 {
     ptrdiff_t numbers = 0;
@@ -5429,7 +5436,7 @@ static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, p
     return "a row is not finite";
 }
 
-/*  Check rows of T targets, the first of which is row `first`; info names the first bad one. */
+/*  Check `count` targets, rows of T; the first row has number `first`. info gets the first bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
                                          ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
                                          odvgp_info *info)
@@ -5441,7 +5448,7 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odv
                        first + bad / T, (double)y[bad], why);
 }
 
-/*  Of one target, with all that the job wants of it. */
+/*  Expected log density of target t, with the derivatives that the job asks for. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
     const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -5489,7 +5496,7 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 static const odvgp__lik_param odvgp__gaussian_params[] = {{"noise_variance", 1, 0.1, 1}};
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
-    /* in the order of odvgp_likelihood */
+    /* same order as enum odvgp_likelihood */
     {"gaussian",
      ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE,
      odvgp__one_target_each, odvgp__gaussian_params, ODVGP__COUNT(odvgp__gaussian_params),
@@ -5499,42 +5506,51 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>predictor   the frozen model
-        mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,  alpha = L^-T (q_mu - c);  var = max(k - |A|^2, 0) + |q_sqrt^T A|^2,  A
-        = L^-1 K(Zb,x). A block without pointers: a head of 32-bit numbers, the kernel's base kernels in use, then reals
-        whose places follow from the head. Inducing points are stored as the loops over them read them: centred, scaled,
-        by columns. Nothing is written to a block after freezing. X is predicted by rows: row i of A [n,M] is k(x_i,Zb),
-        then L^-1 k(Zb,x_i). Cost per row: (M + Mg) D for the mean, 2 M^2 flops per factor for the variance. */
+    A predictor computes
+        A    = L^-1 K(Zb,x)
+        mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
+        var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2
+
+    It is one block of memory without pointers: a head of 32-bit numbers, the base kernels in use,
+    then reals whose positions follow from the head. Inducing points are stored as the loops read
+    them: centred, scaled, by columns. Nothing is written to the block after freezing.
+
+    Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
+    the mean, 2 M^2 flops per factor for the variance. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
-/*  How q_sqrt or its like makes the covariance of u: S = q_sqrt q_sqrt^T; (Kb^-1 + B B^T)^-1; the
-    same with B B^T diagonal. Files hold these numbers. */
+/*  How the stored factor defines the covariance S of u. In this order: S = q_sqrt q_sqrt^T;
+    S = (Kb^-1 + B B^T)^-1; the same with B B^T diagonal. Files hold these numbers. */
 enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
-/*  A row for each: whether the variance is k - |A|^2 + |T|^2, T the root times A, with one factor L for all outputs, or
-    k - |T|^2 with an L for each; whether the root is a diagonal. */
+/*  Properties of each.
+    of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, and all outputs share one factor L
+              0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), and each output has its own L_H
+    diagonal  1: the stored factor is a diagonal */
 static const struct {
     int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
-/*  SOLVE-GP's two blocks are one set of M = |beta| + |gamma| points with the factor [L 0; W^T
-    L_v] and a root of two blocks. The kernel follows in words, then zeros up to a multiple of 64
-    bytes, then the reals. */
-typedef struct odvgp__predictor { /* 32-bit numbers only: the file holds them as they are */
+/*  Head of a predictor: 32-bit numbers only, which a file holds as they are. The words of the
+    kernel follow, then zeros up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian
+    blocks are stored as one set of M = |beta| + |gamma| points with the factor [L 0; W^T L_v] and
+    a covariance factor of two blocks. */
+typedef struct odvgp__predictor {
     uint32_t magic, version, real_size;
-    uint32_t base_kernels; /* base kernels */
-    uint32_t checksum[2];  /* of all that follows; 0 in a file */
-    uint32_t reals[2];
+    uint32_t base_kernels;
+    uint32_t checksum[2]; /* of all that follows; 0 in a file */
+    uint32_t reals[2];    /* number of reals: low word, high word */
     uint32_t D, M, M_gamma;
     uint32_t P, F, T; /* latent processes, functions that the likelihood sees, targets */
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
-    uint32_t factor;   /* ODVGP__FACTOR_..., ODVGP__DIAGONAL_OF_INVERSE */
-    uint32_t M_factor; /* rows of the first block of the root; M: there is one */
+    uint32_t factor;   /* ODVGP__FACTOR_OF_S, ... */
+    uint32_t M_factor; /* size of the covariance factor's first block; M if there is one block */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
-/*  The number of reals, more than 32 bits hold when M is above 46340. */
+/*  Number of reals. Above M = 46340 it needs more than 32 bits. */
 static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
 {
     return p->reals[0] | (uint64_t)p->reals[1] << 32;
@@ -5547,7 +5563,7 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
 }
 
 /*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
-    node [2 n - 1][3] | base kernel [n]. They do not depend on ODVGP_MAX_BASE_KERNELS. */
+    node [2 n - 1][3] | base kernel [n]. The format does not depend on ODVGP_MAX_BASE_KERNELS. */
 enum {
     ODVGP__KERNEL_COUNTS = 4,
     ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
@@ -5570,7 +5586,7 @@ ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
     memcpy(to + 3 * k->nnode, k->base, k->base_kernels * sizeof k->base[0]);
 }
 
-/*  What stands behind the last base kernel of k is left as it is. */
+/*  Entries of k beyond its last base kernel are left unchanged. */
 static void odvgp__kernel_unpack(const uint32_t *from, uint32_t base_kernels, odvgp__kernel *k)
 {
     k->base_kernels = base_kernels;
@@ -5590,7 +5606,7 @@ static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
     return (const uint32_t *)(const void *)(p + 1);
 }
 
-/*  Bytes of head and kernel, up to the reals. */
+/*  Bytes before the reals: head, kernel and padding. */
 static size_t odvgp__predictor_head(uint32_t base_kernels)
 {
     size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(base_kernels) * sizeof(uint32_t);
@@ -5603,19 +5619,20 @@ static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
            (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
 }
 
-/*  Where the reals stand. */
+/*  Pointers to the reals of a predictor. */
 typedef struct odvgp__view {
-    odvgp_real *beta, *gamma; /* points, prepared */
-    odvgp_real *beyond;       /* zeros: the last chunk of points is read so far beyond them */
+    odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
+    odvgp_real *beyond;       /* zeros: the last chunk reads this far beyond the points */
     odvgp_real *alpha, *a_gamma;
     odvgp_real *L; /* [M,M], or L_H [P,M,M] */
-    /* q_sqrt or its first block [P,M_factor,M_factor]; B_sqrt [P,M,M], or its diagonal [P,M] */
+    /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
     odvgp_real *factor;
-    odvgp_real *root_v; /* the second block */
+    odvgp_real *root_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
         *y_scale;
 } odvgp__view;
-/*  Measured with base NULL; M_factor <= M. Returns the number of reals, -1 if that overflows. */
+/*  Set the pointers of v; base NULL only measures. Requires M_factor <= M. Returns the number of
+    reals, or -1 if it overflows. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
@@ -5653,7 +5670,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     return used;
 }
 
-/*  Only who freezes writes through it, whatever the type says. */
+/*  The view of a predictor. Only freezing may write through it, although the type allows it. */
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
@@ -5662,7 +5679,7 @@ static odvgp__view odvgp__view_of(const odvgp__predictor *p)
     return v;
 }
 
-/*  The block of a server; NULL if it was not filled, or if the block is not there any more. */
+/*  The predictor of a server; NULL if the server is not filled or its block is gone. */
 static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
     const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
@@ -5670,23 +5687,23 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
                                                                                              : NULL;
 }
 
-/*  Scratch of one turn of up to `rows` rows. */
+/*  Working state of one prediction call, which handles its rows in tiles of up to `rows` rows. */
 typedef struct odvgp__prediction {
     const odvgp__predictor *p;
     odvgp__view v;
     odvgp_blas blas;
     odvgp__kernel *kernel;
     odvgp__kjob *job;
-    odvgp_real *X;          /* [rows,D] on the scale of training */
-    odvgp_real *u, *chunk;  /* one point in columns, a chunk of its row of the kernel matrix */
-    odvgp_real *by_columns; /* the rows' points, for K(X,X) */
+    odvgp_real *X;          /* [rows,D] inputs, in training units */
+    odvgp_real *u, *chunk;  /* one point by columns; one chunk of its row of the kernel matrix */
+    odvgp_real *by_columns; /* the points of the tile by columns, for K(X,X) */
     odvgp_real *A, *T;      /* [rows,M] */
     odvgp_real *mean, *var; /* [P,rows] */
-    /* [P,rows] work of the mean: the memory of var, until that is computed */
-    odvgp_real *sums;
-    int has_var; /* it is */
-    odvgp_real *prior, *square;
-    odvgp_real *y, *of_y; /* [T,rows] targets on the scale of training; moments or densities of y */
+    odvgp_real *sums;       /* [P,rows] work of the mean, in the memory of var until has_var */
+    int has_var;            /* var has been computed */
+    odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
+    /* [T,rows] targets, in training units; variances or log densities of y */
+    odvgp_real *y, *of_y;
     ptrdiff_t ld;
 } odvgp__prediction;
 
@@ -5718,7 +5735,7 @@ static void odvgp__predict_layout(odvgp__arena *a, const odvgp_server *s, ptrdif
     odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  0: too large. */
+/*  Scratch bytes for tiles of `rows` rows; 0 if too large. */
 static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 {
     odvgp__arena a;
@@ -5736,12 +5753,13 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
     return odvgp__predict_size(s, rows);
 }
 
-/*  The largest turn that fits: sizes grow about linearly, so guess and go down. 0 if not one row fits. */
+/*  Rows of the largest tile that fits in `bytes`, by bisection between 1 and 256; 0 if not even one
+    row fits. */
 static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-    if (n <= 8) return 1; /* few rows are faster one by one */
+    if (n <= 8) return 1; /* for few rows, one by one is faster */
     size_t one = odvgp__predict_size(s, 1), many = odvgp__predict_size(s, ODVGP__MIN(n, 256));
-    if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger turns are no faster */
+    if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger tiles are no faster */
     if (bytes < one || !one) return 0;
     ptrdiff_t low = 1, high = ODVGP__MIN(n, 256);
     while (low + 1 < high) {
@@ -5752,7 +5770,8 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
     return low;
 }
 
-/*  A turn in its scratch, which spares the stack. NULL: there is not enough. */
+/*  Set up a prediction. Its state is in the caller's scratch, which saves stack. Returns NULL if
+    the scratch is too small. */
 static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
                                                size_t bytes)
 {
@@ -5761,7 +5780,8 @@ static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t 
     odvgp__prediction *t = (odvgp__prediction *)odvgp__take_bytes(&a, 1, sizeof *t);
     if (!t) return NULL;
     odvgp__predict_layout(&a, s, rows, t);
-    if (a.bad || bytes < a.used + 64) return NULL; /* the same bytes wherever the block stands */
+    /* The required size is the same whatever the alignment of the scratch. */
+    if (a.bad || bytes < a.used + 64) return NULL;
     odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
     memset(t->job, 0, sizeof *t->job);
     t->job->blas = &t->blas;
@@ -5780,8 +5800,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
             t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  Row i of k(x,Z) for the m prepared points Z: into `to` [m], or NULL; and its sums with
-    coefficients [P,m], or NULL, are added to the mean. */
+/*  Row i of k(x,Z) for m prepared points Z. Stores it in `to` [m] unless that is NULL, and adds its
+    products with coefficients [P,m], unless NULL, to the mean. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
                                const odvgp_real *points, const odvgp_real *centre,
                                const odvgp_real *coefficients, odvgp_real *to)
@@ -5815,8 +5835,8 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
         }
 }
 
-/*  Means of one turn on the scale of training, into t->mean; with `features` also K(X,Zb) into
-    t->A, for the variances. */
+/*  Means of a tile of n rows in training units, into t->mean. With `features`, also store K(X,Zb)
+    in t->A, for the variances. */
 static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
     const odvgp__predictor *p = t->p;
@@ -5832,9 +5852,9 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
     odvgp__predict_mean_function(t, n);
 }
 
-/*  x <- L^-1 x for one contiguous vector. The rows of a block first take what all solved numbers
-    give them, products that do not wait for each other; only then one row of the block waits for
-    the row before. */
+/*  x <- L^-1 x for one contiguous vector, in blocks of rows. Each block first subtracts the
+    products with all numbers solved so far, which are independent of each other. Only the rest of
+    the block is sequential. */
 static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L,
                                 ptrdiff_t ldl, odvgp_real *x)
 {
@@ -5854,7 +5874,7 @@ static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_
     }
 }
 
-/*  Rows of X [n,M] <- L^-1 of them. */
+/*  Replace each row x of X [n,M] by L^-1 x. */
 static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L,
                                  odvgp_real *X)
 {
@@ -5863,7 +5883,7 @@ static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_
     else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  n rows of T <- A R for one block of a root, R [m,m] lower triangular. */
+/*  n rows of T <- A R for one diagonal block R [m,m], lower triangular, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
                                    const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
@@ -5879,8 +5899,8 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
     odvgp__mm_run(&t->blas, &g);
 }
 
-/*  Rows of T: q_sqrt^T A of output q, what q(u) adds to the variance; or L_H^-1 B_sqrt^T k, what
-    it takes away. */
+/*  Rows of T for output q: q_sqrt^T A, whose square q(u) adds to the variance; or
+    L_H^-1 B_sqrt^T k, whose square the variance loses. */
 static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
@@ -5902,7 +5922,7 @@ static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
     return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
-/*  A, k(x,x), and k(x,x) - |A|^2 where all outputs share a factor. */
+/*  Compute k(x,x) and, if all outputs share one factor L, A and max(k(x,x) - |A|^2, 0). */
 static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
     const odvgp__isa *isa = odvgp__isa_of(&t->blas);
@@ -5936,7 +5956,7 @@ static const odvgp__likelihood *odvgp__predict_likelihood(const odvgp__predictio
     return &odvgp__likelihoods[t->p->likelihood];
 }
 
-/*  The scale of function q: that of its target, where f is scaled with y. */
+/*  Scale of function q: that of its target if f scales with y, else 1. */
 static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 {
     return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
@@ -5950,7 +5970,7 @@ static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdi
     return scaled ? t->v.y_mean[q] + t->v.y_scale[q] * m : m;
 }
 
-/*  What the likelihood sees of n rows: their functions, the targets in t->y, parameters. */
+/*  Likelihood job for n rows: their functions, the targets in t->y, and the parameters. */
 static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff_t n)
 {
     odvgp__lik_job job;
@@ -5990,9 +6010,9 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__predict_inputs(t, X + first * D, count);
-        odvgp__predict_mean(
-            t, count,
-            variances); /* also where only variances are asked for: some likelihoods' need it */
+        /* The mean is also computed if only variances are requested: some likelihoods' variances
+           of y depend on it. */
+        odvgp__predict_mean(t, count, variances);
         if (variances) odvgp__predict_var(t, count);
         for (ptrdiff_t q = 0; q < s->F; q++) {
             for (ptrdiff_t i = 0; i < count; i++) {
@@ -6018,7 +6038,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Whether the likelihood allows these targets. */
+/*  Check that the likelihood allows these targets. */
 static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odvgp_real *Y,
                                                 ptrdiff_t count)
 {
@@ -6027,7 +6047,7 @@ static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odv
                                 NULL);
 }
 
-/*  Targets of n rows [n,T] on the scale of training, a row for each of the T. */
+/*  Store the targets of n rows [n,T] transposed in t->y, in training units. */
 static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
 {
     ptrdiff_t T = (ptrdiff_t)t->p->T;
@@ -6067,7 +6087,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
     return odvgp__finite(logp, n) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Lower triangle of C [n,n] <- K(X,X) of one turn. */
+/*  Lower triangle of C [n,n] <- K(X,X) of a tile. */
 static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
     ptrdiff_t ld = odvgp__points_ld(n);
@@ -6084,7 +6104,8 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
     }
 }
 
-/*  Mean [F,n], or NULL, and cov [F,n,n] of one turn, on the scale of y. The prior stays. */
+/*  Mean [F,n], unless NULL, and cov [F,n,n] in units of y, for n rows in one tile. t->prior holds
+    k(x,x) afterwards. */
 static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n,
                                odvgp_real *mean, odvgp_real *cov)
 {
@@ -6123,8 +6144,9 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T up to pivots below n eps times the largest, which count
-    as 0. L overwrites the lower triangle, in the order of perm. Needs no jitter. n^3/3 flops. */
+/*  Pivoted Cholesky factorisation of a positive semi-definite C [n,n]: C[perm,perm] = L L^T.
+    Pivots below n eps times the largest diagonal entry count as 0. L overwrites the lower triangle,
+    in the order of perm. Needs no jitter. n^3/3 flops. */
 static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
     odvgp_real largest = 0;
@@ -6140,7 +6162,7 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
             for (ptrdiff_t i = k; i < n; i++) odvgp__zero(C + i * n + k, n - k);
             return;
         }
-        if (best != k) { /* swap rows and columns k and best of the symmetric rest, and rows of L */
+        if (best != k) { /* swap k and best: rows and columns of the symmetric rest, rows of L */
             ptrdiff_t keep = perm[k];
             perm[k] = perm[best];
             perm[best] = keep;
@@ -6162,8 +6184,8 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
-/*  The same where rounding is relative to the prior variance of each point: with C scaled to a prior of variance 1, and
-    back. */
+/*  The same with C first scaled to prior variance 1 at each point, and L scaled back: rounding is
+    relative to each point's prior variance. */
 static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior,
                                    ptrdiff_t *perm)
 {
@@ -6218,7 +6240,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     if (!t) return ODVGP_E_MEMORY;
     odvgp__predict_cov(t, X, n, mean, cov);
     ptrdiff_t F = s->F;
-    int finite = odvgp__finite(cov, F * n * n); /* the root takes a pivot that is NaN for 0 */
+    /* Check here: the pivoted factorisation counts a NaN pivot as 0. */
+    int finite = odvgp__finite(cov, F * n * n);
     for (ptrdiff_t q = 0; q < F; q++)
         odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
     for (ptrdiff_t k = 0; k < samples; k++)
@@ -6240,21 +6263,26 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>server   from a block or a file to a predictor that answers
-        Everything is checked here, once, so that calls need not: place, size, version, kernel, checksum, numbers. A file
-        is  magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that,  little-endian
-        whatever the machine. The predictor's part is its block with reals in the file's precision. Nothing from here up
-        uses what stands below: a program that only predicts needs no more of this header. */
+    A server checks its predictor once, so that calls need not: address, size, version, kernel,
+    checksum, numbers.
+
+    A file is   magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum
+    of all that, little-endian on every machine. The predictor in it is the block with reals in the
+    file's precision.
+
+    No section up to here uses a later one: a program that only predicts needs no more of this
+    header. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
     int mode, bad;
-    unsigned char *at; /* NULL: measure */
+    unsigned char *at; /* NULL in MEASURE mode */
     size_t used, size;
 } odvgp__file;
 
-/*  One little-endian number of `bytes` bytes. */
+/*  Read, write or measure one little-endian number of `bytes` bytes. */
 static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
 {
     if (f->size - f->used < (size_t)bytes) {
@@ -6278,7 +6306,7 @@ static void odvgp__file_u32(odvgp__file *f, uint32_t *v)
 }
 static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
 
-/*  n reals of 4 or 8 bytes each. */
+/*  Read, write or measure n reals of 4 or 8 bytes each. */
 static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
     if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
@@ -6314,9 +6342,11 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  A kernel that came from a file is used as it is, so it must be one that an expression makes: each base kernel with columns of the
-    inputs, each node but the last used once, by a later one, and places and groups as odvgp__kernel_finish gives them: it is
-    finished again, base kernel by base kernel, for a second kernel would take much stack. It may change only where it is refused. */
+/*  Check that an expression can produce this kernel: kernels from a file are used as they are.
+    Each base kernel has columns of the inputs; each node but the last is used once, by a later
+    one; positions and groups are those of odvgp__kernel_finish. To check these, the kernel is
+    finished again in place, base kernel by base kernel, because a second kernel would take much
+    stack. So k may change, but only if it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
@@ -6341,7 +6371,7 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
             dims += base->range[r][1] - base->range[r][0];
         }
         if (base->ndims != dims) return 0;
-        nhyp += (base->ard ? dims : 1) + 2; /* at most */
+        nhyp += (base->ard ? dims : 1) + 2; /* upper bound */
     }
     if (nhyp > INT_MAX) return 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
@@ -6363,7 +6393,8 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
            !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+/*  Four interleaved multiply-and-fold lanes over 32-byte blocks. Any single changed bit changes the
+    sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
     uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -6389,7 +6420,7 @@ static const char odvgp__too_many_base_kernels[] =
     "its kernel has more terms than this build allows: compile with a larger "
     "ODVGP_MAX_BASE_KERNELS";
 
-/*  Magic, version and number of base kernels: what must be known before the kernel is read. */
+/*  Check what must be known before the kernel is read: magic, version, number of base kernels. */
 static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, const char *what,
                                                  odvgp_info *info)
 {
@@ -6408,8 +6439,8 @@ static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, cons
                : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
 }
 
-/*  Whether a model can have this head; the kernel's words stand behind it. The number of reals,
-    -1 if not. */
+/*  Check that a model can have this head; the kernel's words must follow it in memory. Returns the
+    number of reals, or -1 if the head is not valid. */
 static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 {
     odvgp__kernel k;
@@ -6434,7 +6465,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*  Finite numbers, and above 0 where they must be. */
+/*  Whether all reals are finite, and positive where they must be. */
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
     odvgp__view v = odvgp__view_of(p);
@@ -6446,10 +6477,11 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
         for (uint32_t i = 0; i < positive[k].n; i++)
             if (!(positive[k].x[i] > 0)) return 0;
-    return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p)); /* the first of them all */
+    /* beta comes first, so this checks all reals */
+    return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
-/*  A block whose contents are checked. */
+/*  Fill a server from a block that has been checked. */
 static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *p,
                                        const odvgp__isa *row)
 {
@@ -6462,7 +6494,7 @@ static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *
     return ODVGP_OK;
 }
 
-/*  What both kinds of server need before anything is read. */
+/*  Argument checks of both odvgp_server_from_... calls. */
 static odvgp_status odvgp__server_check(const odvgp_server *server, const void *block,
                                         const odvgp__isa *row, odvgp_info *info)
 {
@@ -6511,8 +6543,8 @@ typedef struct odvgp__file_head {
     uint64_t magic, state_bytes, predictor_bytes, user_bytes;
     uint32_t version, real_size;
 } odvgp__file_head;
-#define ODVGP__FILE_MAGIC \
-    UINT64_C(0x0a1a0d5047564f8f) /* not text, and broken by a transfer that changes line ends */
+/* not text, and damaged by any transfer that changes line ends */
+#define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f)
 #define ODVGP__FILE_HEAD 40
 
 static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
@@ -6530,12 +6562,12 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
     odvgp__file f;
     memset(&f, 0, sizeof f);
     f.mode = mode;
-    f.at = (unsigned char *)(uintptr_t)at; /* written in WRITE mode only */
+    f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes to it */
     f.size = mode == ODVGP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
     return f;
 }
 
-/*  Magic, version, sizes and checksum; the head on success. */
+/*  Check magic, version, sizes and checksum of a file; store its head in h. */
 static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h,
                                      odvgp_info *info)
 {
@@ -6565,14 +6597,14 @@ static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file
     return ODVGP_OK;
 }
 
-/*  Head and kernel of a predictor, as large as a build can have them. */
+/*  Head and kernel of a predictor, at the largest size that this build allows. */
 typedef union odvgp__predictor_start {
     odvgp__predictor head;
     uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  The predictor's head of a file, checked, with the size of a real in this build; f stands at
-    the reals afterwards. */
+/*  Read and check the predictor's head of a file; set real_size to that of this build. Leaves f at
+    the reals. */
 static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h,
                                           odvgp__predictor_start *start, odvgp_info *info)
 {
@@ -6595,7 +6627,7 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     return ODVGP_OK;
 }
 
-/*  Bytes of the block for the predictor of an opened file. */
+/*  Bytes of the block that the predictor of an opened file needs. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const odvgp__file_head *h,
                                                         size_t *bytes, odvgp_info *info)
 {
@@ -6656,20 +6688,22 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#ifdef O_SYNC /* unlike fsync, it is declared in strict C99, too */
+#ifdef O_SYNC /* unlike fsync, declared in strict C99, too */
 #define ODVGP__O_SYNC O_SYNC
 #else
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Something stands at path that is no file and must not be replaced by one. C alone cannot tell. */
+/*  Whether path is something other than a regular file, which must not be replaced by one. Standard
+    C cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
     struct stat is;
     return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
 }
 
-/*  A new file of this name that holds the block: 1. 0 if the name is taken, -1 after any other failure; neither leaves a file. */
+/*  Create a new file with this name that holds the block. Returns 1 on success, 0 if the name is
+    taken, -1 after any other failure; no file is left behind after 0 or -1. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)block;
@@ -6720,7 +6754,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*  As above. "x" is C11's; where a C library does not know it, opening for reading tells that a name is taken. */
+/*  As above. Mode "x" is C11. For C libraries that lack it, opening for reading first tells whether
+    the name is taken. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     FILE *file = fopen(name, "rb");
@@ -6747,7 +6782,7 @@ static int odvgp__file_in_place(const char *path)
 }
 #endif
 
-/*  from takes the place of to, which may be there. */
+/*  Rename `from` to `to`, replacing `to` if it exists. */
 static int odvgp__file_rename(const char *from, const char *to)
 {
 #ifdef _WIN32
@@ -6799,7 +6834,8 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
     if (!file) return ODVGP_E_IO;
     long length = -1;
     if (!fseek(file, 0, SEEK_END)) length = ftell(file);
-    if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET)) /* a folder's length */ {
+    /* ftell may return LONG_MAX for a directory */
+    if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET)) {
         (void)fclose(file);
         return ODVGP_E_IO;
     }
@@ -6815,60 +6851,63 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>model   what training is made of: slots, nodes, units, state
-        A model is units, all on one tape and one parameter vector; today it is one, because nothing joins units to
-        layers yet. Loops over units serve any number. Nothing is computed here. */
+    Types only; nothing is computed here. A model consists of units, all on one tape and in one
+    parameter vector. Today it has one unit, because nothing joins units to layers yet. Loops over
+    units work for any number. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  The longest name that is put together, with any number of kernels. */
+/*  Size of the longest slot name, for any number of kernels. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
-/*  What only the library sees of a slot. */
+/*  Internal part of a slot. */
 typedef struct odvgp__slot_state {
     char name[ODVGP__SLOT_NAME];
-    odvgp_real low, high;        /* bounds of values; high is HUGE_VAL where there is none */
-    odvgp_real floor;            /* the lower bound where the caller has set no bounds */
-    int power;                   /* of the targets' unit that its numbers have: -1, 0 or 1 */
+    odvgp_real low, high;        /* bounds of values; high is HUGE_VAL if there is none */
+    odvgp_real floor;            /* lower bound if the caller has set no bounds */
+    int power;                   /* exponent of the targets' unit in its numbers: -1, 0 or 1 */
     int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
-    odvgp_real prior_a, prior_b; /* numbers of the prior */
+    odvgp_real prior_a, prior_b; /* parameters of the prior */
     int prior;                   /* odvgp_prior */
-    int of_q;                    /* positive numbers of q, which have no prior */
-    uint64_t stamp;              /* of the last change, from the tape's clock */
+    int of_q;                    /* 1: positive numbers of q, which have no prior */
+    uint64_t stamp;              /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Slots are numbered from 1; 0 is none. Both tables are NULL while a model is measured: then slots are only counted. */
+/*  Parameters of a model. Slots are numbered from 1; 0 is none. While a model is measured, `slot`
+    and `state` are NULL and slots are only counted. */
 typedef struct odvgp__params {
-    odvgp_real *theta, *value, *grad; /* grad [count] is with respect to values; value [positive] */
+    /* theta [count]; value [positive]; grad [count], with respect to values */
+    odvgp_real *theta, *value, *grad;
     ptrdiff_t count, positive;
-    /* numbers up to the last that natural steps do not move: these move those that come last,
-       mostly */
+    /* Length of theta up to the last number that natural steps do not move. Most slots that natural
+       steps move come after it. */
     ptrdiff_t adam;
     odvgp_positive_transform kind;
     int slots, positive_slots;
     int bad;                  /* a name did not fit */
-    int lent;                 /* ODVGP__GRADIENT, or who has the gradient's memory */
+    int lent;                 /* who has grad's memory: ODVGP__GRADIENT or a borrower */
     odvgp_slot *slot;         /* [slots + 1] */
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
-/*  Memory that several use, one after the other: whoever takes it gives it back before another may. */
+/*  Memory that several parts use in turn. A borrower gives it back before another may take it. */
 typedef struct odvgp__loan {
     odvgp_real *at;
-    int to; /* 0: nobody */
+    int to; /* the borrower; ODVGP__NOBODY if there is none */
 } odvgp__loan;
 
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Numbers of rows or columns that vary: those of the current tile, and of the sampled columns of gamma. */
+/*  Sizes of rows or columns that vary: rows of the current tile, sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
-/*  Variants of operations: an enumeration for each operation that has any. */
-/* KERNEL: the lower triangle of a symmetric matrix */
+/*  Variants of operations: one enumeration per operation that has any. */
+/* KERNEL. LOWER: only the lower triangle of a symmetric matrix */
 enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };
-/* CHOL: no jitter until a factorisation fails */
+/* CHOL. BARE: no jitter until a factorisation fails */
 enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };
-/* L^-1 B, B L^-T, B L^-1 */
+/* SOLVE: L^-1 B, B L^-T, B L^-1 */
 enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN };
-/* L: lower */
+/* PRODUCT. L: lower triangular */
 enum {
     ODVGP__PRODUCT_AB,
     ODVGP__PRODUCT_AL,
@@ -6876,15 +6915,15 @@ enum {
     ODVGP__PRODUCT_ATB,
     ODVGP__PRODUCT_ATBT
 };
-/* MINUS_PRODUCT: only the lower triangle */
+/* MINUS_PRODUCT. LOWER: only the lower triangle */
 enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };
-/* INNER, INVERSE_VAR: B_p lower, or the squares of a diagonal */
+/* INNER, INVERSE_VAR: B_p is lower triangular, or the squares of a diagonal */
 enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };
-/* RESIDUAL: at least 0, or a hundredth of the mean of k */
+/* RESIDUAL: lower limit 0, or a hundredth of the mean of k */
 enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };
-/* DOT: times M_gamma / (columns sampled) */
+/* DOT. SAMPLED: times M_gamma / (sampled columns) */
 enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };
-/* what has beta only */
+/* COLLAPSED: which part has beta only */
 enum {
     ODVGP__COLLAPSE_BOTH,
     ODVGP__COLLAPSE_MEAN_BETA,
@@ -6892,7 +6931,7 @@ enum {
     ODVGP__COLLAPSE_BETA
 };
 
-/*  What an evaluation is for: nodes that serve none of it are not run. */
+/*  Purposes of an evaluation. Nodes that serve none of its purposes are not run. */
 enum {
     ODVGP__FOR_BOUND = 1,
     ODVGP__FOR_STATS = 2,
@@ -6900,7 +6939,7 @@ enum {
     ODVGP__FOR_L = 8,
     ODVGP__FOR_PREDICTOR = 16
 };
-/*  Nodes that serve these are the terms of a bound, and adjoints begin there. */
+/*  Nodes that serve these are the terms of a bound; adjoints begin there. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
 typedef enum odvgp__op {
@@ -6933,15 +6972,15 @@ typedef enum odvgp__op {
     ODVGP__OPS
 } odvgp__op;
 
-/*  Jitter of one matrix: state that outlives evaluations. */
+/*  Jitter of one matrix. It persists between evaluations. */
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct odvgp__jitter {
-    odvgp_real raised; /* on top of what the config says, absolute; a constant for the gradient */
-    odvgp_real base;   /* what the config said at the last factorisation */
-    int clean;         /* evaluations since it was last raised or lowered */
+    odvgp_real raised; /* absolute amount added to the config's jitter; constant for the gradient */
+    odvgp_real base;   /* the config's jitter at the last factorisation */
+    int clean;         /* evaluations since `raised` last changed */
 } odvgp__jitter;
 
-/*  What a builder knows of a node: its number, 0 for none, and its largest shape. */
+/*  Handle of a node while the tape is built: its number (0: none) and its largest shape. */
 typedef struct odvgp__ref {
     int id;
     ptrdiff_t rows, cols;
@@ -6952,141 +6991,145 @@ typedef struct odvgp__unit odvgp__unit;
 
 typedef struct odvgp__node {
     odvgp__op op;
-    int variant; /* of the operation */
+    int variant; /* see above */
     int segment, needs_grad;
-    int purpose; /* which evaluations ask for this node itself */
-    int active;  /* the current evaluation does, or asks for a node that reads it */
-    int seeded;  /* it is a term of the bound, or a term depends on it */
-    /* of a PARAM: its first slot, and how many it spans; slots is 0 for other nodes */
+    int purpose; /* purposes of evaluations that request this node itself */
+    int active;  /* the current evaluation requests it, or a node that reads it */
+    int seeded;  /* it is a term of the bound, or such a term depends on it */
+    /* PARAM: its first slot, and how many slots it spans. Other nodes: slots is 0. */
     int slot, slots;
     int in[ODVGP__MAX_IN];    /* 0: none */
-    int base;                 /* the node whose memory it works in; 0: its own */
-    int next;                 /* the node that is computed in place of this one's value; 0: none */
-    int kept;                 /* aux holds all that the adjoint needs of the forward run */
+    int base;                 /* the node whose memory it works in; 0: it has its own */
+    int next;                 /* the node computed in place of this one's value; 0: none */
+    int kept;                 /* aux holds all that the adjoint needs from the forward run */
     int rows_vary, cols_vary; /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
-    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: of its inputs; PRODUCT, DOT: coef[0] */
+    odvgp_real coef[ODVGP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
     odvgp_real *v, *d, *aux;
-    odvgp__jitter *jitter; /* CHOL, JITTERED; NULL: none */
+    odvgp__jitter *jitter; /* CHOL, JITTERED; else NULL */
     odvgp__unit *of;
     uint64_t stamp;
 } odvgp__node;
 
-/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
+/*  One Gaussian block of q: on beta, or, for SOLVE-GP, on the residual of gamma given beta. */
 typedef struct odvgp__block {
-    int number;                      /* among all blocks of the model */
-    ptrdiff_t M, natural;            /* points; the same where natural steps move it, else 0 */
-    int slot_mu, slot_sqrt;          /* 0: none */
-    odvgp__ref L;                    /* the factor that whitens it */
-    odvgp__ref mu, sqrt;             /* what the slots hold ... */
-    odvgp__ref white_mu, white_sqrt; /* ... in whitened coordinates */
-    odvgp__ref A, stats;             /* features of the tile; statistics for a natural step */
-    odvgp_real *P, *j;               /* natural parameters, [P,M,M] lower and [P,M] */
+    int number;             /* index among all Gaussian blocks of the model */
+    ptrdiff_t M, natural;   /* points; M if natural steps move the block, else 0 */
+    int slot_mu, slot_sqrt; /* 0: none */
+    odvgp__ref L;           /* Cholesky factor that whitens it */
+    odvgp__ref mu, sqrt;    /* contents of the slots */
+    odvgp__ref white_mu, white_sqrt; /* the same in whitened coordinates */
+    odvgp__ref A, stats; /* features of the tile; statistics for a natural step */
+    odvgp_real *P, *j;   /* natural parameters: [P,M,M] lower, and [P,M] */
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
-/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so all matrices of the head. */
+/*  One Gaussian process of a model: P latent functions that share kernel and inducing inputs, and
+    so all matrices of the head. */
 struct odvgp__unit {
     odvgp_model *model;
     odvgp__kernel kernel;
     ptrdiff_t D, P, M, M_gamma;
     const struct odvgp__mean_part *mean_part;
     const struct odvgp__cov_part *cov_part;
-    int steps; /* ODVGP__STEPS_...: natural steps that it has */
+    int steps; /* ODVGP__STEPS_...: its natural steps */
     odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
-    /* 0: none */
+    /* slots; 0: none */
     int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
         slot_mean_b;
     odvgp__block block[ODVGP__BLOCKS];
-    /* kept: to be restored if an attempt fails */
+    /* jitter_kept: copies to restore if an attempt fails */
     odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
-    /* raised where L-BFGS knows the bound */
+    /* `raised` of each jitter when L-BFGS stored the bound */
     odvgp_real lbfgs_jitter[ODVGP__JITTERS];
     odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
-    odvgp_real *scales;  /* D of gamma [M_gamma] */
-    ptrdiff_t *columns;  /* [M_gamma]: of gamma, the sampled ones first ... */
-    ptrdiff_t ncolumns;  /* ... and how many these are */
+    odvgp_real *scales;  /* [M_gamma] D of gamma */
+    ptrdiff_t *columns;  /* [M_gamma] columns of gamma, the sampled ones first */
+    ptrdiff_t ncolumns;  /* number of sampled columns */
     uint64_t columns_stamp;
-    /* head */
+    /* head nodes */
     odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
         gamma_residual;
-    odvgp__ref shift; /* the mean of q(u) is q_mu plus this; 0: q_mu itself */
-    /* tile; X comes from the data, mean and var [P,n] are what a unit hands on */
+    odvgp__ref shift; /* the mean of q(u) is q_mu plus this; none: q_mu itself */
+    /* Tile nodes. X comes from the data; mean and var [P,n] are the output of the unit. */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
 };
 
-/*  What begins the region of sums over tiles; behind it lie moments, then the gradient, statistics and adjoints of head nodes. */
+/*  First part of the sums over tiles. In memory the moments follow, then the gradient, statistics
+    and adjoints of head nodes. */
 typedef struct odvgp__sums {
-    double expected;     /* of the EXPECT node */
-    uint64_t clamped;    /* variances */
-    odvgp_status status; /* of the first row that failed ... */
-    ptrdiff_t row;       /* ... and its number, or what odvgp_info has for a matrix that failed */
+    double expected;     /* value of the EXPECT node */
+    uint64_t clamped;    /* number of variances clamped */
+    odvgp_status status; /* of the first failure */
+    ptrdiff_t row;       /* its row, as in odvgp_info */
 } odvgp__sums;
 
 typedef struct odvgp__tape {
-    /* [nodes + 1], node[0] is none; NULL while a model is measured: then nodes are only counted */
+    /* [nodes + 1], node[0] is none. NULL while a model is measured: nodes are only counted. */
     odvgp__node *node;
     int nodes;
     odvgp__arena *arena;  /* while the tape is built */
-    size_t deferred;      /* bytes that odvgp__sums_layout places when all nodes are known */
-    size_t scratch_bytes; /* the most that an operation takes of scratch */
+    size_t deferred;      /* bytes that odvgp__sums_layout places once all nodes are known */
+    size_t scratch_bytes; /* largest scratch of an operation */
     odvgp_blas blas;
     const odvgp__likelihood *likelihood;
-    /* each operation takes what it needs from the start */
+    /* Each operation uses it from its start. */
     odvgp__arena scratch;
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
-    odvgp_info *info;         /* of the caller; NULL: it asks for none */
-    odvgp_info own_info;      /* where the caller asks for none and a row is needed */
-    ptrdiff_t tile;           /* most rows of a tile */
+    odvgp_info *info;         /* the caller's; may be NULL */
+    odvgp_info own_info;      /* used if a row is needed and the caller passes NULL */
+    ptrdiff_t tile;           /* largest number of rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-    int tasks;                /* at most so many run at once */
-    /* bytes that a KERNEL_VEC or a TRI_SQUARES may keep for its adjoint */
+    int tasks;                /* most tasks that run at once */
+    /* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
     size_t keep;
     uint64_t clock;
     odvgp__sums *sums;
-    /* what lies behind it: numbers that forward runs add to, then those that reverse runs do */
+    /* The sums that follow `sums` in memory. Forward runs add to the first forward_sums numbers,
+       reverse runs to the others. */
     odvgp_real *sum;
     ptrdiff_t forward_sums, all_sums;
-    odvgp_real *tree; /* sums of shards on their way up, a piece for each level */
+    odvgp_real *tree; /* partial sums of shards: one piece for each level of a binary tree */
     int purpose;
-    int again; /* tiles are seen a second time, for the gradient: sums stay */
+    int again; /* second visit of the tiles, for the gradient: moments are not added again */
 } odvgp__tape;
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers that change while training, besides the arrays; all of them go into the file. */
+/*  Numbers other than arrays that change in training. The file holds all of them. */
 typedef struct odvgp__state {
-    uint64_t steps, adam_steps, clean_steps, scales_age; /* scales_age: steps since D was renewed */
-    /* (P, j) fit q, a bit for each block; there is a last good theta */
+    /* scales_age: steps since the scales D of gamma were recomputed */
+    uint64_t steps, adam_steps, clean_steps, scales_age;
+    /* nat_valid: one bit per Gaussian block, (P, j) agree with q; good_valid: model->good is set */
     uint64_t nat_valid, good_valid;
     uint64_t nat_steps; /* natural steps so far */
-    /* q is what odvgp_fit_q finds for the current parameters */
+    /* q is the result of odvgp_fit_q for the current parameters */
     uint64_t fitted;
-    /* what the last good parameters gave, on their rows */
+    /* bound of the last good parameters, on their rows */
     double good_elbo;
-    /* all step sizes times this, below 1 after an undone step */
+    /* factor of all step sizes; below 1 after an undone step */
     double step_scale;
-    /* L-BFGS knows the bound here, on data of this hash ... */
+    /* L-BFGS has stored the bound of the current parameters, on data with this hash. */
     uint64_t lbfgs_valid, lbfgs_data;
-    /* ... and this is it, in two terms, with each unit's lbfgs_jitter */
+    /* That bound in two terms. Each unit's lbfgs_jitter belongs to it. */
     double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
-/*  What L-BFGS keeps from one iteration to the next, and work. It knows nothing of models. */
+/*  State and work of L-BFGS, independent of models. */
 typedef struct odvgp__lbfgs {
-    ptrdiff_t n, memory;  /* numbers; most pairs */
-    uint64_t pairs, next; /* pairs kept; where the next one goes */
-    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring ... */
-    double *sy;           /* [memory] ... and their products s.y, all above 0 */
-    /* [n] where the iteration starts, then where it ends; the gradient there */
+    ptrdiff_t n, memory;  /* numbers of x; largest number of pairs */
+    uint64_t pairs, next; /* pairs kept; index of the next one to store */
+    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, as a ring */
+    double *sy;           /* [memory] products s.y of the pairs, all positive */
+    /* [n] start of the iteration, later its end; the gradient there */
     odvgp_real *x, *g;
-    double loss;                 /* and the value */
+    double loss;                 /* the value at x */
     odvgp_real *d;               /* [n] direction */
-    odvgp_real *trial, *g_trial; /* [n] a point on the line */
+    odvgp_real *trial, *g_trial; /* [n] a point on the line; its gradient */
     double *alpha;               /* [memory] work */
-    double length;               /* of the step, in directions; 0: there was none */
+    double length;               /* of the last step, in multiples of d; 0: no step */
     ptrdiff_t evaluations;       /* in the last iteration */
     int converged, stuck;
 } odvgp__lbfgs;
@@ -7101,41 +7144,42 @@ struct odvgp_model {
     odvgp__state state;
     /* functions that the likelihood sees; columns of targets */
     ptrdiff_t F, T;
-    /* the likelihood's positive parameters ... */
+    /* first slot and number of slots of the likelihood's positive, then free parameters; 0: none */
     int slot_lik_params, lik_slots;
-    int slot_lik_free_params, lik_free_slots; /* ... and its free ones; 0: none */
-    /* moments, objective: of bounds without q */
+    int slot_lik_free_params, lik_free_slots;
+    /* moments and objective: only for bounds without q */
     odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective;
-    /* arrays */
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
-    /* work of natural steps, ODVGP__NAT_...: matrices for the largest unit ... */
+    /* work of natural steps: matrices for the largest unit. Borrowers: ODVGP__NAT_... */
     odvgp__loan nat_R;
-    odvgp_real *nat_t; /* ... and vectors, lent with them */
-    /* standard deviations of the columns of X and of Y, 1 before odvgp_init_data [D+1] */
+    odvgp_real *nat_t; /* vectors, lent together with nat_R */
+    /* [D+1] standard deviations of the columns of X, then of Y; 1 before odvgp_init_data */
     odvgp_real *data_sd;
-    /* [positive] values of positive slots, ODVGP__KEPT_..., while what moves them may fail */
+    /* [positive] copy of value during a change that may fail. Borrowers: ODVGP__KEPT_... */
     odvgp__loan kept;
-    odvgp_allocator allocator; /* of odvgp_model_create */
+    odvgp_allocator allocator; /* set by odvgp_model_create */
     void *allocation;
 };
 
-/*  The unit of a model of one: for what a kernel's text, a predictor, and the optimum of q are of. */
+/*  The unit of a model with one unit. For code that handles one only: the text of a kernel, the
+    predictor, the optimum of q. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
     ODVGP_ASSERT(m->units == 1);
     return m->unit;
 }
 
-/* --- facts of members --- */
+/* --- properties of mean parts and covariance parts --- */
 
-/*  What q_mu is: a mean in whitened coordinates (or in those of the config), or the coefficients of k(x, Z_beta). */
+/*  Meaning of q_mu: a mean in whitened coordinates (or those of the config), or the coefficients of
+    k(x, Z_beta). */
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
-/*  Features of gamma in the mean: none, A_v, R = K(Zg,X) - W^T A, or K(Za,X). */
+/*  Features of gamma in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
 
-/*  A bit for each objective that a part has. */
+/*  Objectives without q that a part supports, as bits. */
 enum {
     ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
     ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
@@ -7143,85 +7187,87 @@ enum {
     ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*  Natural steps of q, a bit for each kind. A pair has those that both of its parts name: a part that
-    names none has none. */
+/*  Natural steps of q, as bits. A member has those that both of its parts name. */
 enum {
-    ODVGP__STEPS_BETA =
-        1, /* q(u) is Gaussian: its mean is q_mu plus the unit's shift, its root is q_sqrt */
+    /* q(u) is Gaussian with mean q_mu + shift of the unit, and Cholesky factor q_sqrt */
+    ODVGP__STEPS_BETA = 1,
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
-    ODVGP__STEPS_DIAGONAL = 4, /* O(M)'s q, in q_mu and q_diag */
+    ODVGP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
     ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
-    ODVGP__STEPS_WATCHED =
-        8 /* these, and Adam's of the kernel, can do harm at any size: where a step sees all rows, the bound
-                                  is looked at again after it */
+    /* These steps, and Adam's steps of the kernel, can do harm at any size. If a step sees all
+       rows, the bound is checked again after it. */
+    ODVGP__STEPS_WATCHED = 8
 };
 
-/*  What odvgp_fit_q knows of the optimum: of a mean's weights on its features, of a covariance. */
+/*  How odvgp_fit_q finds the optimum: of the mean's weights on its features; of the covariance. */
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
-/*  A row for each mean part; head and tile add its nodes (see >>parts). */
+/*  Table row of a mean part. head and tile add its nodes (see >>parts). */
 typedef struct odvgp__mean_part {
     const char *name;
-    odvgp_mean_part without_gamma; /* which part it is where M_gamma = 0 */
+    odvgp_mean_part without_gamma; /* the part that it becomes if M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    /* slots: q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
+    /* slot of q_mu: its name, and its name with ODVGP_PARAMETRISATION_A_BETA */
     const char *q_mu, *a_beta;
-    /* slots: points of gamma, coefficients at these, a mean of v; NULL: none */
+    /* slots: points of gamma, their coefficients, mean of v; NULL: none */
     const char *Z_gamma, *a, *v_mu;
-    int has_a_beta;         /* its own q may be trained with ODVGP_PARAMETRISATION_A_BETA */
-    int steps;              /* bits of natural steps */
+    int has_a_beta;         /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+    int steps;              /* ODVGP__STEPS_... */
     int gamma_steps;        /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-    int scaled_by_residual; /* Adam's scales of gamma: diag(C), else k */
+    int scaled_by_residual; /* Adam's scales of gamma are diag(C); else k */
     int optimum;            /* ODVGP__OPTIMUM_WEIGHTS or none */
-    int objectives;         /* bits of the bounds without q */
+    int objectives;         /* ODVGP__HAS_... */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
 } odvgp__mean_part;
 
-/*  A row for each covariance part. */
+/*  Table row of a covariance part. */
 typedef struct odvgp__cov_part {
     const char *name;
     odvgp_cov_part without_gamma;
-    int factor;                         /* ODVGP__FACTOR_... */
+    int factor;                         /* ODVGP__FACTOR_OF_S, ... */
     const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
-    /* slot of the points that v_sqrt needs where the mean has none */
+    /* slot of the points of v_sqrt if the mean part has none */
     const char *Z_gamma;
-    /* of the targets' unit that root has; 0: what the coordinates give it */
+    /* exponent of the targets' unit in the factor; 0: set by its coordinates */
     int sqrt_power;
-    odvgp_real sqrt_start; /* the diagonal of root before training, 1: the prior */
-    /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., bits of the bounds without q */
+    odvgp_real sqrt_start; /* diagonal of the factor before training; 1: the prior */
+    /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., ODVGP__HAS_... */
     int steps, optimum, objectives;
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
-    /* factor and roots of a predictor */
+    /* store the factors of a predictor */
     void (*freeze)(const odvgp__unit *u, const odvgp__view *v);
 } odvgp__cov_part;
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>params   the parameter vector and its slots
-        theta holds every trainable number. Positive ones come first and are stored unbounded: value = log(1 + e^theta)
-        or e^theta, above a lower bound, or by a sigmoid between two; their values are kept beside. All others are their
-        own values. Hyperparameters may have a prior density. */
+    theta holds every trainable number. Positive numbers come first and are stored unbounded:
+        value = low + log(1 + e^theta)  or  low + e^theta          without an upper bound
+        value = low + (high - low) / (1 + e^-theta)                with one
+    Their values are kept beside theta. All other numbers are their own values. Hyperparameters may
+    have a prior density. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Who has the memory of the gradient between evaluations. Whoever takes it gives it back before the next one. */
+/*  Users of the gradient's memory between evaluations. Each gives it back before the next one. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: how far from the nearer bound, without loss of digits. */
+/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound, as a fraction of high - low, without
+    loss of digits. */
 static double odvgp__tail(double t)
 {
     double e = exp(-t);
     return e / (1 + e);
 }
 
-/*  The lower bound in force. */
+/*  Lower bound in force for slot s. */
 static odvgp_real odvgp__low(const odvgp__params *p, int s)
 {
     const odvgp__slot_state *state = &p->state[s];
     return state->low > 0 || state->high < (odvgp_real)HUGE_VAL ? state->low : state->floor;
 }
 
-/*  The value of theta = t in slot s. */
+/*  Value of a number of slot s, given its theta. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
@@ -7232,7 +7278,8 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
-/*  theta for a value within the bounds. A value that rounding has put on one of them stands for the theta where that begins. */
+/*  theta of a value within the bounds. A value that was rounded onto a bound gets the theta at which
+    that rounding begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
     double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
@@ -7247,8 +7294,9 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     return (odvgp_real)(v + log(-expm1(-v)));
 }
 
-/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t); with them from theta, for the
-    distance to a bound has fewer digits than theta. */
+/*  d value / d theta. Without bounds computed from the value: v for e^t, 1 - e^-v for
+    log(1 + e^t). With bounds computed from theta, because the distance to a bound has fewer digits
+    than theta. */
 static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvgp_real theta,
                                              odvgp_real value)
 {
@@ -7259,7 +7307,8 @@ static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvg
     return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*  A value, moved inside the bounds where it is not. */
+/*  The value; if it is not inside the bounds, it is moved inside by a margin of 1e-3 (high - low),
+    or of 1e-3 low without an upper bound. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
     odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
@@ -7268,13 +7317,14 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
     return value < high ? value : high - margin;
 }
 
-/*  Units that the inputs' columns give to a slot: [D,P], one number over a column's unit in each row; [.,D], each row an input. */
+/*  How a slot takes units from the columns of X. PER_INPUT: [D,P], row d is per unit of column d.
+    IN_INPUTS: [.,D], each row is an input. */
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
-/*  What a slot holds, besides free numbers. */
+/*  Kinds of slots, as bits. */
 enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
-/*  Units of the numbers of a slot. */
+/*  Set the units of a slot's numbers. */
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 {
     if (!p->slot || !s) return;
@@ -7282,7 +7332,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
     p->state[s].column = column;
 }
 
-/*  Appends a slot [a,b,c] and returns its number. A table too small for it is an error of the layout, which counts first. */
+/*  Append a slot [a,b,c] and return its number. The layout first counts slots, with p->slot NULL, so
+    a slot table that is too small would be an error of the layout. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
                            ptrdiff_t b, ptrdiff_t c)
 {
@@ -7316,7 +7367,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
     return s;
 }
 
-/*  The memory of the gradient, for something else until odvgp__give_back. */
+/*  Lend the gradient's memory to `to`, until odvgp__give_back. */
 static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 {
     ODVGP_ASSERT(p->lent == ODVGP__GRADIENT);
@@ -7326,11 +7377,11 @@ static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 static void odvgp__give_back(odvgp__params *p, int from)
 {
     ODVGP_ASSERT(p->lent == from);
-    (void)from; /* where nothing is asserted */
+    (void)from; /* unused if assertions are off */
     p->lent = ODVGP__GRADIENT;
 }
 
-/*  Who has other memory: values of positive slots, work of natural steps. */
+/*  Borrowers of model->kept and of model->nat_R. */
 enum { ODVGP__NOBODY, ODVGP__KEPT_BY_START, ODVGP__KEPT_BY_LBFGS };
 enum {
     ODVGP__NAT_FROM_Q = 1,
@@ -7346,11 +7397,11 @@ static odvgp_real *odvgp__lend(odvgp__loan *loan, int to)
     loan->to = to;
     return loan->at;
 }
-/*  What `to` has. */
+/*  The memory that `to` has borrowed. */
 static odvgp_real *odvgp__lent(const odvgp__loan *loan, int to)
 {
     ODVGP_ASSERT(loan->to == to);
-    (void)to; /* where nothing is asserted */
+    (void)to; /* unused if assertions are off */
     return loan->at;
 }
 static void odvgp__end_loan(odvgp__loan *loan, int from)
@@ -7372,7 +7423,7 @@ static int odvgp__slot_index(const odvgp__params *p, const char *name)
     return 0;
 }
 
-/*  The slot of a place in theta. */
+/*  Slot that holds number i of theta. */
 static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 {
     int s = 1;
@@ -7380,7 +7431,7 @@ static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
     return s;
 }
 
-/*  log Gamma(x) for x > 0: Stirling's series, from 10 on. */
+/*  log Gamma(x) for x > 0: shifted to x >= 10, then Stirling's series. */
 static double odvgp__log_gamma(double x)
 {
     double shift = 0;
@@ -7397,7 +7448,7 @@ static double odvgp__log_gamma(double x)
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
-/*  The log density of v in slot s, and its derivative. */
+/*  Log prior density of the value v in slot s, and its derivative. */
 static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *derivative)
 {
     *derivative = 0;
@@ -7409,7 +7460,8 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  The sum of the log priors of all values; its gradient is subtracted from grad, that of the loss, unless that is NULL. */
+/*  Sum of the log priors of all values. Subtracts its gradient from grad, the gradient of the loss,
+    unless that is NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, derivative;
@@ -7437,14 +7489,14 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 
 /* --- parameters: start, read, write --- */
 
-/*  Hyperparameters of the kernel. */
+/*  Current hyperparameters of the kernel. */
 static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
 {
     return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  k(x,x) with the current hyperparameters; where it depends on x, that of inputs of mean square 1: a unit, not a term of
-    anything. */
+/*  k(x,x) with the current hyperparameters, used only as a unit of scale. If it depends on x, the
+    value for inputs of mean square 1. */
 static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
 {
     odvgp_real value[ODVGP__MAX_NODES];
@@ -7469,8 +7521,8 @@ static void odvgp__touch_all(odvgp_model *m)
     for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
-/*  Whoever writes theta of a positive slot writes its value, too; what does not move keeps a value that the caller gave, which
-    need not be, to the last bit, what its theta gives. */
+/*  Always write theta and value together. Call this only for numbers that change: a value that the
+    caller set need not equal, to the last bit, the value of its theta. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
     m->par.theta[i] = theta;
@@ -7484,13 +7536,13 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
-/*  Whether targets are f plus Gaussian noise, which closed forms need. */
+/*  Whether y = f + Gaussian noise, which closed forms need. */
 static int odvgp__has_noise(const odvgp_config *c)
 {
     return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
-/*  The variance of Gaussian noise; other likelihoods stay as they are. */
+/*  Set the Gaussian noise variance; no effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
     if (odvgp__has_noise(&m->cfg))
@@ -7503,7 +7555,7 @@ static odvgp_real odvgp__noise(const odvgp_model *m)
     return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*  Finite, and positive where it must be: what can be said of new parameters without evaluating them. */
+/*  Whether new parameters are finite, and positive where they must be. Evaluates nothing. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->par.positive; i++)
@@ -7598,7 +7650,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
                                          : slot->positive
                                              ? odvgp__from_positive(&m->par, index, values[i])
                                              : values[i];
-        /* exactly what was given, until the next step */
+        /* Keep exactly the given value until the next step. */
         if (slot->positive) m->par.value[slot->offset + i] = values[i];
     }
     m->state.good_valid = 0;
@@ -7606,7 +7658,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     return ODVGP_OK;
 }
 
-/*  A slot of this name, or one that begins as a name that ends in '*' does. */
+/*  Whether the slot has this name, or begins with it if the name ends in '*'. */
 static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
 {
     size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -7623,11 +7675,12 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
         slot->trainable = trainable != 0;
         hits++;
     }
-    m->state.lbfgs_valid = 0; /* another set of directions */
+    m->state.lbfgs_valid = 0; /* the set of directions changes */
     return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*  Values as they are where they are inside, theta in the new coordinates; nothing is remembered of the old ones. */
+/*  Set the bounds of slot s. Values inside them stay; theta gets the new coordinates. Adam's moments
+    and the last good parameters, in the old coordinates, are dropped. */
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
     const odvgp_slot *slot = &m->par.slot[s];
@@ -7671,7 +7724,7 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
         m->par.state[i].prior_b = kind == ODVGP_PRIOR_NONE ? 0 : b;
         hits++;
     }
-    if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* another bound */
+    if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* the bound changes */
     return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
 }
 
