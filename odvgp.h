@@ -5354,16 +5354,15 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>likelihoods   what y says about f
-    One table row per likelihood. A model has P latent processes (which own the slots and the
-    statistics), F functions that the likelihood sees, and T columns of targets. Today F = P; the
-    table row gives T for F. A row computes E_q[log p(y|f)] for q(f) = N(mean, var) and its
-    derivatives, the moments of y, and log E_q[p(y|f)].
+    A model has P latent processes (with slots and statistics), F functions that the likelihood sees
+    (the latent processes themselves), and T columns of targets; the likelihood gives T for F. For
+    q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the moments
+    of y, and log E_q[p(y|f)].
 
     Gaussian, noise variance s, T = F:
-        E_q[log p(y|f)]   = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
-        log E_q[p(y|f)]   = log N(y; mean, var + s) */
+        E_q[log p(y|f)] = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
+        log E_q[p(y|f)] = log N(y; mean, var + s) */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Flags of a likelihood. */
 enum {
     ODVGP__LIK_GAUSSIAN = 1,    /* y = f + noise; the first parameter is the noise variance */
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
@@ -5372,19 +5371,18 @@ enum {
     ODVGP__LIK_SCALABLE = 16    /* y may be shifted and scaled, and f with it; needs FACTORS */
 };
 
-/*  Input and output of a likelihood for n rows of data. Each function and each target is one matrix
-    row with leading dimension ld. */
+/*  Input and output for n rows of data. Each function and each target is one matrix row. */
 typedef struct odvgp__lik_job {
     ptrdiff_t n, F, T, ld;
     const odvgp_real *Y;          /* [T,ld]; y_moments does not use it */
     const odvgp_real *mean, *var; /* [F,ld] */
-    const odvgp_real *par;        /* parameters in the order of the table row */
-    /* Derivatives [F,ld], stored by expect. NULL with dpar NULL: expect computes only the value. */
+    const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
+    /* [F,ld], stored by expect; if these and dpar are NULL, it computes only the value */
     odvgp_real *dmean, *dvar;
     double *dpar; /* same order as par; expect adds to it */
 } odvgp__lik_job;
 
-/*  One parameter: name of its slot, number of values, and their starting value. */
+/*  One parameter: slot name, number of values, their starting value. */
 typedef struct odvgp__lik_param {
     const char *name;
     ptrdiff_t count;
@@ -5392,28 +5390,27 @@ typedef struct odvgp__lik_param {
     int positive;
 } odvgp__lik_param;
 
-/*  Each function sums in a fixed order, so that bits do not depend on threads. Likelihoods without
-    a closed form will need more in the job: Gauss-Hermite nodes, a seed and a counter for samples,
-    scratch, and the isa. The first table row that reads these adds them; the first caller that
-    uses weights of targets (0: missing) adds those. */
+/*  Table row of a likelihood. It fixes the order of its sums, so that bits do not depend on
+    threads. The job gets Gauss-Hermite nodes, a seed and a counter for samples, scratch and the isa
+    with the first likelihood without a closed form that needs them, and weights of targets (0:
+    missing) with the first caller that has any. */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
     ptrdiff_t (*targets)(ptrdiff_t F);
     const odvgp__lik_param *param; /* positive parameters first */
     int params;
-    /* NULL if all `count` targets are allowed. Otherwise the reason why y[*bad], the first one
-       refused, is not. */
+    /* NULL if all `count` targets are allowed, else why y[*bad], the first bad one, is not */
     const char *(*check_y)(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad);
-    /* Sum of E_q[log p(y|f)] over all rows and targets. */
+    /* sum of E_q[log p(y|f)] over all rows and targets */
     double (*expect)(const odvgp__lik_job *job);
-    /* Mean and variance of y [T,ld]; either may be NULL. */
+    /* mean and variance of y [T,ld]; either may be NULL */
     void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
-    /* log E_q[p(y|f)] of each target, [T,ld]. */
+    /* log E_q[p(y|f)] of each target [T,ld] */
     void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
 } odvgp__likelihood;
 
-/*  Number of values of the positive (positive = 1) or the free (0) parameters. */
+/*  Number of values of the positive or the free parameters. */
 static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive)
 {
     ptrdiff_t numbers = 0;
@@ -5436,7 +5433,7 @@ static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, p
     return "a row is not finite";
 }
 
-/*  Check `count` targets, rows of T; the first row has number `first`. info gets the first bad row. */
+/*  Check rows of T targets, numbered from `first`; info names the first bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
                                          ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
                                          odvgp_info *info)
@@ -5448,7 +5445,7 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odv
                        first + bad / T, (double)y[bad], why);
 }
 
-/*  Expected log density of target t, with the derivatives that the job asks for. */
+/*  Expected log density of target t, and the derivatives that the job requests. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
     const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -5506,14 +5503,13 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>predictor   the frozen model
-    A predictor computes
         A    = L^-1 K(Zb,x)
         mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
-        var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2
+        var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
 
-    It is one block of memory without pointers: a head of 32-bit numbers, the base kernels in use,
-    then reals whose positions follow from the head. Inducing points are stored as the loops read
-    them: centred, scaled, by columns. Nothing is written to the block after freezing.
+    A predictor is one block of memory without pointers: a head of 32-bit numbers, the base kernels
+    in use, then reals whose positions follow from the head. Inducing points are stored as the loops
+    read them: centred, scaled, by columns. Nothing is written to the block after freezing.
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
     the mean, 2 M^2 flops per factor for the variance. */
@@ -5521,21 +5517,19 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
-/*  How the stored factor defines the covariance S of u. In this order: S = q_sqrt q_sqrt^T;
-    S = (Kb^-1 + B B^T)^-1; the same with B B^T diagonal. Files hold these numbers. */
+/*  How the stored factor defines the covariance of u: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1;
+    the same with B B^T diagonal. Files hold these numbers. */
 enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
-/*  Properties of each.
-    of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, and all outputs share one factor L
-              0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), and each output has its own L_H
-    diagonal  1: the stored factor is a diagonal */
+/*  of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
+              0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
+    diagonal  1: the factor is stored as a diagonal */
 static const struct {
     int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
-/*  Head of a predictor: 32-bit numbers only, which a file holds as they are. The words of the
-    kernel follow, then zeros up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian
-    blocks are stored as one set of M = |beta| + |gamma| points with the factor [L 0; W^T L_v] and
-    a covariance factor of two blocks. */
+/*  Head of a predictor: 32-bit numbers only, as files hold them. The kernel's words follow, zeros
+    up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian blocks are one set of M =
+    |beta| + |gamma| points with the factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct odvgp__predictor {
     uint32_t magic, version, real_size;
     uint32_t base_kernels;
@@ -5546,11 +5540,11 @@ typedef struct odvgp__predictor {
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
     uint32_t factor;   /* ODVGP__FACTOR_OF_S, ... */
-    uint32_t M_factor; /* size of the covariance factor's first block; M if there is one block */
+    uint32_t M_factor; /* size of the covariance factor's first block; M: the only one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
-/*  Number of reals. Above M = 46340 it needs more than 32 bits. */
+/*  Number of reals: above 32 bits if M > 46340. */
 static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
 {
     return p->reals[0] | (uint64_t)p->reals[1] << 32;
@@ -5563,7 +5557,7 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
 }
 
 /*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
-    node [2 n - 1][3] | base kernel [n]. The format does not depend on ODVGP_MAX_BASE_KERNELS. */
+    node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
 enum {
     ODVGP__KERNEL_COUNTS = 4,
     ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
@@ -5586,7 +5580,7 @@ ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
     memcpy(to + 3 * k->nnode, k->base, k->base_kernels * sizeof k->base[0]);
 }
 
-/*  Entries of k beyond its last base kernel are left unchanged. */
+/*  Leaves entries of k beyond its last base kernel unchanged. */
 static void odvgp__kernel_unpack(const uint32_t *from, uint32_t base_kernels, odvgp__kernel *k)
 {
     k->base_kernels = base_kernels;
@@ -5606,7 +5600,7 @@ static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
     return (const uint32_t *)(const void *)(p + 1);
 }
 
-/*  Bytes before the reals: head, kernel and padding. */
+/*  Bytes before the reals. */
 static size_t odvgp__predictor_head(uint32_t base_kernels)
 {
     size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(base_kernels) * sizeof(uint32_t);
@@ -5622,7 +5616,7 @@ static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 /*  Pointers to the reals of a predictor. */
 typedef struct odvgp__view {
     odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
-    odvgp_real *beyond;       /* zeros: the last chunk reads this far beyond the points */
+    odvgp_real *beyond;       /* zeros: the last chunk reads so far beyond the points */
     odvgp_real *alpha, *a_gamma;
     odvgp_real *L; /* [M,M], or L_H [P,M,M] */
     /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
@@ -5631,8 +5625,8 @@ typedef struct odvgp__view {
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
         *y_scale;
 } odvgp__view;
-/*  Set the pointers of v; base NULL only measures. Requires M_factor <= M. Returns the number of
-    reals, or -1 if it overflows. */
+/*  Set the pointers of v; base NULL only measures. Needs M_factor <= M. Returns the number of
+    reals, -1 if it overflows. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
@@ -5670,7 +5664,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     return used;
 }
 
-/*  The view of a predictor. Only freezing may write through it, although the type allows it. */
+/*  Only freezing writes through the view, although its type allows it. */
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
@@ -5679,7 +5673,7 @@ static odvgp__view odvgp__view_of(const odvgp__predictor *p)
     return v;
 }
 
-/*  The predictor of a server; NULL if the server is not filled or its block is gone. */
+/*  The server's predictor; NULL if the server was not filled or its block is gone. */
 static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
     const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
@@ -5687,20 +5681,20 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
                                                                                              : NULL;
 }
 
-/*  Working state of one prediction call, which handles its rows in tiles of up to `rows` rows. */
+/*  State of one prediction call, which works in tiles of up to `rows` rows. */
 typedef struct odvgp__prediction {
     const odvgp__predictor *p;
     odvgp__view v;
     odvgp_blas blas;
     odvgp__kernel *kernel;
     odvgp__kjob *job;
-    odvgp_real *X;          /* [rows,D] inputs, in training units */
-    odvgp_real *u, *chunk;  /* one point by columns; one chunk of its row of the kernel matrix */
-    odvgp_real *by_columns; /* the points of the tile by columns, for K(X,X) */
-    odvgp_real *A, *T;      /* [rows,M] */
-    odvgp_real *mean, *var; /* [P,rows] */
-    odvgp_real *sums;       /* [P,rows] work of the mean, in the memory of var until has_var */
-    int has_var;            /* var has been computed */
+    odvgp_real *X;              /* [rows,D] inputs, in training units */
+    odvgp_real *u, *chunk;      /* one point by columns; a chunk of its kernel matrix row */
+    odvgp_real *by_columns;     /* the tile's points, for K(X,X) */
+    odvgp_real *A, *T;          /* [rows,M] */
+    odvgp_real *mean, *var;     /* [P,rows] */
+    odvgp_real *sums;           /* [P,rows] work of the mean, in the memory of var until has_var */
+    int has_var;                /* var has been computed */
     odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
     /* [T,rows] targets, in training units; variances or log densities of y */
     odvgp_real *y, *of_y;
@@ -5753,11 +5747,10 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
     return odvgp__predict_size(s, rows);
 }
 
-/*  Rows of the largest tile that fits in `bytes`, by bisection between 1 and 256; 0 if not even one
-    row fits. */
+/*  Most rows, up to 256, of a tile that fits in `bytes`, by bisection; 0 if not one row fits. */
 static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-    if (n <= 8) return 1; /* for few rows, one by one is faster */
+    if (n <= 8) return 1; /* few rows are faster one by one */
     size_t one = odvgp__predict_size(s, 1), many = odvgp__predict_size(s, ODVGP__MIN(n, 256));
     if (bytes >= many && many) return ODVGP__MIN(n, 256); /* larger tiles are no faster */
     if (bytes < one || !one) return 0;
@@ -5770,8 +5763,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
     return low;
 }
 
-/*  Set up a prediction. Its state is in the caller's scratch, which saves stack. Returns NULL if
-    the scratch is too small. */
+/*  Set up the state in the caller's scratch, which saves stack. NULL: the scratch is too small. */
 static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
                                                size_t bytes)
 {
@@ -5780,7 +5772,7 @@ static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t 
     odvgp__prediction *t = (odvgp__prediction *)odvgp__take_bytes(&a, 1, sizeof *t);
     if (!t) return NULL;
     odvgp__predict_layout(&a, s, rows, t);
-    /* The required size is the same whatever the alignment of the scratch. */
+    /* Require the same bytes whatever the alignment of the scratch. */
     if (a.bad || bytes < a.used + 64) return NULL;
     odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
     memset(t->job, 0, sizeof *t->job);
@@ -5800,8 +5792,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
             t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  Row i of k(x,Z) for m prepared points Z. Stores it in `to` [m] unless that is NULL, and adds its
-    products with coefficients [P,m], unless NULL, to the mean. */
+/*  Compute row i of k(x,Z) for m prepared points Z. Store it in `to` [m], or NULL; add its products
+    with coefficients [P,m], or NULL, to the mean. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
                                const odvgp_real *points, const odvgp_real *centre,
                                const odvgp_real *coefficients, odvgp_real *to)
@@ -5835,8 +5827,8 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
         }
 }
 
-/*  Means of a tile of n rows in training units, into t->mean. With `features`, also store K(X,Zb)
-    in t->A, for the variances. */
+/*  Store the means of a tile in t->mean, in training units; with `features` also K(X,Zb) in t->A,
+    for the variances. */
 static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
     const odvgp__predictor *p = t->p;
@@ -5852,9 +5844,9 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
     odvgp__predict_mean_function(t, n);
 }
 
-/*  x <- L^-1 x for one contiguous vector, in blocks of rows. Each block first subtracts the
-    products with all numbers solved so far, which are independent of each other. Only the rest of
-    the block is sequential. */
+/*  x <- L^-1 x for one contiguous vector, in blocks of rows. Each block first subtracts its
+    products with all solved numbers, which do not depend on each other; only then does each row of
+    the block wait for the row before. */
 static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L,
                                 ptrdiff_t ldl, odvgp_real *x)
 {
@@ -5874,7 +5866,7 @@ static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_
     }
 }
 
-/*  Replace each row x of X [n,M] by L^-1 x. */
+/*  x <- L^-1 x for each row x of X [n,M]. */
 static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L,
                                  odvgp_real *X)
 {
@@ -5883,7 +5875,7 @@ static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_
     else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  n rows of T <- A R for one diagonal block R [m,m], lower triangular, of a covariance factor. */
+/*  n rows of T <- A R for one block R [m,m], lower triangular, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
                                    const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
@@ -5899,8 +5891,8 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
     odvgp__mm_run(&t->blas, &g);
 }
 
-/*  Rows of T for output q: q_sqrt^T A, whose square q(u) adds to the variance; or
-    L_H^-1 B_sqrt^T k, whose square the variance loses. */
+/*  Store T of output q: q_sqrt^T A, which q(u) adds to the variance, or L_H^-1 B_sqrt^T k, which it
+    subtracts. */
 static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
@@ -5922,7 +5914,7 @@ static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
     return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
-/*  Compute k(x,x) and, if all outputs share one factor L, A and max(k(x,x) - |A|^2, 0). */
+/*  k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
     const odvgp__isa *isa = odvgp__isa_of(&t->blas);
@@ -5970,7 +5962,6 @@ static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdi
     return scaled ? t->v.y_mean[q] + t->v.y_scale[q] * m : m;
 }
 
-/*  Likelihood job for n rows: their functions, the targets in t->y, and the parameters. */
 static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff_t n)
 {
     odvgp__lik_job job;
@@ -6010,8 +6001,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__predict_inputs(t, X + first * D, count);
-        /* The mean is also computed if only variances are requested: some likelihoods' variances
-           of y depend on it. */
+        /* needed also for variances only: in some likelihoods they depend on the mean */
         odvgp__predict_mean(t, count, variances);
         if (variances) odvgp__predict_var(t, count);
         for (ptrdiff_t q = 0; q < s->F; q++) {
@@ -6038,7 +6028,6 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Check that the likelihood allows these targets. */
 static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odvgp_real *Y,
                                                 ptrdiff_t count)
 {
@@ -6047,7 +6036,7 @@ static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odv
                                 NULL);
 }
 
-/*  Store the targets of n rows [n,T] transposed in t->y, in training units. */
+/*  Targets [n,T], transposed into t->y, in training units. */
 static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
 {
     ptrdiff_t T = (ptrdiff_t)t->p->T;
@@ -6104,8 +6093,7 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
     }
 }
 
-/*  Mean [F,n], unless NULL, and cov [F,n,n] in units of y, for n rows in one tile. t->prior holds
-    k(x,x) afterwards. */
+/*  Mean [F,n], or NULL, and cov [F,n,n] of a tile, in units of y. Leaves k(x,x) in t->prior. */
 static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n,
                                odvgp_real *mean, odvgp_real *cov)
 {
@@ -6144,9 +6132,9 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Pivoted Cholesky factorisation of a positive semi-definite C [n,n]: C[perm,perm] = L L^T.
-    Pivots below n eps times the largest diagonal entry count as 0. L overwrites the lower triangle,
-    in the order of perm. Needs no jitter. n^3/3 flops. */
+/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
+    largest count as 0, so it needs no jitter. L overwrites the lower triangle, in the order of
+    perm. n^3/3 flops. */
 static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
     odvgp_real largest = 0;
@@ -6184,8 +6172,8 @@ static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
-/*  The same with C first scaled to prior variance 1 at each point, and L scaled back: rounding is
-    relative to each point's prior variance. */
+/*  The same with C scaled to prior variance 1 and L scaled back, so that rounding is relative to
+    the prior variance of each point. */
 static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior,
                                    ptrdiff_t *perm)
 {
@@ -6240,7 +6228,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     if (!t) return ODVGP_E_MEMORY;
     odvgp__predict_cov(t, X, n, mean, cov);
     ptrdiff_t F = s->F;
-    /* Check here: the pivoted factorisation counts a NaN pivot as 0. */
+    /* odvgp__pivoted_root counts a NaN pivot as 0 */
     int finite = odvgp__finite(cov, F * n * n);
     for (ptrdiff_t q = 0; q < F; q++)
         odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
@@ -6263,15 +6251,11 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>server   from a block or a file to a predictor that answers
-    A server checks its predictor once, so that calls need not: address, size, version, kernel,
-    checksum, numbers.
-
-    A file is   magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum
-    of all that, little-endian on every machine. The predictor in it is the block with reals in the
-    file's precision.
-
-    No section up to here uses a later one: a program that only predicts needs no more of this
-    header. */
+    A server checks address, size, version, kernel, checksum and numbers once, so that calls need
+    not. A file, little-endian on every machine, is
+        magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
+    Its predictor is the block with reals in the file's precision. No section up to here uses a
+    later one: a program that only predicts needs no more of this header. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
@@ -6282,7 +6266,7 @@ typedef struct odvgp__file {
     size_t used, size;
 } odvgp__file;
 
-/*  Read, write or measure one little-endian number of `bytes` bytes. */
+/*  One little-endian number of `bytes` bytes. */
 static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
 {
     if (f->size - f->used < (size_t)bytes) {
@@ -6306,7 +6290,7 @@ static void odvgp__file_u32(odvgp__file *f, uint32_t *v)
 }
 static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
 
-/*  Read, write or measure n reals of 4 or 8 bytes each. */
+/*  n reals of 4 or 8 bytes each. */
 static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
     if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
@@ -6342,11 +6326,11 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  Check that an expression can produce this kernel: kernels from a file are used as they are.
-    Each base kernel has columns of the inputs; each node but the last is used once, by a later
-    one; positions and groups are those of odvgp__kernel_finish. To check these, the kernel is
-    finished again in place, base kernel by base kernel, because a second kernel would take much
-    stack. So k may change, but only if it is refused. */
+/*  A kernel from a file is used as it is, so it must be one that an expression makes: each base
+    kernel has columns of the inputs; each node but the last is used once, by a later one; positions
+    and groups are those of odvgp__kernel_finish. To check these, the kernel is finished again, one
+    base kernel at a time, because a second kernel would take much stack. k changes only if it is
+    refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
@@ -6393,7 +6377,7 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
            !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*  Four interleaved multiply-and-fold lanes over 32-byte blocks. Any single changed bit changes the
+/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the
     sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
@@ -6420,7 +6404,7 @@ static const char odvgp__too_many_base_kernels[] =
     "its kernel has more terms than this build allows: compile with a larger "
     "ODVGP_MAX_BASE_KERNELS";
 
-/*  Check what must be known before the kernel is read: magic, version, number of base kernels. */
+/*  Check what reading the kernel needs: magic, version, number of base kernels. */
 static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, const char *what,
                                                  odvgp_info *info)
 {
@@ -6439,8 +6423,7 @@ static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, cons
                : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
 }
 
-/*  Check that a model can have this head; the kernel's words must follow it in memory. Returns the
-    number of reals, or -1 if the head is not valid. */
+/*  The number of reals, or -1 if no model has this head. The kernel's words follow it. */
 static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 {
     odvgp__kernel k;
@@ -6465,7 +6448,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*  Whether all reals are finite, and positive where they must be. */
+/*  Whether reals are finite, and positive where they must be. */
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
     odvgp__view v = odvgp__view_of(p);
@@ -6481,7 +6464,6 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
     return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
-/*  Fill a server from a block that has been checked. */
 static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *p,
                                        const odvgp__isa *row)
 {
@@ -6494,7 +6476,7 @@ static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *
     return ODVGP_OK;
 }
 
-/*  Argument checks of both odvgp_server_from_... calls. */
+/*  Argument checks of both kinds of server. */
 static odvgp_status odvgp__server_check(const odvgp_server *server, const void *block,
                                         const odvgp__isa *row, odvgp_info *info)
 {
@@ -6543,9 +6525,9 @@ typedef struct odvgp__file_head {
     uint64_t magic, state_bytes, predictor_bytes, user_bytes;
     uint32_t version, real_size;
 } odvgp__file_head;
-/* not text, and damaged by any transfer that changes line ends */
+/* not text, and broken by a transfer that changes line ends */
 #define ODVGP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f)
-#define ODVGP__FILE_HEAD 40
+#define ODVGP__FILE_HEAD  40
 
 static void odvgp__file_head_walk(odvgp__file *f, odvgp__file_head *h)
 {
@@ -6567,7 +6549,7 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
     return f;
 }
 
-/*  Check magic, version, sizes and checksum of a file; store its head in h. */
+/*  Check magic, version, sizes and checksum; store the head in h. */
 static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h,
                                      odvgp_info *info)
 {
@@ -6597,14 +6579,13 @@ static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file
     return ODVGP_OK;
 }
 
-/*  Head and kernel of a predictor, at the largest size that this build allows. */
+/*  Head and kernel of a predictor, as large as this build allows. */
 typedef union odvgp__predictor_start {
     odvgp__predictor head;
     uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the predictor's head of a file; set real_size to that of this build. Leaves f at
-    the reals. */
+/*  Read and check the predictor's head; set real_size to this build's. Leaves f at the reals. */
 static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h,
                                           odvgp__predictor_start *start, odvgp_info *info)
 {
@@ -6627,7 +6608,7 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     return ODVGP_OK;
 }
 
-/*  Bytes of the block that the predictor of an opened file needs. */
+/*  Bytes of the block for the predictor of an opened file. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const odvgp__file_head *h,
                                                         size_t *bytes, odvgp_info *info)
 {
@@ -6694,16 +6675,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Whether path is something other than a regular file, which must not be replaced by one. Standard
-    C cannot tell. */
+/*  Whether path is no regular file, so that none may replace it. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
     struct stat is;
     return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
 }
 
-/*  Create a new file with this name that holds the block. Returns 1 on success, 0 if the name is
-    taken, -1 after any other failure; no file is left behind after 0 or -1. */
+/*  Create a new file that holds the block. Returns 1, or 0 if the name is taken, or -1 after any
+    other failure; neither failure leaves a new file. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)block;
@@ -6754,8 +6734,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*  As above. Mode "x" is C11. For C libraries that lack it, opening for reading first tells whether
-    the name is taken. */
+/*  As above. Mode "x" is C11; for C libraries without it, opening for reading tells whether the
+    name is taken. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     FILE *file = fopen(name, "rb");
@@ -6782,7 +6762,7 @@ static int odvgp__file_in_place(const char *path)
 }
 #endif
 
-/*  Rename `from` to `to`, replacing `to` if it exists. */
+/*  Rename, replacing `to` if it exists. */
 static int odvgp__file_rename(const char *from, const char *to)
 {
 #ifdef _WIN32
@@ -6851,63 +6831,62 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>model   what training is made of: slots, nodes, units, state
-    Types only; nothing is computed here. A model consists of units, all on one tape and in one
-    parameter vector. Today it has one unit, because nothing joins units to layers yet. Loops over
-    units work for any number. */
+    Types only. A model is units on one tape and one parameter vector; today it has one unit,
+    because nothing joins units to layers yet. Loops over units serve any number. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Size of the longest slot name, for any number of kernels. */
+/*  Size of the longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
-/*  Internal part of a slot. */
+/*  The internal part of a slot. */
 typedef struct odvgp__slot_state {
     char name[ODVGP__SLOT_NAME];
     odvgp_real low, high;        /* bounds of values; high is HUGE_VAL if there is none */
     odvgp_real floor;            /* lower bound if the caller has set no bounds */
-    int power;                   /* exponent of the targets' unit in its numbers: -1, 0 or 1 */
+    int power;                   /* of the targets' unit in its numbers: -1, 0 or 1 */
     int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
     odvgp_real prior_a, prior_b; /* parameters of the prior */
     int prior;                   /* odvgp_prior */
-    int of_q;                    /* 1: positive numbers of q, which have no prior */
+    int of_q;                    /* positive numbers of q, which have no prior */
     uint64_t stamp;              /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Parameters of a model. Slots are numbered from 1; 0 is none. While a model is measured, `slot`
-    and `state` are NULL and slots are only counted. */
+/*  Slots are numbered from 1; 0 is none. While a model is measured, slot and state are NULL, and
+    slots are only counted. */
 typedef struct odvgp__params {
     /* theta [count]; value [positive]; grad [count], with respect to values */
     odvgp_real *theta, *value, *grad;
     ptrdiff_t count, positive;
-    /* Length of theta up to the last number that natural steps do not move. Most slots that natural
-       steps move come after it. */
+    /* Numbers up to the last one that natural steps do not move. Those they move are mostly last.
+       */
     ptrdiff_t adam;
     odvgp_positive_transform kind;
     int slots, positive_slots;
     int bad;                  /* a name did not fit */
-    int lent;                 /* who has grad's memory: ODVGP__GRADIENT or a borrower */
+    int lent;                 /* who uses grad's memory: ODVGP__GRADIENT, ... */
     odvgp_slot *slot;         /* [slots + 1] */
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
-/*  Memory that several parts use in turn. A borrower gives it back before another may take it. */
+/*  Memory used in turn: a borrower gives it back before another may take it. */
 typedef struct odvgp__loan {
     odvgp_real *at;
-    int to; /* the borrower; ODVGP__NOBODY if there is none */
+    int to; /* the borrower, or ODVGP__NOBODY */
 } odvgp__loan;
 
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Sizes of rows or columns that vary: rows of the current tile, sampled columns of gamma. */
+/*  Varying numbers of rows or columns: rows of the current tile, sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
-/*  Variants of operations: one enumeration per operation that has any. */
-/* KERNEL. LOWER: only the lower triangle of a symmetric matrix */
+/*  Variants of operations. */
+/* KERNEL: LOWER for the lower triangle of a symmetric matrix */
 enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };
-/* CHOL. BARE: no jitter until a factorisation fails */
+/* CHOL: BARE for no jitter until a factorisation fails */
 enum { ODVGP__CHOL_JITTERED, ODVGP__CHOL_BARE };
 /* SOLVE: L^-1 B, B L^-T, B L^-1 */
 enum { ODVGP__SOLVE_LEFT, ODVGP__SOLVE_RIGHT, ODVGP__SOLVE_RIGHT_PLAIN };
-/* PRODUCT. L: lower triangular */
+/* PRODUCT: L is lower triangular */
 enum {
     ODVGP__PRODUCT_AB,
     ODVGP__PRODUCT_AL,
@@ -6915,15 +6894,15 @@ enum {
     ODVGP__PRODUCT_ATB,
     ODVGP__PRODUCT_ATBT
 };
-/* MINUS_PRODUCT. LOWER: only the lower triangle */
+/* MINUS_PRODUCT: LOWER for the lower triangle */
 enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };
-/* INNER, INVERSE_VAR: B_p is lower triangular, or the squares of a diagonal */
+/* INNER, INVERSE_VAR: B_p is lower, or given as the squares of a diagonal */
 enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };
-/* RESIDUAL: lower limit 0, or a hundredth of the mean of k */
+/* RESIDUAL: at least 0, or a hundredth of the mean of k */
 enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };
-/* DOT. SAMPLED: times M_gamma / (sampled columns) */
+/* DOT: SAMPLED is times M_gamma / (sampled columns) */
 enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };
-/* COLLAPSED: which part has beta only */
+/* COLLAPSED: which parts use beta only */
 enum {
     ODVGP__COLLAPSE_BOTH,
     ODVGP__COLLAPSE_MEAN_BETA,
@@ -6931,7 +6910,7 @@ enum {
     ODVGP__COLLAPSE_BETA
 };
 
-/*  Purposes of an evaluation. Nodes that serve none of its purposes are not run. */
+/*  Purposes of an evaluation. Nodes that serve none of them are not run. */
 enum {
     ODVGP__FOR_BOUND = 1,
     ODVGP__FOR_STATS = 2,
@@ -6972,15 +6951,15 @@ typedef enum odvgp__op {
     ODVGP__OPS
 } odvgp__op;
 
-/*  Jitter of one matrix. It persists between evaluations. */
+/*  Jitter of one matrix, kept between evaluations. */
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct odvgp__jitter {
-    odvgp_real raised; /* absolute amount added to the config's jitter; constant for the gradient */
+    odvgp_real raised; /* added to the config's, absolute; a constant for the gradient */
     odvgp_real base;   /* the config's jitter at the last factorisation */
-    int clean;         /* evaluations since `raised` last changed */
+    int clean;         /* training steps since `raised` last changed */
 } odvgp__jitter;
 
-/*  Handle of a node while the tape is built: its number (0: none) and its largest shape. */
+/*  A node while the tape is built: its number, 0 for none, and its largest shape. */
 typedef struct odvgp__ref {
     int id;
     ptrdiff_t rows, cols;
@@ -6991,18 +6970,18 @@ typedef struct odvgp__unit odvgp__unit;
 
 typedef struct odvgp__node {
     odvgp__op op;
-    int variant; /* see above */
+    int variant;
     int segment, needs_grad;
-    int purpose; /* purposes of evaluations that request this node itself */
+    int purpose; /* of evaluations that request this node itself */
     int active;  /* the current evaluation requests it, or a node that reads it */
-    int seeded;  /* it is a term of the bound, or such a term depends on it */
-    /* PARAM: its first slot, and how many slots it spans. Other nodes: slots is 0. */
+    int seeded;  /* it is a term of the bound, or a term depends on it */
+    /* PARAM: first slot, number of slots; other nodes have slots = 0 */
     int slot, slots;
-    int in[ODVGP__MAX_IN];    /* 0: none */
-    int base;                 /* the node whose memory it works in; 0: it has its own */
-    int next;                 /* the node computed in place of this one's value; 0: none */
-    int kept;                 /* aux holds all that the adjoint needs from the forward run */
-    int rows_vary, cols_vary; /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
+    int in[ODVGP__MAX_IN];          /* 0: none */
+    int base;                       /* the node whose memory it works in; 0: its own */
+    int next;                       /* the node computed in place of this one's value; 0: none */
+    int kept;                       /* aux holds all that the adjoint needs of the forward run */
+    int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
     odvgp_real *v, *d, *aux;
@@ -7011,28 +6990,28 @@ typedef struct odvgp__node {
     uint64_t stamp;
 } odvgp__node;
 
-/*  One Gaussian block of q: on beta, or, for SOLVE-GP, on the residual of gamma given beta. */
+/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
 typedef struct odvgp__block {
-    int number;             /* index among all Gaussian blocks of the model */
-    ptrdiff_t M, natural;   /* points; M if natural steps move the block, else 0 */
-    int slot_mu, slot_sqrt; /* 0: none */
-    odvgp__ref L;           /* Cholesky factor that whitens it */
-    odvgp__ref mu, sqrt;    /* contents of the slots */
+    int number;                      /* among all Gaussian blocks of the model */
+    ptrdiff_t M, natural;            /* points; M if natural steps move the block, else 0 */
+    int slot_mu, slot_sqrt;          /* 0: none */
+    odvgp__ref L;                    /* Cholesky factor that whitens it */
+    odvgp__ref mu, sqrt;             /* contents of the slots */
     odvgp__ref white_mu, white_sqrt; /* the same in whitened coordinates */
-    odvgp__ref A, stats; /* features of the tile; statistics for a natural step */
-    odvgp_real *P, *j;   /* natural parameters: [P,M,M] lower, and [P,M] */
+    odvgp__ref A, stats;             /* features of the tile; statistics for a natural step */
+    odvgp_real *P, *j;               /* natural parameters: [P,M,M] lower, and [P,M] */
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
-/*  One Gaussian process of a model: P latent functions that share kernel and inducing inputs, and
-    so all matrices of the head. */
+/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
+    all matrices of the head. */
 struct odvgp__unit {
     odvgp_model *model;
     odvgp__kernel kernel;
     ptrdiff_t D, P, M, M_gamma;
     const struct odvgp__mean_part *mean_part;
     const struct odvgp__cov_part *cov_part;
-    int steps; /* ODVGP__STEPS_...: its natural steps */
+    int steps; /* ODVGP__STEPS_... */
     odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
@@ -7040,9 +7019,9 @@ struct odvgp__unit {
     int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
         slot_mean_b;
     odvgp__block block[ODVGP__BLOCKS];
-    /* jitter_kept: copies to restore if an attempt fails */
+    /* jitter_kept: restored if an attempt fails */
     odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
-    /* `raised` of each jitter when L-BFGS stored the bound */
+    /* `raised` where L-BFGS knows the bound */
     odvgp_real lbfgs_jitter[ODVGP__JITTERS];
     odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
     odvgp_real *scales;  /* [M_gamma] D of gamma */
@@ -7053,34 +7032,34 @@ struct odvgp__unit {
     odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
         gamma_residual;
     odvgp__ref shift; /* the mean of q(u) is q_mu plus this; none: q_mu itself */
-    /* Tile nodes. X comes from the data; mean and var [P,n] are the output of the unit. */
+    /* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
 };
 
-/*  First part of the sums over tiles. In memory the moments follow, then the gradient, statistics
-    and adjoints of head nodes. */
+/*  Start of the memory of sums over tiles. Moments follow, then the gradient, statistics and
+    adjoints of head nodes. */
 typedef struct odvgp__sums {
     double expected;     /* value of the EXPECT node */
-    uint64_t clamped;    /* number of variances clamped */
+    uint64_t clamped;    /* variances clamped */
     odvgp_status status; /* of the first failure */
-    ptrdiff_t row;       /* its row, as in odvgp_info */
+    ptrdiff_t row;       /* of that failure, as in odvgp_info */
 } odvgp__sums;
 
 typedef struct odvgp__tape {
-    /* [nodes + 1], node[0] is none. NULL while a model is measured: nodes are only counted. */
+    /* [nodes + 1], node[0] is none; NULL while a model is measured: nodes are only counted */
     odvgp__node *node;
     int nodes;
     odvgp__arena *arena;  /* while the tape is built */
-    size_t deferred;      /* bytes that odvgp__sums_layout places once all nodes are known */
+    size_t deferred;      /* bytes that odvgp__sums_layout places when all nodes are known */
     size_t scratch_bytes; /* largest scratch of an operation */
     odvgp_blas blas;
     const odvgp__likelihood *likelihood;
-    /* Each operation uses it from its start. */
+    /* each operation uses it from the start */
     odvgp__arena scratch;
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
     odvgp_info *info;         /* the caller's; may be NULL */
-    odvgp_info own_info;      /* used if a row is needed and the caller passes NULL */
+    odvgp_info own_info;      /* if the caller passes NULL and a row is needed */
     ptrdiff_t tile;           /* largest number of rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
     int tasks;                /* most tasks that run at once */
@@ -7088,21 +7067,21 @@ typedef struct odvgp__tape {
     size_t keep;
     uint64_t clock;
     odvgp__sums *sums;
-    /* The sums that follow `sums` in memory. Forward runs add to the first forward_sums numbers,
-       reverse runs to the others. */
+    /* numbers behind sums: forward runs add to the first forward_sums, reverse runs to the rest */
     odvgp_real *sum;
     ptrdiff_t forward_sums, all_sums;
-    odvgp_real *tree; /* partial sums of shards: one piece for each level of a binary tree */
+    odvgp_real *tree; /* sums of shards, a piece for each level of a binary tree */
     int purpose;
     int again; /* second visit of the tiles, for the gradient: moments are not added again */
 } odvgp__tape;
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers other than arrays that change in training. The file holds all of them. */
+/*  Numbers, besides the arrays, that change in training. Files hold all of them. */
 typedef struct odvgp__state {
-    /* scales_age: steps since the scales D of gamma were recomputed */
+    /* scales_age: Adam steps since D was recomputed */
     uint64_t steps, adam_steps, clean_steps, scales_age;
-    /* nat_valid: one bit per Gaussian block, (P, j) agree with q; good_valid: model->good is set */
+    /* nat_valid: (P, j) fit q, a bit for each Gaussian block; good_valid: there is a last good
+       theta */
     uint64_t nat_valid, good_valid;
     uint64_t nat_steps; /* natural steps so far */
     /* q is the result of odvgp_fit_q for the current parameters */
@@ -7111,19 +7090,19 @@ typedef struct odvgp__state {
     double good_elbo;
     /* factor of all step sizes; below 1 after an undone step */
     double step_scale;
-    /* L-BFGS has stored the bound of the current parameters, on data with this hash. */
+    /* L-BFGS knows the bound at the current parameters, on data with this hash */
     uint64_t lbfgs_valid, lbfgs_data;
-    /* That bound in two terms. Each unit's lbfgs_jitter belongs to it. */
+    /* that bound in two terms, for each unit's lbfgs_jitter */
     double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
 /*  State and work of L-BFGS, independent of models. */
 typedef struct odvgp__lbfgs {
-    ptrdiff_t n, memory;  /* numbers of x; largest number of pairs */
-    uint64_t pairs, next; /* pairs kept; index of the next one to store */
+    ptrdiff_t n, memory;  /* numbers in x; most pairs */
+    uint64_t pairs, next; /* pairs kept; index of the next */
     odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, as a ring */
     double *sy;           /* [memory] products s.y of the pairs, all positive */
-    /* [n] start of the iteration, later its end; the gradient there */
+    /* [n] start, then end of the iteration; the gradient there */
     odvgp_real *x, *g;
     double loss;                 /* the value at x */
     odvgp_real *d;               /* [n] direction */
@@ -7144,27 +7123,26 @@ struct odvgp_model {
     odvgp__state state;
     /* functions that the likelihood sees; columns of targets */
     ptrdiff_t F, T;
-    /* first slot and number of slots of the likelihood's positive, then free parameters; 0: none */
+    /* likelihood's positive, then free parameters: first slot (0: none), number of slots */
     int slot_lik_params, lik_slots;
     int slot_lik_free_params, lik_free_slots;
-    /* moments and objective: only for bounds without q */
+    /* moments, objective: for bounds without q */
     odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective;
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
-    /* work of natural steps: matrices for the largest unit. Borrowers: ODVGP__NAT_... */
+    /* ODVGP__NAT_...: work of natural steps, matrices for the largest unit */
     odvgp__loan nat_R;
-    odvgp_real *nat_t; /* vectors, lent together with nat_R */
+    odvgp_real *nat_t; /* vectors, lent with nat_R */
     /* [D+1] standard deviations of the columns of X, then of Y; 1 before odvgp_init_data */
     odvgp_real *data_sd;
-    /* [positive] copy of value during a change that may fail. Borrowers: ODVGP__KEPT_... */
+    /* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
     odvgp__loan kept;
     odvgp_allocator allocator; /* set by odvgp_model_create */
     void *allocation;
 };
 
-/*  The unit of a model with one unit. For code that handles one only: the text of a kernel, the
-    predictor, the optimum of q. */
+/*  The only unit, for code that handles one: a kernel's text, the predictor, the optimum of q. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
     ODVGP_ASSERT(m->units == 1);
@@ -7173,13 +7151,13 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*  Meaning of q_mu: a mean in whitened coordinates (or those of the config), or the coefficients of
+/*  Meaning of q_mu: a mean in whitened (or the config's) coordinates, or the coefficients of
     k(x, Z_beta). */
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
 /*  Features of gamma in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
 
-/*  Objectives without q that a part supports, as bits. */
+/*  Bits of the objectives without q that a part has. */
 enum {
     ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
     ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
@@ -7187,28 +7165,28 @@ enum {
     ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*  Natural steps of q, as bits. A member has those that both of its parts name. */
+/*  Bits of natural steps of q. A member has those that both of its parts name. */
 enum {
-    /* q(u) is Gaussian with mean q_mu + shift of the unit, and Cholesky factor q_sqrt */
+    /* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
     ODVGP__STEPS_BETA = 1,
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
     ODVGP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
     ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
-    /* These steps, and Adam's steps of the kernel, can do harm at any size. If a step sees all
-       rows, the bound is checked again after it. */
+    /* these steps, and Adam's of the kernel, can do harm at any size: if a step sees all rows, the
+       bound is checked after it */
     ODVGP__STEPS_WATCHED = 8
 };
 
-/*  How odvgp_fit_q finds the optimum: of the mean's weights on its features; of the covariance. */
+/*  What odvgp_fit_q can optimise: a mean's weights on its features; a covariance. */
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
-/*  Table row of a mean part. head and tile add its nodes (see >>parts). */
+/*  Table row of a mean part; head and tile add its nodes (>>parts). */
 typedef struct odvgp__mean_part {
     const char *name;
-    odvgp_mean_part without_gamma; /* the part that it becomes if M_gamma = 0 */
+    odvgp_mean_part without_gamma; /* the part to use if M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    /* slot of q_mu: its name, and its name with ODVGP_PARAMETRISATION_A_BETA */
+    /* slot of q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
     const char *q_mu, *a_beta;
     /* slots: points of gamma, their coefficients, mean of v; NULL: none */
     const char *Z_gamma, *a, *v_mu;
@@ -7237,7 +7215,6 @@ typedef struct odvgp__cov_part {
     int steps, optimum, objectives;
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
-    /* store the factors of a predictor */
     void (*freeze)(const odvgp__unit *u, const odvgp__view *v);
 } odvgp__cov_part;
 
@@ -7249,25 +7226,24 @@ typedef struct odvgp__cov_part {
     Their values are kept beside theta. All other numbers are their own values. Hyperparameters may
     have a prior density. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Users of the gradient's memory between evaluations. Each gives it back before the next one. */
+/*  Users of the gradient's memory between evaluations; each gives it back before the next one. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound, as a fraction of high - low, without
-    loss of digits. */
+/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double odvgp__tail(double t)
 {
     double e = exp(-t);
     return e / (1 + e);
 }
 
-/*  Lower bound in force for slot s. */
+/*  The lower bound in force. */
 static odvgp_real odvgp__low(const odvgp__params *p, int s)
 {
     const odvgp__slot_state *state = &p->state[s];
     return state->low > 0 || state->high < (odvgp_real)HUGE_VAL ? state->low : state->floor;
 }
 
-/*  Value of a number of slot s, given its theta. */
+/*  The value of theta in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
@@ -7278,8 +7254,8 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
-/*  theta of a value within the bounds. A value that was rounded onto a bound gets the theta at which
-    that rounding begins. */
+/*  theta of a value within the bounds. A value rounded onto a bound gets the theta where that
+    rounding begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
     double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
@@ -7294,9 +7270,8 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     return (odvgp_real)(v + log(-expm1(-v)));
 }
 
-/*  d value / d theta. Without bounds computed from the value: v for e^t, 1 - e^-v for
-    log(1 + e^t). With bounds computed from theta, because the distance to a bound has fewer digits
-    than theta. */
+/*  d value / d theta. Without bounds, from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
+    bounds, from theta, because the distance to a bound has fewer digits. */
 static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvgp_real theta,
                                              odvgp_real value)
 {
@@ -7307,8 +7282,8 @@ static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvg
     return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*  The value; if it is not inside the bounds, it is moved inside by a margin of 1e-3 (high - low),
-    or of 1e-3 low without an upper bound. */
+/*  The value, moved inside the bounds if it is not: margin 1e-3 (high - low), or 1e-3 low without
+    an upper bound. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
     odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
@@ -7317,14 +7292,13 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
     return value < high ? value : high - margin;
 }
 
-/*  How a slot takes units from the columns of X. PER_INPUT: [D,P], row d is per unit of column d.
-    IN_INPUTS: [.,D], each row is an input. */
+/*  Units that a slot takes from the columns of X: [D,P], row d per unit of column d; [.,D], each
+    row an input. */
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
-/*  Kinds of slots, as bits. */
+/*  Bits of what a slot holds. */
 enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
-/*  Set the units of a slot's numbers. */
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 {
     if (!p->slot || !s) return;
@@ -7332,8 +7306,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
     p->state[s].column = column;
 }
 
-/*  Append a slot [a,b,c] and return its number. The layout first counts slots, with p->slot NULL, so
-    a slot table that is too small would be an error of the layout. */
+/*  Append a slot [a,b,c]; returns its number. The layout counts slots first, so the table is large
+    enough. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
                            ptrdiff_t b, ptrdiff_t c)
 {
@@ -7397,7 +7371,7 @@ static odvgp_real *odvgp__lend(odvgp__loan *loan, int to)
     loan->to = to;
     return loan->at;
 }
-/*  The memory that `to` has borrowed. */
+/*  Memory that `to` has borrowed. */
 static odvgp_real *odvgp__lent(const odvgp__loan *loan, int to)
 {
     ODVGP_ASSERT(loan->to == to);
@@ -7460,8 +7434,8 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  Sum of the log priors of all values. Subtracts its gradient from grad, the gradient of the loss,
-    unless that is NULL. */
+/*  Sum of the log priors of all values; subtracts its gradient from grad (of the loss) unless NULL.
+    */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, derivative;
@@ -7489,14 +7463,12 @@ static int odvgp__prior_ok(int kind, odvgp_real a, odvgp_real b)
 
 /* --- parameters: start, read, write --- */
 
-/*  Current hyperparameters of the kernel. */
 static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
 {
     return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  k(x,x) with the current hyperparameters, used only as a unit of scale. If it depends on x, the
-    value for inputs of mean square 1. */
+/*  Current k(x,x), as a unit of scale only. If it depends on x, for inputs of mean square 1. */
 static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
 {
     odvgp_real value[ODVGP__MAX_NODES];
@@ -7521,8 +7493,8 @@ static void odvgp__touch_all(odvgp_model *m)
     for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
-/*  Always write theta and value together. Call this only for numbers that change: a value that the
-    caller set need not equal, to the last bit, the value of its theta. */
+/*  Always write theta and value together, but only if theta changes: a value that the caller set
+    need not be, to the last bit, that of its theta. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
     m->par.theta[i] = theta;
@@ -7542,7 +7514,7 @@ static int odvgp__has_noise(const odvgp_config *c)
     return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
-/*  Set the Gaussian noise variance; no effect with other likelihoods. */
+/*  Set the noise variance; no effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
     if (odvgp__has_noise(&m->cfg))
@@ -7555,7 +7527,7 @@ static odvgp_real odvgp__noise(const odvgp_model *m)
     return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*  Whether new parameters are finite, and positive where they must be. Evaluates nothing. */
+/*  Check new parameters without evaluating them: finite, and positive where they must be. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->par.positive; i++)
@@ -7650,7 +7622,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
                                          : slot->positive
                                              ? odvgp__from_positive(&m->par, index, values[i])
                                              : values[i];
-        /* Keep exactly the given value until the next step. */
+        /* exactly the given value, until the next step */
         if (slot->positive) m->par.value[slot->offset + i] = values[i];
     }
     m->state.good_valid = 0;
@@ -7658,7 +7630,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     return ODVGP_OK;
 }
 
-/*  Whether the slot has this name, or begins with it if the name ends in '*'. */
+/*  Whether the slot has this name, or begins so if the name ends in '*'. */
 static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
 {
     size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -7679,8 +7651,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
     return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*  Set the bounds of slot s. Values inside them stay; theta gets the new coordinates. Adam's moments
-    and the last good parameters, in the old coordinates, are dropped. */
+/*  Values inside the bounds stay; theta changes to the new coordinates. Adam's moments and the last
+    good parameters, in the old ones, are dropped. */
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
     const odvgp_slot *slot = &m->par.slot[s];
