@@ -5391,9 +5391,9 @@ typedef struct odvgp__lik_param {
 } odvgp__lik_param;
 
 /*  Table row of a likelihood. It fixes the order of its sums, so that bits do not depend on
-    threads. The job gets Gauss-Hermite nodes, a seed and a counter for samples, scratch and the isa
-    with the first likelihood without a closed form that needs them, and weights of targets (0:
-    missing) with the first caller that has any. */
+    threads. The job does not hold yet what likelihoods without a closed form need (Gauss-Hermite
+    nodes, a seed and a counter for samples, scratch, the isa), nor weights of targets (0: missing),
+    which no caller has. */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
@@ -5528,8 +5528,9 @@ static const struct {
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
 /*  Head of a predictor: 32-bit numbers only, as files hold them. The kernel's words follow, zeros
-    up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian blocks are one set of M =
-    |beta| + |gamma| points with the factor [L 0; W^T L_v] and a covariance factor of two blocks. */
+    up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian blocks are one set of
+    |beta| + |gamma| = M points with the factor [L 0; W^T L_v] and a covariance factor of two
+    blocks. */
 typedef struct odvgp__predictor {
     uint32_t magic, version, real_size;
     uint32_t base_kernels;
@@ -5616,7 +5617,7 @@ static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 /*  Pointers to the reals of a predictor. */
 typedef struct odvgp__view {
     odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
-    odvgp_real *beyond;       /* zeros: the last chunk reads so far beyond the points */
+    odvgp_real *beyond;       /* zeros: the last chunk reads this far beyond the points */
     odvgp_real *alpha, *a_gamma;
     odvgp_real *L; /* [M,M], or L_H [P,M,M] */
     /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
@@ -6001,7 +6002,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__predict_inputs(t, X + first * D, count);
-        /* needed also for variances only: in some likelihoods they depend on the mean */
+        /* also if only variances are requested: some likelihoods need the mean for them */
         odvgp__predict_mean(t, count, variances);
         if (variances) odvgp__predict_var(t, count);
         for (ptrdiff_t q = 0; q < s->F; q++) {
@@ -6254,8 +6255,9 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     A server checks address, size, version, kernel, checksum and numbers once, so that calls need
     not. A file, little-endian on every machine, is
         magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
-    Its predictor is the block with reals in the file's precision. No section up to here uses a
-    later one: a program that only predicts needs no more of this header. */
+    Its predictor is the block with reals in the file's precision. Nothing up to the
+    end of this section uses a later one: a program that only predicts needs no more of this
+    header. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
@@ -6675,7 +6677,7 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Whether path is no regular file, so that none may replace it. C alone cannot tell. */
+/*  Whether path exists but is no regular file: none may replace it. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
     struct stat is;
@@ -6842,7 +6844,7 @@ typedef struct odvgp__slot_state {
     char name[ODVGP__SLOT_NAME];
     odvgp_real low, high;        /* bounds of values; high is HUGE_VAL if there is none */
     odvgp_real floor;            /* lower bound if the caller has set no bounds */
-    int power;                   /* of the targets' unit in its numbers: -1, 0 or 1 */
+    int power;                   /* exponent of the targets' unit in its numbers: -1, 0 or 1 */
     int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
     odvgp_real prior_a, prior_b; /* parameters of the prior */
     int prior;                   /* odvgp_prior */
@@ -6856,8 +6858,7 @@ typedef struct odvgp__params {
     /* theta [count]; value [positive]; grad [count], with respect to values */
     odvgp_real *theta, *value, *grad;
     ptrdiff_t count, positive;
-    /* Numbers up to the last one that natural steps do not move. Those they move are mostly last.
-       */
+    /* numbers up to the last that natural steps do not move; those they move are mostly last */
     ptrdiff_t adam;
     odvgp_positive_transform kind;
     int slots, positive_slots;
@@ -6972,7 +6973,7 @@ typedef struct odvgp__node {
     odvgp__op op;
     int variant;
     int segment, needs_grad;
-    int purpose; /* of evaluations that request this node itself */
+    int purpose; /* ODVGP__FOR_...: evaluations that request this node itself */
     int active;  /* the current evaluation requests it, or a node that reads it */
     int seeded;  /* it is a term of the bound, or a term depends on it */
     /* PARAM: first slot, number of slots; other nodes have slots = 0 */
@@ -7059,7 +7060,7 @@ typedef struct odvgp__tape {
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
     odvgp_info *info;         /* the caller's; may be NULL */
-    odvgp_info own_info;      /* if the caller passes NULL and a row is needed */
+    odvgp_info own_info;      /* used if the caller passes NULL and a row is needed */
     ptrdiff_t tile;           /* largest number of rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
     int tasks;                /* most tasks that run at once */
@@ -7067,7 +7068,7 @@ typedef struct odvgp__tape {
     size_t keep;
     uint64_t clock;
     odvgp__sums *sums;
-    /* numbers behind sums: forward runs add to the first forward_sums, reverse runs to the rest */
+    /* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
     odvgp_real *sum;
     ptrdiff_t forward_sums, all_sums;
     odvgp_real *tree; /* sums of shards, a piece for each level of a binary tree */
@@ -7229,7 +7230,8 @@ typedef struct odvgp__cov_part {
 /*  Users of the gradient's memory between evaluations; each gives it back before the next one. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, without loss of
+    digits. */
 static double odvgp__tail(double t)
 {
     double e = exp(-t);
@@ -7434,8 +7436,7 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  Sum of the log priors of all values; subtracts its gradient from grad (of the loss) unless NULL.
-    */
+/*  Sum of the log priors of all values; subtracts its gradient from grad, the loss's, or NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, derivative;
@@ -7493,8 +7494,8 @@ static void odvgp__touch_all(odvgp_model *m)
     for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
-/*  Always write theta and value together, but only if theta changes: a value that the caller set
-    need not be, to the last bit, that of its theta. */
+/*  Always write theta and value together. Call this only if theta changes: a value that the caller
+    set may differ from that of its theta in the last bits. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
     m->par.theta[i] = theta;
