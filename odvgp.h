@@ -3097,13 +3097,17 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
-        One routine serves products, symmetric products (lower triangle only), weighted ones and triangular factors:
-        operands are given by row and column strides, triangles by flags; each micro-kernel then runs over the steps that
-        are not zeros only. 2 m n k flops. Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of
-        MC rows (A packed into panels of MR), strips, panels. An operand that stays in cache by itself is read where it
-        is; only its ragged edge is copied, to be filled up with zeros.
-        Each element of C is summed over k in the same order whatever the cut into tasks, so the bits do not depend on
-        it. */
+
+    One routine serves general, symmetric (lower triangle only), weighted and triangular products.
+    Row and column strides describe the operands, flags describe the triangles. Each micro-kernel
+    runs only over the steps that are not zero. Cost: 2 m n k flops.
+
+    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
+    into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
+    its ragged edge is copied and padded with zeros.
+
+    Each element of C is summed over k in the same order however C is cut into tasks, so the bits do
+    not depend on the cut. */
 /* ---------------------------------------------------------------------------------------------- */
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
@@ -3117,35 +3121,42 @@ typedef struct odvgp__mm {
     odvgp_real *C;
     ptrdiff_t ldc;
     odvgp_real alpha, beta;
-    /* op(A), op(B) is LOWER or UPPER triangular: its other entries are zeros in memory */
+    /* LOWER or UPPER: op(A) or op(B) is triangular, with zeros stored in its other entries */
     int a_part, b_part;
-    int c_part; /* LOWER: only j <= i of C is computed and touched */
+    int c_part; /* LOWER: only C[i,j] with j <= i is computed and touched */
 } odvgp__mm;
 
-#define ODVGP__BASE \
-    ((ptrdiff_t)512) /* the largest triangle that is solved or inverted in one go, without cutting it into products */
-#define ODVGP__POTRF_BASE ((ptrdiff_t)256) /* the same for factors; at most BASE */
-#define ODVGP__HALF_UNIT  ((ptrdiff_t)24)  /* where larger ones are cut, in multiples of this */
-#define ODVGP__IN_PLACE   ((ptrdiff_t)96)  /* up to so many rows strips are solved where they are */
-#define ODVGP__PACK_ROWS  ((ptrdiff_t)48)  /* an operand is packed when so many rows of C ... */
-#define ODVGP__PACK_COLS  ((ptrdiff_t)256) /* ... or columns of C will use it again ... */
-#define ODVGP__PACK_SIZE  ((ptrdiff_t)8192) /* ... and it is larger than this */
-#define ODVGP__TASK_WORK  (48. * 48 * 48) /* fewer multiplications are not worth a second thread */
+/*  The largest triangle that is solved or inverted in one go, without cutting it into products. */
+#define ODVGP__BASE ((ptrdiff_t)512)
+/*  The largest matrix that is factored in one go; at most BASE. */
+#define ODVGP__POTRF_BASE ((ptrdiff_t)256)
+/*  Larger ones are cut at a multiple of this. */
+#define ODVGP__HALF_UNIT ((ptrdiff_t)24)
+/*  Strips of at most this many rows are solved in place. */
+#define ODVGP__IN_PLACE ((ptrdiff_t)96)
+/*  B is packed if more than PACK_ROWS rows of C use it, A if more than PACK_COLS columns of C use
+    it, if the operand has more than PACK_SIZE numbers. B is also packed if it is transposed or
+    weighted. */
+#define ODVGP__PACK_ROWS ((ptrdiff_t)48)
+#define ODVGP__PACK_COLS ((ptrdiff_t)256)
+#define ODVGP__PACK_SIZE ((ptrdiff_t)8192)
+/*  Fewer multiplications are not worth a second thread. */
+#define ODVGP__TASK_WORK (48. * 48 * 48)
 
 static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
 {
     return (n + unit - 1) / unit * unit;
 }
 
-/*  Columns of the square for n rows: room for the last vector, and no power of two, for then its rows would share a few
-    sets of the cache. */
+/*  Row stride of odvgp__potrf_base's square of n rows. It has room for the last vector. It is an
+    odd number of vectors, because rows a power of two apart would share a few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
     ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
     return (vectors | 1) * isa->lanes;
 }
 
-/*  The last numbers of each task's area: a tile of C, and a triangle of MAX_MR rows. */
+/*  Each task's area ends with a tile of C and a triangle of MAX_MR rows. */
 enum {
     ODVGP__TILE_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_NR,
     ODVGP__TRI_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_MR
@@ -3156,8 +3167,8 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
     return area + (blas->pack_stride - ODVGP__TILE_NUMBERS - ODVGP__TRI_NUMBERS);
 }
 
-/*  Block sizes for problems up to m x n x k, and the area of each task that goes with them. Smaller problems need smaller
-    areas. */
+/*  Block sizes for problems up to m x n x k and the size of each task's area. Smaller problems need
+    smaller areas. */
 static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
                           odvgp_blas *blas)
 {
@@ -3168,7 +3179,7 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
     blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR);
     blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
     blas->kc = ODVGP__MIN(isa->KC, k);
-    /* the areas of odvgp__solve_strips and odvgp__potrf_base */
+    /* what odvgp__solve_task and odvgp__potrf_base use */
     ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR),
               factor = order * odvgp__square_stride(isa, order);
     blas->pack_stride =
@@ -3176,7 +3187,7 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
     blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
-/*  A blas for problems up to m x n x k, its packing area taken from the arena. */
+/*  A blas for problems up to m x n x k. Its packing area is taken from the arena. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3220,14 +3231,14 @@ static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
 
-/*  How a kernel finds its operand: the panel (of A) or strip (of B) that begins with row or column i stands at
-    at + i * step; `ragged` is the last one, copied, when it is not a whole one. */
+/*  Where a micro-kernel reads its operand: the panel (of A) or strip (of B) that begins with row or
+    column i is at `at + i * step`. `ragged` is a copy of the last one, if that is not whole. */
 typedef struct odvgp__operand {
     const odvgp_real *at, *ragged;
     ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } odvgp__operand;
 
-/* --- arrays of any length: whole chunks, and the rest through one --- */
+/* --- arrays of any length: whole chunks, then the rest in a padded chunk --- */
 
 static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x,
                        odvgp_real *y, odvgp_real *dy)
@@ -3263,8 +3274,8 @@ ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_re
     odvgp__map(blas, ODVGP__LOGCDF, n, x, y, dy);
 }
 
-/*  A panel [n, width of `unit`] of k steps one after the other, zeros beyond n: to[p * unit + i] = w[p] from[i * rs + p * cs].
-    One of the strides is 1. */
+/*  Packs a panel of n rows and k steps, with zeros from row n to row `unit`:
+    to[p * unit + i] = w[p] from[i * rs + p * cs]. One of the strides is 1. */
 static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
                         const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
                         odvgp_real *to)
@@ -3277,8 +3288,8 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
     }
 }
 
-/*  The operand of n rows, in panels of `unit`, and k steps: packed into `area` [n rounded up, k], or where it is but for
-    the ragged end. */
+/*  Prepares an operand of n rows, in panels of `unit`, and k steps. It is packed into `area`, of n
+    rounded up times k numbers, or read in place; a ragged last panel is always copied to `area`. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
                                      ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from,
                                      ptrdiff_t rs, ptrdiff_t cs, odvgp_real *area)
@@ -3300,8 +3311,8 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
     return o;
 }
 
-/*  The tile of C at row i and column j, [rows, cols], from a and b, k steps. One that is not whole, or crosses the
-    diagonal, goes through the buffer `tile`. */
+/*  Computes the tile [rows, cols] of C at row i and column j from k steps of a and b. A tile that
+    is not whole or crosses the diagonal goes through the buffer `tile`. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
                              const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b,
                              ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols,
@@ -3312,8 +3323,8 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
     ptrdiff_t width = vectors * isa->lanes;
     odvgp_real *c = g->C + i * g->ldc + j;
     if (rows == isa->MR && cols == width && !triangle) {
-        for (int r = 0; r < isa->MR;
-             r++) /* so that C arrives while the products are being formed */
+        /* C arrives while the products are formed */
+        for (int r = 0; r < isa->MR; r++)
             for (ptrdiff_t s = 0; s < width; s += 64 / (ptrdiff_t)sizeof *c)
                 ODVGP__PREFETCH(c + r * g->ldc + s);
         isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, c, g->ldc);
@@ -3330,7 +3341,7 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
     }
 }
 
-/*  Rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*  The inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
                          ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
                          const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
@@ -3378,13 +3389,14 @@ static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdi
     }
 }
 
-/*  Rows [i0, i1) and columns [j0, j1) of C: the outer loops. */
+/*  The outer loops: rows [i0, i1) and columns [j0, j1) of C. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
                           ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
-    /* else the first block of steps need not read C */
+    /* Without `add` the first block of steps overwrites C unread. Zeros of triangles and k = 0
+       leave tiles that no block of steps reaches, so C is scaled first. */
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
     int pack_b =
         g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
@@ -3411,13 +3423,14 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Thin products: vectors added where they are contiguous, dot products where rows of A and columns of B are, else plainly. */
+/*  Thin products: axpy where vectors are contiguous, dot products where rows of A and columns of B
+    are, otherwise plain loops. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
-    /* A and B may be NULL */
+    /* A and B may be NULL if k = 0 */
     if (g->k <= 0) return;
-    /* a vector, times columns that are contiguous */
+    /* op(B) is a vector, the columns of op(A) are contiguous */
     if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) {
         for (ptrdiff_t p = 0; p < g->k; p++) {
             ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0,
@@ -3431,9 +3444,9 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
         ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
         const odvgp_real *a = g->A + i * g->ars;
         odvgp_real *c = g->C + i * g->ldc;
+        /* the entries of op(A) outside [from, to) are zeros */
         ptrdiff_t from = g->a_part == ODVGP__UPPER ? i : 0,
-                  /* beyond are zeros */
-            to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k;
+                  to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k;
         if (g->bcs == 1 && n > 1) {
             for (ptrdiff_t p = from; p < to; p++) {
                 odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
@@ -3456,10 +3469,10 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 typedef struct odvgp__mm_job {
     const odvgp_blas *blas;
     const odvgp__mm *g;
-    int tasks, across; /* `across` tasks side by side; triangles are cut by rows alone */
+    int tasks, across; /* `across` tasks lie side by side; triangles are cut by rows only */
 } odvgp__mm_job;
 
-/*  How many of the tasks stand side by side, so that each has as little as can be of A and B together to pack. */
+/*  How many tasks to place side by side, so that each packs as little of A and B as possible. */
 static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
 {
     int best = 1;
@@ -3480,7 +3493,7 @@ static void odvgp__mm_task(void *arg, int t)
     const odvgp__mm *g = job->g;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t i0, i1, j0 = 0, j1;
-    if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
+    if (g->c_part == ODVGP__LOWER) { /* each task gets the same area of the triangle */
         double n = (double)g->m;
         i0 = (ptrdiff_t)(n * sqrt((double)t / job->tasks)) / isa->MR * isa->MR;
         i1 = t + 1 == job->tasks
@@ -3497,10 +3510,11 @@ static void odvgp__mm_task(void *arg, int t)
 
 #ifdef ODVGP_USE_CBLAS
 #include <cblas.h>
-/*  Plain products only: no weights, no triangle of C, sizes that fit an int. 1 if the CBLAS did it. */
+/*  Plain products only: no weights, no triangle of C, sizes that fit an int. Returns 1 if CBLAS
+    computed the product. */
 static int odvgp__cblas(const odvgp__mm *g)
 {
-    /* transposed; of a vector with both strides 1 either is right */
+    /* 1 if transposed; a vector with both strides 1 may be taken either way */
     int at = g->acs != 1, bt = g->bcs != 1;
     ptrdiff_t lda = at ? ODVGP__MAX(g->acs, g->m) : ODVGP__MAX(g->ars, g->k);
     ptrdiff_t ldb = bt ? ODVGP__MAX(g->bcs, g->k) : ODVGP__MAX(g->brs, g->n),
@@ -3529,7 +3543,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 #ifdef ODVGP_USE_CBLAS
     if (work >= 32. * 32 * 32 && odvgp__cblas(g)) return;
 #endif
-    if (g->m <= 3 || g->n <= 1) { /* less than a kernel's worth of rows, or of columns */
+    if (g->m <= 3 || g->n <= 1) { /* too thin for a micro-kernel */
         odvgp__unpacked(isa, g);
         return;
     }
@@ -3541,7 +3555,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
-/*  The description of a plain product; callers then set parts and weights. */
+/*  Describes a plain product; the caller then sets parts and weights. */
 static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
                                 odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
                                 const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
@@ -3614,16 +3628,19 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>trsm   triangular solves, m^2 n flops
-        Triangles of more than BASE rows are cut into halves: solve with one, a product, solve with the other. Below,
-        strips of NR columns are solved from the first row to the last, MR rows at a time, by the fused kernel.
-        All four cases are one: L^T X = B is a lower triangle when rows are counted from the last, and X op(L) = B is
-        op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
+
+    Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
+    other. Smaller ones are solved by the fused kernel in strips of NR columns, from the first row
+    to the last, MR rows at a time.
+
+    All four cases are one. L^T X = B has a lower triangle when rows are counted from the last, and
+    X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Where to cut n: at about half. */
+/*  Where to cut n: near the middle. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  The triangle of a solve, element (i, p) at at[i * rs + p * cs]: L itself, or L^T with rows and columns counted from the
-    last. */
+/*  The triangle of a solve, with element (i, p) at at[i * rs + p * cs]: L itself, or L^T with rows
+    and columns counted from the last. */
 typedef struct odvgp__triangle {
     ptrdiff_t m;
     const odvgp_real *at;
@@ -3642,9 +3659,10 @@ static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_re
     return t;
 }
 
-/*  What the kernel needs beside the triangle: its blocks of MR x MR on the diagonal, filled up with ones, with inverses on
-    their diagonals, one after the other in tri [m rounded up, MAX_MR]; the last rows, when they are fewer than MR, by
-    columns in last [m, MR], zeros below. */
+/*  Prepares what the fused kernel needs besides the triangle. tri [m rounded up, MAX_MR] receives
+    the MR x MR blocks on the diagonal, one after the other, with the diagonal inverted and padded
+    with ones. If m is not a multiple of MR, last [m, MR] receives the last rows by columns, padded
+    with zeros. */
 static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle *t,
                                     odvgp_real *tri, odvgp_real *last)
 {
@@ -3662,7 +3680,7 @@ static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle
             last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
-/*  X [m rounded up, stride xs], `vectors` wide, in place. Rows above `top` are zeros. */
+/*  Solves for X [m rounded up, `vectors` wide, stride xs] in place. Rows of X above `top` are 0. */
 static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
                                const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top,
                                int vectors, odvgp_real *X, ptrdiff_t xs)
@@ -3686,7 +3704,8 @@ typedef struct odvgp__solve_job {
     ptrdiff_t ldb;
 } odvgp__solve_job;
 
-/*  A strip of B into X and back; B' = B or B^T, its rows perhaps from the last to the first. */
+/*  Copy a strip of B, or B^T, into X and back; `reversed` copies rows from the last to the
+    first. */
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
                               ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
@@ -3735,7 +3754,8 @@ static void odvgp__solve_task(void *arg, int i)
     }
 }
 
-/*  x <- op(L)^-1 x for one contiguous vector: dot products with rows of L, or rows of L subtracted. */
+/*  x <- op(L)^-1 x for one contiguous vector, by dot products with rows of L, or for L^T by
+    subtracting rows of L. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
                         ptrdiff_t ldl, odvgp_real *x)
 {
@@ -3768,7 +3788,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     }
     const odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
     odvgp_real *B2 = right ? B + h : B + h * ldb;
-    if (right ? trans : !trans) { /* the first half first */
+    if (right ? trans : !trans) { /* L11 first */
         odvgp_trsm(blas, right, trans, right ? m : h, right ? h : n, L, ldl, B, ldb);
         if (right) odvgp_gemm(blas, 0, 1, m, rest, h, -1, B, ldb, L21, ldl, 1, B2, ldb);
         else odvgp_gemm(blas, 0, 0, rest, n, h, -1, L21, ldl, B, ldb, 1, B2, ldb);
@@ -3782,18 +3802,24 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors and what goes with them
-        potrf          A = L L^T       n^3/3 flops
-        potrf_reverse  P = R^T R, R lower, from the last row up; then R^-1 is the lower factor of P^-1 without a further
-        step
-        trtri          L <- L^-1       n^3/3
-        potrf_adjoint  dL -> dA, level 3 by the same halves ([CHOL]): 2 n^3/3
-        More than BASE rows are cut into halves, as in trsm. Below, the upper triangle U of A = U^T U is formed in a
-        square of its own, MR rows at a time: their strips are what the fused kernel solves. Counted from the last row,
-        potrf_reverse is the same on the square as it stands. Only lower triangles are read and written. */
+/*  >>potrf   Cholesky factors, triangular inverses and adjoints
+
+        potrf          A = L L^T              n^3/3 flops
+        potrf_reverse  P = R^T R, R lower     n^3/3, from the last row up
+        trtri          L <- L^-1              n^3/3
+        potrf_adjoint  dL -> dA, [CHOL]       2 n^3/3, level 3 by the same halves
+
+    potrf_reverse gives the lower Cholesky factor of P^-1, R^-1, without a further step.
+
+    Matrices of more than POTRF_BASE rows (BASE for trtri) are cut into halves, as in trsm. For
+    smaller ones the upper factor U of A = U^T U is computed in a separate square, MR rows at a
+    time, because the fused kernel solves strips of U. potrf_reverse does the same with rows
+    counted from the last, so it copies the lower triangle without transposing it. Only lower
+    triangles of the operands are read and written. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  U^T U = W in place. W is the first element in the order of elimination; (i, j), j >= i, stands at W[i * ws + dir * j]
-    with ws = dir * stride, dir 1 or -1. n is a multiple of MR. Returns the first bad row, or -1. */
+/*  Factors W = U^T U in place. W points to the first element in the order of elimination; element
+    (i, j), j >= i, is W[i * ws + dir * j] with ws = dir * stride and dir = 1 or -1. n is a multiple
+    of MR. Returns the first bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W,
                                       ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -3804,7 +3830,7 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
         ptrdiff_t bad;
-        /* the block on the diagonal alone, whatever the width of a vector */
+        /* update only the MR x MR block on the diagonal, whatever the width of a vector */
         for (ptrdiff_t j = 0; j < MR; j += NR) {
             ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes),
                       first = dir > 0 ? 0 : width - 1;
@@ -3824,7 +3850,8 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
     return -1;
 }
 
-/*  Lower triangle of A [n,n] into the square and back: transposed, or as it is when counted from the last row. */
+/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir = 1, rows and
+    columns reversed for dir = -1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
                                ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -3837,8 +3864,8 @@ static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_r
             isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda,
                       W + (n - 1 - j) * ws - (n - 1), -ws);
     }
-    for (ptrdiff_t i = 0; i < whole && columns > n;
-         i++) /* the identity where rows are missing, zeros where columns are */
+    /* pad with the identity where rows are missing, with zeros where columns are */
+    for (ptrdiff_t i = 0; i < whole && columns > n; i++)
         for (ptrdiff_t j = ODVGP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
 }
 
@@ -3863,7 +3890,7 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
     return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
 }
 
-/*  n <= BASE. `first` is added to the row that is reported. */
+/*  Factors A of order n <= BASE. A bad row is reported as `first` + row. */
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
                                       odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
                                       odvgp_info *info)
@@ -3872,7 +3899,7 @@ static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdi
     ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole),
               dir = reverse ? -1 : 1;
     odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
-    /* blas is for matrices of this order */
+    /* blas must be made for matrices of this order */
     ODVGP_ASSERT(blas->pack + whole * stride <= odvgp__tile_buffer(blas, blas->pack));
     odvgp__load_square(isa, n, A, lda, W, dir * stride, dir);
     ptrdiff_t bad = odvgp__factor_square(blas, whole, W, dir * stride, dir);
@@ -3919,7 +3946,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, 
     return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*  n <= BASE: the columns of the identity, strip by strip from the left; a strip needs no column left of it. */
+/*  Inverts L of order n <= BASE by solving for the columns of the identity, strip by strip from the
+    left. Overwriting a strip is safe: later strips do not read the columns left of them. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
@@ -3956,7 +3984,7 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
     odvgp_trtri(blas, n - h, L22, ldl);
 }
 
-/*  Unblocked, [CHOL]: column by column from the last. */
+/*  Unblocked adjoint, column by column from the last ([CHOL]). */
 static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
                                       odvgp_real *G, ptrdiff_t ldg)
 {
@@ -3993,7 +4021,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
     g = odvgp__mm_make(1, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
     g.a_part = ODVGP__UPPER;
     odvgp__mm_run(blas, &g);
-    odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg); /* A21 L11^-T */
+    /* A21 L11^-T */
+    odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg);
     g = odvgp__mm_make(1, 0, h, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
     g.c_part = ODVGP__LOWER;
     odvgp__mm_run(blas, &g);
