@@ -3099,15 +3099,15 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 /*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
     One routine serves general, symmetric (lower triangle only), weighted and triangular products.
-    Row and column strides describe the operands, flags describe the triangles. Each micro-kernel
-    runs only over the steps that are not zero. Cost: 2 m n k flops.
+    Strides describe the operands, flags their triangles; micro-kernels skip zero steps. Cost:
+    2 m n k flops.
 
     Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
     into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
-    its ragged edge is copied and padded with zeros.
+    its ragged edge is copied, padded with zeros.
 
-    Each element of C is summed over k in the same order however C is cut into tasks, so the bits do
-    not depend on the cut. */
+    Each element of C is summed over k in the same order for any cut into tasks, so the bits do not
+    depend on it. */
 /* ---------------------------------------------------------------------------------------------- */
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
@@ -3121,22 +3121,21 @@ typedef struct odvgp__mm {
     odvgp_real *C;
     ptrdiff_t ldc;
     odvgp_real alpha, beta;
-    /* LOWER or UPPER: op(A) or op(B) is triangular, with zeros stored in its other entries */
+    /* LOWER or UPPER: op(A), op(B) is triangular, its other entries are stored zeros */
     int a_part, b_part;
-    int c_part; /* LOWER: only C[i,j] with j <= i is computed and touched */
+    int c_part; /* LOWER: only C[i,j], j <= i, is computed and touched */
 } odvgp__mm;
 
-/*  The largest triangle that is solved or inverted in one go, without cutting it into products. */
+/*  Triangles of more rows are cut into products when they are solved or inverted. */
 #define ODVGP__BASE ((ptrdiff_t)512)
-/*  The largest matrix that is factored in one go; at most BASE. */
+/*  The same for Cholesky factors; at most BASE. */
 #define ODVGP__POTRF_BASE ((ptrdiff_t)256)
 /*  Larger ones are cut at a multiple of this. */
 #define ODVGP__HALF_UNIT ((ptrdiff_t)24)
 /*  Strips of at most this many rows are solved in place. */
 #define ODVGP__IN_PLACE ((ptrdiff_t)96)
-/*  B is packed if more than PACK_ROWS rows of C use it, A if more than PACK_COLS columns of C use
-    it, if the operand has more than PACK_SIZE numbers. B is also packed if it is transposed or
-    weighted. */
+/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it, A
+    if more than PACK_COLS columns of C do. B is also packed if transposed or weighted. */
 #define ODVGP__PACK_ROWS ((ptrdiff_t)48)
 #define ODVGP__PACK_COLS ((ptrdiff_t)256)
 #define ODVGP__PACK_SIZE ((ptrdiff_t)8192)
@@ -3148,8 +3147,8 @@ static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/*  Row stride of odvgp__potrf_base's square of n rows. It has room for the last vector. It is an
-    odd number of vectors, because rows a power of two apart would share a few sets of the cache. */
+/*  Row stride of the square in which n rows are factored. It has room for the last vector, and is
+    an odd number of vectors: rows a power of two apart would share a few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
     ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
@@ -3187,7 +3186,7 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
     blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
-/*  A blas for problems up to m x n x k. Its packing area is taken from the arena. */
+/*  A blas for problems up to m x n x k, with its packing area from the arena. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3231,8 +3230,8 @@ static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
 
-/*  Where a micro-kernel reads its operand: the panel (of A) or strip (of B) that begins with row or
-    column i is at `at + i * step`. `ragged` is a copy of the last one, if that is not whole. */
+/*  The panel (of A) or strip (of B) that begins with row or column i is at `at + i * step`.
+    `ragged` is a copy of the last one, if that is not whole. */
 typedef struct odvgp__operand {
     const odvgp_real *at, *ragged;
     ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
@@ -3274,8 +3273,8 @@ ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_re
     odvgp__map(blas, ODVGP__LOGCDF, n, x, y, dy);
 }
 
-/*  Packs a panel of n rows and k steps, with zeros from row n to row `unit`:
-    to[p * unit + i] = w[p] from[i * rs + p * cs]. One of the strides is 1. */
+/*  Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
+    to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
 static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
                         const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
                         odvgp_real *to)
@@ -3288,8 +3287,8 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
     }
 }
 
-/*  Prepares an operand of n rows, in panels of `unit`, and k steps. It is packed into `area`, of n
-    rounded up times k numbers, or read in place; a ragged last panel is always copied to `area`. */
+/*  Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
+    leaves it in place and copies only a ragged last panel. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
                                      ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from,
                                      ptrdiff_t rs, ptrdiff_t cs, odvgp_real *area)
@@ -3311,8 +3310,8 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
     return o;
 }
 
-/*  Computes the tile [rows, cols] of C at row i and column j from k steps of a and b. A tile that
-    is not whole or crosses the diagonal goes through the buffer `tile`. */
+/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b. A tile that is not
+    whole or crosses the diagonal goes through the buffer `tile`. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
                              const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b,
                              ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols,
@@ -3395,8 +3394,8 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
-    /* Without `add` the first block of steps overwrites C unread. Zeros of triangles and k = 0
-       leave tiles that no block of steps reaches, so C is scaled first. */
+    /* add = 0: the first block of steps overwrites C unread. With triangles or k = 0 some tiles may
+       have no such block, so C is scaled first. */
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
     int pack_b =
         g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
@@ -3423,12 +3422,11 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Thin products: axpy where vectors are contiguous, dot products where rows of A and columns of B
-    are, otherwise plain loops. */
+/*  Thin products: axpy or dot products where vectors are contiguous, else plain loops. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
-    /* A and B may be NULL if k = 0 */
+    /* A and B may be NULL */
     if (g->k <= 0) return;
     /* op(B) is a vector, the columns of op(A) are contiguous */
     if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) {
@@ -3444,7 +3442,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
         ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
         const odvgp_real *a = g->A + i * g->ars;
         odvgp_real *c = g->C + i * g->ldc;
-        /* the entries of op(A) outside [from, to) are zeros */
+        /* op(A) is zero outside [from, to) */
         ptrdiff_t from = g->a_part == ODVGP__UPPER ? i : 0,
                   to = g->a_part == ODVGP__LOWER ? ODVGP__MIN(g->k, i + 1) : g->k;
         if (g->bcs == 1 && n > 1) {
@@ -3469,7 +3467,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 typedef struct odvgp__mm_job {
     const odvgp_blas *blas;
     const odvgp__mm *g;
-    int tasks, across; /* `across` tasks lie side by side; triangles are cut by rows only */
+    int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } odvgp__mm_job;
 
 /*  How many tasks to place side by side, so that each packs as little of A and B as possible. */
@@ -3493,7 +3491,7 @@ static void odvgp__mm_task(void *arg, int t)
     const odvgp__mm *g = job->g;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t i0, i1, j0 = 0, j1;
-    if (g->c_part == ODVGP__LOWER) { /* each task gets the same area of the triangle */
+    if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
         double n = (double)g->m;
         i0 = (ptrdiff_t)(n * sqrt((double)t / job->tasks)) / isa->MR * isa->MR;
         i1 = t + 1 == job->tasks
@@ -3510,11 +3508,10 @@ static void odvgp__mm_task(void *arg, int t)
 
 #ifdef ODVGP_USE_CBLAS
 #include <cblas.h>
-/*  Plain products only: no weights, no triangle of C, sizes that fit an int. Returns 1 if CBLAS
-    computed the product. */
+/*  Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
 static int odvgp__cblas(const odvgp__mm *g)
 {
-    /* 1 if transposed; a vector with both strides 1 may be taken either way */
+    /* 1: transposed; a vector with both strides 1 may be either */
     int at = g->acs != 1, bt = g->bcs != 1;
     ptrdiff_t lda = at ? ODVGP__MAX(g->acs, g->m) : ODVGP__MAX(g->ars, g->k);
     ptrdiff_t ldb = bt ? ODVGP__MAX(g->bcs, g->k) : ODVGP__MAX(g->brs, g->n),
@@ -3630,17 +3627,17 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 /*  >>trsm   triangular solves, m^2 n flops
 
     Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
-    other. Smaller ones are solved by the fused kernel in strips of NR columns, from the first row
-    to the last, MR rows at a time.
+    other. The fused kernel solves smaller ones in strips of NR columns, first row to last, MR rows
+    at a time.
 
-    All four cases are one. L^T X = B has a lower triangle when rows are counted from the last, and
+    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
     X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
 /* ---------------------------------------------------------------------------------------------- */
 /*  Where to cut n: near the middle. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  The triangle of a solve, with element (i, p) at at[i * rs + p * cs]: L itself, or L^T with rows
-    and columns counted from the last. */
+/*  The triangle of a solve, element (i, p) at at[i * rs + p * cs]: L, or L^T with rows and columns
+    counted from the last. */
 typedef struct odvgp__triangle {
     ptrdiff_t m;
     const odvgp_real *at;
@@ -3659,10 +3656,9 @@ static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_re
     return t;
 }
 
-/*  Prepares what the fused kernel needs besides the triangle. tri [m rounded up, MAX_MR] receives
-    the MR x MR blocks on the diagonal, one after the other, with the diagonal inverted and padded
-    with ones. If m is not a multiple of MR, last [m, MR] receives the last rows by columns, padded
-    with zeros. */
+/*  What the fused kernel needs besides the triangle. tri [m rounded up, MAX_MR]: the MR x MR blocks
+    on the diagonal, with inverted diagonals, padded with ones. last [m, MR], if MR does not divide
+    m: the last rows by columns, padded with zeros. */
 static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle *t,
                                     odvgp_real *tri, odvgp_real *last)
 {
@@ -3680,7 +3676,7 @@ static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle
             last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
-/*  Solves for X [m rounded up, `vectors` wide, stride xs] in place. Rows of X above `top` are 0. */
+/*  Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
 static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
                                const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top,
                                int vectors, odvgp_real *X, ptrdiff_t xs)
@@ -3704,8 +3700,7 @@ typedef struct odvgp__solve_job {
     ptrdiff_t ldb;
 } odvgp__solve_job;
 
-/*  Copy a strip of B, or B^T, into X and back; `reversed` copies rows from the last to the
-    first. */
+/*  Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
                               ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
@@ -3754,8 +3749,8 @@ static void odvgp__solve_task(void *arg, int i)
     }
 }
 
-/*  x <- op(L)^-1 x for one contiguous vector, by dot products with rows of L, or for L^T by
-    subtracting rows of L. */
+/*  x <- op(L)^-1 x for a contiguous vector: dot products with rows of L, or for L^T rows of L
+    subtracted. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
                         ptrdiff_t ldl, odvgp_real *x)
 {
@@ -3804,22 +3799,19 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>potrf   Cholesky factors, triangular inverses and adjoints
 
-        potrf          A = L L^T              n^3/3 flops
-        potrf_reverse  P = R^T R, R lower     n^3/3, from the last row up
-        trtri          L <- L^-1              n^3/3
-        potrf_adjoint  dL -> dA, [CHOL]       2 n^3/3, level 3 by the same halves
+        potrf          A = L L^T             n^3/3 flops
+        potrf_reverse  P = R^T R, R lower    n^3/3, from the last row up: R^-1 is a factor of P^-1
+        trtri          L <- L^-1             n^3/3
+        potrf_adjoint  dL -> dA, [CHOL]      2 n^3/3, level 3 by the same halves
 
-    potrf_reverse gives the lower Cholesky factor of P^-1, R^-1, without a further step.
-
-    Matrices of more than POTRF_BASE rows (BASE for trtri) are cut into halves, as in trsm. For
-    smaller ones the upper factor U of A = U^T U is computed in a separate square, MR rows at a
-    time, because the fused kernel solves strips of U. potrf_reverse does the same with rows
-    counted from the last, so it copies the lower triangle without transposing it. Only lower
-    triangles of the operands are read and written. */
+    Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. Smaller
+    ones are copied into a square, where the upper factor of A = U^T U is computed MR rows at a
+    time: the fused kernel solves strips of U. potrf_reverse counts rows from the last and so
+    copies without transposing. Only lower triangles are read and written. */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Factors W = U^T U in place. W points to the first element in the order of elimination; element
-    (i, j), j >= i, is W[i * ws + dir * j] with ws = dir * stride and dir = 1 or -1. n is a multiple
-    of MR. Returns the first bad row, or -1. */
+/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
+    W[i * ws + dir * j] with ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the
+    first bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W,
                                       ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -3830,7 +3822,7 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
         ptrdiff_t bad;
-        /* update only the MR x MR block on the diagonal, whatever the width of a vector */
+        /* update only the MR x MR block on the diagonal, whatever the vector width */
         for (ptrdiff_t j = 0; j < MR; j += NR) {
             ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes),
                       first = dir > 0 ? 0 : width - 1;
@@ -3850,8 +3842,8 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
     return -1;
 }
 
-/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir = 1, rows and
-    columns reversed for dir = -1. */
+/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
+    dir -1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
                                ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -3864,7 +3856,7 @@ static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_r
             isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda,
                       W + (n - 1 - j) * ws - (n - 1), -ws);
     }
-    /* pad with the identity where rows are missing, with zeros where columns are */
+    /* the identity where rows are missing, zeros where columns are */
     for (ptrdiff_t i = 0; i < whole && columns > n; i++)
         for (ptrdiff_t j = ODVGP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
 }
@@ -3890,7 +3882,7 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
     return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
 }
 
-/*  Factors A of order n <= BASE. A bad row is reported as `first` + row. */
+/*  n <= BASE. `first` is added to the row reported. */
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
                                       odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
                                       odvgp_info *info)
@@ -3899,7 +3891,7 @@ static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdi
     ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole),
               dir = reverse ? -1 : 1;
     odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
-    /* blas must be made for matrices of this order */
+    /* blas must be made for this order */
     ODVGP_ASSERT(blas->pack + whole * stride <= odvgp__tile_buffer(blas, blas->pack));
     odvgp__load_square(isa, n, A, lda, W, dir * stride, dir);
     ptrdiff_t bad = odvgp__factor_square(blas, whole, W, dir * stride, dir);
@@ -3946,8 +3938,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, 
     return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*  Inverts L of order n <= BASE by solving for the columns of the identity, strip by strip from the
-    left. Overwriting a strip is safe: later strips do not read the columns left of them. */
+/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left; a strip needs
+    no column left of it, so L is overwritten. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
@@ -3984,7 +3976,7 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
     odvgp_trtri(blas, n - h, L22, ldl);
 }
 
-/*  Unblocked adjoint, column by column from the last ([CHOL]). */
+/*  Unblocked, column by column from the last ([CHOL]). */
 static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
                                       odvgp_real *G, ptrdiff_t ldg)
 {
@@ -4031,31 +4023,47 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>kernels   kernel expressions, kernel matrices and their adjoints
-        With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner product and v the
-        variance:
-          rbf         v exp(-r^2/2)                                  matern12   v exp(-r)
-          matern32    v (1+s) exp(-s), s = sqrt(3) r                 matern52   v (1+s+s^2/3) exp(-s), s = sqrt(5) r
-          rq          v (1 + r^2 / (2 alpha))^-alpha                 constant   v
-          periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
-          linear      v x.z, or sum_d v_d x_d z_d                    polynomial (v x.z + offset)^degree
-          white       v on the diagonal of K(X,X), 0 between two sets of points, even where points coincide
-        An expression becomes a list of nodes, leaves and sums and products of earlier nodes. A base kernel is a function of
-        one number for each pair of points (its geometry): their squared distance, that of their places on circles of
-        one turn per period (for |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it), or
-        their inner product. Leaves with the same geometry and columns and one lengthscale share it (a group). Rows are
-        worked off in chunks of 64 columns that stay in L1. For the adjoint the nodes of a chunk are differentiated
-        once: H = dK/d(squared distance or inner product) is stored, sums with dK/d(hyperparameter) are formed at once.
-        With dloss/dK both become gradients: G = H dloss/dK goes with two products to the inputs; with u, w the centred
-        inputs, dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i), for inner products sum_i G_ij u_i; one lengthscale per
-        column takes sum_ij G_ij (u_i - w_j)^2. From points on circles the chain goes on to inputs and period. For K a, whose dloss/dK has the
-        rank of a, K and H are kept from the forward run where they fit config.kernel_cache_bytes. Cost: n m (3 D + about 20 per
-        base kernel); the adjoint about as much again, and as much once more where nothing is kept. */
+
+    With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
+    product and v the variance:
+
+        rbf         v exp(-r^2/2)
+        matern12    v exp(-r)
+        matern32    v (1+s) exp(-s), s = sqrt(3) r
+        matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
+        rq          v (1 + r^2 / (2 alpha))^-alpha
+        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
+        linear      v x.z, or sum_d v_d x_d z_d
+        polynomial  (v x.z + offset)^degree
+        constant    v
+        white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+
+    An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
+    base kernel is a function of one number per pair of points (its geometry): their squared
+    distance, their inner product, or for periodic the squared distance of their images on circles,
+    one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
+    periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
+    the number, except periodic ones and those with a number per column (ard).
+
+    Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
+    nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
+    over the columns immediately. dloss/dK turns both into gradients. G = H dloss/dK, elementwise,
+    gives the gradients of the inputs in two matrix products. With u, w the centred inputs,
+
+        dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
+
+    or sum_i G_ij u_i for inner products. A lengthscale per column needs sum_ij G_ij (u_i - w_j)^2.
+    From points on circles, gradients go on to inputs and period. For products K a, dloss/dK has
+    the rank of a; K and H are kept from the forward run if they fit config.kernel_cache_bytes.
+
+    Cost: n m (3 D + about 20 per base kernel); the adjoint about as much again, and as much once
+    more if nothing is kept. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__MAX_RANGES  8
 #define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
-#define ODVGP__KROWS       256 /* rows of H held at once */
-#define ODVGP__UPDATE_ROWS 8   /* of them in one update */
-#define ODVGP__DOTS        16  /* sums with one chunk at once */
+#define ODVGP__KROWS       256 /* rows in a block of the adjoint */
+#define ODVGP__UPDATE_ROWS 8   /* rows of H in one update */
+#define ODVGP__DOTS        16  /* dot products with one chunk at once */
 
 enum { ODVGP__NODE_BASE_KERNEL, ODVGP__NODE_SUM, ODVGP__NODE_PRODUCT };
 enum {
@@ -4067,18 +4075,18 @@ enum {
 enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
-/*  Only 32-bit numbers, so that predictors and files can hold it as it is. */
+/*  Only 32-bit numbers, so that predictors and files hold the struct as it is. */
 typedef struct odvgp__base_kernel {
-    /* nls, nvar: how many; ls, var, extra: where its hyperparameters stand */
+    /* nls lengthscales and nvar variances; ls, var and shape_param index hyp */
     uint32_t type, ard, nls, ls, nvar, var, shape_param;
-    uint32_t degree; /* of polynomial; 0 */
+    uint32_t degree; /* of polynomial, else 0 */
     uint32_t group, given, ndims;
-    uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); no range: all */
+    uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); none: all */
 } odvgp__base_kernel;
 
 typedef struct odvgp__kernel {
     uint32_t D, base_kernels, nnode, nhyp, ngroup;
-    /* the base kernel that says a group's geometry, columns and scales */
+    /* the base kernel that defines a group's geometry, columns and scales */
     uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
     uint32_t node[ODVGP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
     odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
@@ -4087,15 +4095,14 @@ typedef struct odvgp__kernel {
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
-/*  What a base kernel is a function of, which of isa->radial's functions it is, and the hyperparameter that it has besides lengthscale
-    and variance. */
+/*  A base kernel's geometry, its function in isa->radial, and its shape parameter's name. */
 typedef struct odvgp__base_kernel_kind {
     const char *name;
     int geometry, radial;
     const char *shape_param;
 } odvgp__base_kernel_kind;
 
-/*  The row of a kernel is that of its number. */
+/*  Indexed by type. */
 static const odvgp__base_kernel_kind odvgp__base_kernel_kinds[ODVGP__BASE_KERNEL_TYPES] = {
     {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
     {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
@@ -4114,7 +4121,8 @@ static int odvgp__geometry(const odvgp__base_kernel *base)
     return odvgp__base_kernel_kinds[base->type].geometry;
 }
 
-/*  Whether sums over the matrix give the derivative with respect to the extra; that of a circle comes from the points. */
+/*  Whether the derivative of the shape parameter is a sum over the matrix. A period's comes from
+    the points instead. */
 static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
     return odvgp__base_kernel_kinds[base->type].shape_param &&
@@ -4126,19 +4134,22 @@ static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
     return odvgp__geometry(base) == ODVGP__DISTANCE || odvgp__geometry(base) == ODVGP__CIRCLE;
 }
 
-/*  One number for all columns: what stands for each column is in the points instead. */
+/*  Whether one number serves all columns. Numbers per column are applied to the points instead. */
 static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 {
     return base->nls && !base->ard;
 }
 static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nls || !base->ard; }
 
-/* --- parsing: expr = term {"+" term}, term = factor {"*" factor}, factor = "(" expr ")" | name ["(" args ")"] ---       */
+/* --- parsing ---
+    expr   = term {"+" term}
+    term   = factor {"*" factor}
+    factor = "(" expr ")" | name ["(" args ")"] */
 
 typedef struct odvgp__parser {
-    const char *start, *at, *error; /* error: the first complaint, NULL so far */
+    const char *start, *at, *error; /* error: the first one, or NULL */
     odvgp__kernel *k;
-    double *value; /* [.][3] lengthscale, variance and the extra of each base kernel, where given */
+    double *value; /* [.][3] lengthscale, variance and shape parameter of each base kernel */
     int depth;
 } odvgp__parser;
 
@@ -4229,7 +4240,7 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, 
     return v;
 }
 
-/*  1 after `name =`. */
+/*  Consumes `name =` and returns 1, if that comes next. */
 static int odvgp__accept_key(odvgp__parser *p, const char *name)
 {
     if (!name || !odvgp__accept(p, name)) return 0;
@@ -4248,7 +4259,7 @@ static void odvgp__parse_degree(odvgp__parser *p, odvgp__base_kernel *base)
     base->given |= ODVGP__GIVEN_DEGREE;
 }
 
-/*  A number without a name is the lengthscale, where there is one, else the variance. */
+/*  An unnamed number is the lengthscale if there is one, else the variance. */
 static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
     int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
@@ -4350,7 +4361,7 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
     return node;
 }
 
-/*  Whether a base kernel's pairs of points have the same squared distance or inner product as those of a group's. */
+/*  Whether two base kernels are functions of the same squared distance or inner product. */
 static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
     return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE &&
@@ -4358,7 +4369,7 @@ static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kern
            !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  The places of base kernel i's hyperparameters behind those of the base kernels before it, and its group. */
+/*  Finds the positions of base kernel i's hyperparameters, and its group. */
 static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 {
     odvgp__base_kernel *base = &k->base[i];
@@ -4379,7 +4390,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
     for (uint32_t i = 0; i < k->base_kernels; i++) odvgp__base_finish(k, i);
 }
 
-/*  value [3 * ODVGP_MAX_BASE_KERNELS] receives lengthscale, variance and the extra of each base kernel, 1 where none is given. */
+/*  value [3 * ODVGP_MAX_BASE_KERNELS] receives each base kernel's lengthscale, variance and shape
+    parameter, 1 where not given. */
 ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D,
                                                  double *value, odvgp_info *info)
 {
@@ -4403,7 +4415,7 @@ ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *t
 
 /* --- printing --- */
 
-/*  One number for those of all columns (ard), in the middle of what may be decades; of one number itself. */
+/*  Geometric mean, because lengthscales span decades; exact for n = 1. */
 static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
 {
     double sum = 0;
@@ -4460,10 +4472,10 @@ ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k,
     if (parentheses) odvgp__put(t, ")");
 }
 
-/* --- points: columns of a group. Centred, but for inner products; cosine and sine of each on a circle; scaled where there  */
-/* is a number for each column ---                                                                                        */
+/* --- points: the columns of a group, centred except for inner products, cosine and sine for
+   periodic, scaled if there is a number per column --- */
 
-/*  Column number `index` of the base kernel's active columns. */
+/*  Input column of active column `index`. */
 static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
 {
     for (uint32_t r = 0; r < base->nranges; r++) {
@@ -4474,7 +4486,7 @@ static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
     return index;
 }
 
-/*  What column d of a group is multiplied by. */
+/*  The scale of active column d. */
 static odvgp_real odvgp__base_column(const odvgp__base_kernel *base, const odvgp_real *hyp,
                                      ptrdiff_t d)
 {
@@ -4493,7 +4505,8 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
     return x > most ? most : x < -most ? -most : x;
 }
 
-/*  to[i * rs + d * cs] for all points i and active columns d; on circles d counts cosines and sines in turn. */
+/*  to[i * rs + d * cs] <- points i, active columns d. For periodic, columns 2 d and 2 d + 1 are
+    cosine and sine. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
                           const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre,
                           odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
@@ -4516,7 +4529,8 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
     }
 }
 
-/*  The adjoint of one point: from the gradient in its columns to dx [D] (NULL: not wanted), and on circles to the period. */
+/*  The adjoint of one point: adds its columns' gradient to dx [D] and, for periodic, to the
+    period's in dhyp; NULL: not wanted. */
 static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
                               const odvgp_real *x, const odvgp_real *centre,
                               const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx,
@@ -4551,34 +4565,39 @@ typedef struct odvgp__kjob {
     ptrdiff_t n, m;
     /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
     int lower;
-    /* row i of X1 is row origin[i] of X2: for white. NULL: row i, where X1 is X2, or none is */
+    /* for white: row i of X1 is row origin[i] of X2; NULL: row i if X1 is X2, else none */
     const ptrdiff_t *origin;
+    /* forward: K [n,m], or out [P,n] = a [P,m] K^T */
     odvgp_real *K;
-    ptrdiff_t ldk; /* forward: K [n,m], or */
+    ptrdiff_t ldk;
     const odvgp_real *a;
     odvgp_real *out;
-    ptrdiff_t P, lda, ldo; /* out [P,n] = a [P,m] K^T */
+    ptrdiff_t P, lda, ldo;
+    /* adjoint: reads dK [n,m], the adjoint of K, or dout [P,n], the adjoint of out */
     const odvgp_real *dK;
-    ptrdiff_t lddk;                    /* adjoint of K, or */
-    const odvgp_real *dout;            /* [P,n] adjoint of out */
+    ptrdiff_t lddk;
+    const odvgp_real *dout;
     odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
-    /* what the adjoint needs of each row, in scratch for the rows in hand, or kept by the forward run for all of them */
+    /* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
+       current rows */
     int kept;
-    /* K, and dK/d(squared distance) by groups, [rows, ld]; H becomes dloss/d(...) */
+    /* K, and by groups dK/d(squared distance or inner product), [rows, ld]; the adjoint multiplies
+       H by dloss/dK */
     odvgp_real *V0, *H[ODVGP_MAX_BASE_KERNELS];
-    /* [P,nhyp,rows], or [1,...] with dK: sums over j of dK_ij/dhyp times a_j, or dK_ij */
+    /* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
     odvgp_real *derivatives;
     ptrdiff_t lds;
-    /* scratch */
+    /* scratch; u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
     odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
         *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
     odvgp_real *R, *T, *chunks;
-    ptrdiff_t chunk_rows;      /* CHUNK numbers each, of a task's chunk (see odvgp__kchunk) */
-    ptrdiff_t ld, first, rows; /* padded m; the rows in hand */
+    ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (see odvgp__kchunk) */
+    ptrdiff_t ld, first, rows; /* m padded; the current rows */
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-/*  Nothing is asked for yet. The struct is large: by pointer there is one copy of it on the stack. */
+/*  Initialises a job that asks for nothing yet. The struct is large: returning it by value would
+    put two copies on the stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
                                        const odvgp__kernel *k, const odvgp_real *hyp,
                                        const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2,
@@ -4601,7 +4620,6 @@ static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
     return (ptrdiff_t)base->ndims * (odvgp__geometry(base) == ODVGP__CIRCLE ? 2 : 1);
 }
 
-/*  V0, H and derivatives for `rows` rows. */
 static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows,
                                       ptrdiff_t m, ptrdiff_t P, odvgp__kjob *job)
 {
@@ -4612,8 +4630,8 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
     job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*  tasks: at most so many run at once. job->kept is set: the forward run needs derivatives where they are kept, the adjoint
-    where they are not. */
+/*  At most `tasks` tasks run at once. Set job->kept before: the forward run needs derivatives if
+    they are kept, the adjoint if not. */
 static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
                                   ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
@@ -4641,7 +4659,7 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
     if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Centre on the mean of X2, lay the points of X2 out by columns. */
+/*  Computes the centre, the mean of X2, and lays the points of X2 out by columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
     const odvgp__kernel *k = job->k;
@@ -4657,32 +4675,29 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
     }
 }
 
-/* --- one chunk: 64 entries of one row --- */
+/* --- one chunk: 64 elements of one row --- */
 
-/*  Rows of CHUNK numbers, in scratch. */
 typedef struct odvgp__kchunk {
-    odvgp_real (*d2)[ODVGP__CHUNK];    /* by groups: squared distances or inner products */
-    odvgp_real (*value)[ODVGP__CHUNK]; /* by nodes */
+    odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distances or inner products */
+    odvgp_real (*value)[ODVGP__CHUNK]; /* [node] */
 } odvgp__kchunk;
 
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
-    ptrdiff_t at; /* where the chunk is in V0 and in H, dK/d(squared distance) */
-    /* by base kernels: dk/dr^2, then dK/d(lengthscale) but for a factor; by nodes: dK/d(node), of leaves then dK/d(variance) but for a
-       factor */
+    ptrdiff_t at; /* offset of the chunk in V0 and H */
+    /* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor.
+       adjoint [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
     odvgp_real (*dk)[ODVGP__CHUNK], (*adjoint)[ODVGP__CHUNK];
-    odvgp_real (*shape_param)[ODVGP__CHUNK]; /* dK/d(alpha or offset) */
-    odvgp_real (*weights)[ODVGP__CHUNK];     /* one row: of dK, 0 beyond its columns */
+    odvgp_real (*shape_param)[ODVGP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
+    odvgp_real (*weights)[ODVGP__CHUNK];     /* one row of dK, 0 beyond its columns */
 } odvgp__kchunk_back;
 
-/*  Where the rows of task t's chunk are. */
 static void odvgp__chunk_place(const odvgp__kjob *job, int t, odvgp__kchunk *c)
 {
     c->d2 = (odvgp_real(*)[ODVGP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * ODVGP__CHUNK);
     c->value = c->d2 + job->k->ngroup;
 }
 
-/*  The same with rows for derivatives. */
 static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk_back *c)
 {
     odvgp__chunk_place(job, t, &c->forward);
@@ -4692,17 +4707,18 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
     c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*  Squared distance times this is r^2 (distances of ARD groups are scaled already); an inner product is as it is. */
+/*  The factor from squared distance to r^2. It is 1 for inner products, and for ARD, whose points
+    are scaled already. */
 static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
     if (!odvgp__one_lengthscale(base)) return 1;
     odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
-    /* so that it times distance 0 is 0 */
+    /* so that scale times distance 0 is 0 */
     return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale;
 }
 
-/*  rq of a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z)),
-    dk/dalpha = k (z / (1 + z) - log1p(z)). dk and extra hold z and log1p(z) at first. */
+/*  rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
+    and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
 static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
                            const odvgp_real *d2, odvgp_real *k, odvgp_real *dk,
                            odvgp_real *shape_param)
@@ -4726,7 +4742,7 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
     }
 }
 
-/*  polynomial of one inner product s: k = t^degree with t = v s + offset; derivative: dk/dt. */
+/*  polynomial of an inner product s: t^degree with t = v s + offset, and dk/dt. */
 static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const odvgp_real *hyp,
                                          odvgp_real s, odvgp_real *derivative)
 {
@@ -4736,8 +4752,8 @@ static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const o
     return power * t;
 }
 
-/*  A base kernel's values for row i of X1 and columns j ... j + 63; back, or NULL: receives its derivatives.
-    Inlined: a call for each chunk takes 5 % of a kernel matrix. */
+/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its derivatives
+    unless NULL. Inlined: calls would cost 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
                                       const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
@@ -4745,7 +4761,7 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     odvgp_real v = job->hyp[base->var], scale = odvgp__base_scale(base, job->hyp), derivative;
     odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
-    /* the row itself among those of X2 */
+    /* the row of X2 that is row i of X1, or -1 */
     ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
     int c;
     /* these need no distance */
@@ -4755,7 +4771,7 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
         odvgp__base_rq(isa, v, job->hyp[base->shape_param], scale, d2, k, dk, shape_param);
         return;
     case ODVGP__LINEAR:
-        if (base->ard) v = 1; /* it is in the points */
+        if (base->ard) v = 1; /* the points are scaled by it */
         for (c = 0; c < ODVGP__CHUNK; c++) k[c] = v * d2[c];
         for (c = 0; c < ODVGP__CHUNK && dk; c++) dk[c] = v;
         return;
@@ -4776,7 +4792,7 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
     }
 }
 
-/*  s += x . z for a chunk of points z. */
+/*  s <- x . z for a chunk of points z. */
 static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x,
                                   const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
@@ -4784,8 +4800,8 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
     for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*  Values of all nodes for row `row` of the rows in hand and columns j ... j + 63; the last node's, which are the kernel's, in
-    `to`. back, or NULL: receives the base kernels' derivatives. */
+/*  Values of all nodes for current row `row` and columns j ... j + 63; the last node's, the
+    kernel's, go to `to`. `back` receives the base kernels' derivatives unless NULL. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
                                  ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
@@ -4811,8 +4827,8 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
     }
 }
 
-/*  Derivatives of the entries of a chunk with respect to squared distances, inner products and hyperparameters. Without
-    products each base kernel has the derivative 1; with them it is the product of what stands beside it. */
+/*  Derivatives of a chunk with respect to squared distances, inner products and hyperparameters.
+    dK/d(base kernel) is 1 without products, otherwise the product of what multiplies the kernel. */
 static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
     const odvgp__kernel *k = job->k;
@@ -4829,7 +4845,7 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
             odvgp__copy(c->adjoint[node[2]], c->adjoint[t], ODVGP__CHUNK);
         }
     }
-    /* base kernels in their order: the first of a group begins its sum */
+    /* in this order the first base kernel of a group starts its sum */
     for (uint32_t t = 0; t < k->nnode; t++) {
         if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
         uint32_t l = k->node[t][1], g = k->base[l].group;
@@ -4840,7 +4856,7 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
         if (job->plain) continue;
         if (odvgp__has_shape_param(&k->base[l]))
             isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
-        /* not the last node: that is no base kernel */
+        /* value[t] is set: the last node is no base kernel */
         isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]);
     }
 }
@@ -4862,8 +4878,9 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
     }
 }
 
-/*  Their sums over the chunk with each of `count` rows w [cols] of weights, added to derivatives[(p * nhyp + h) * stride]; the factors
-    come at the end. last: the values of the last node. */
+/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to
+    derivatives[(p * nhyp + h) * stride]; odvgp__kernel_adjoint_derivatives applies the factors.
+    last: the last node's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
                               ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw,
                               const odvgp_real *last, odvgp_real *derivatives, ptrdiff_t stride)
@@ -4891,7 +4908,7 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
     }
 }
 
-/*  V0, H and derivatives of row i, the r-th of those in hand. */
+/*  V0, H and derivatives of row i, the current row r. */
 static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i,
                                    ptrdiff_t r)
 {
@@ -4949,7 +4966,7 @@ static void odvgp__kernel_task(void *arg, int t)
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
     odvgp__kchunk chunk;
     odvgp__chunk_place(job, t, &chunk);
-    if (job->lower) { /* rows from both ends, so that each task gets as much of the triangle */
+    if (job->lower) { /* every tasks-th row, for equal shares of the triangle */
         for (ptrdiff_t i = t; i < job->n; i += job->tasks) odvgp__kernel_row(job, &chunk, i);
     } else {
         ptrdiff_t from, to;
@@ -4958,14 +4975,14 @@ static void odvgp__kernel_task(void *arg, int t)
     }
 }
 
-/*  Whether the sums with dK/d(variance), but for their factor, are K a. */
+/*  Whether the sums for the variance, before their factor 1/v, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
     return k->nnode == 1 && odvgp__one_variance(&k->base[0]) &&
            k->base[0].type != ODVGP__POLYNOMIAL;
 }
 
-/*  With job->kept also what the adjoint needs. */
+/*  V0, H and derivatives of a task's rows; `out` too if wanted. */
 static void odvgp__derivatives_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
@@ -4986,7 +5003,7 @@ static int odvgp__kernel_tasks(const odvgp__kjob *job)
     return odvgp__at_least(job->n, job->m, 4096) ? odvgp__tasks(&job->blas->threads) : 1;
 }
 
-/*  job->K or job->out, with scratch from the arena; and with job->kept what the adjoint needs. */
+/*  Computes job->K or job->out and, if job->kept, what the adjoint needs. */
 ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     if (job->n == 0) return;
@@ -5011,7 +5028,8 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 
 /* --- adjoint --- */
 
-/*  da += dout K, and H times dloss/dK = dout^T a. Columns are shared out, so that sums over rows belong to one task each. */
+/*  da += dout K, and H <- H dloss/dK elementwise, dloss/dK = dout^T a. Tasks share the columns, so
+    each sum over rows belongs to one task. */
 static void odvgp__kernel_weights_task(void *arg, int t)
 {
     enum { ROWS = 4 };
@@ -5042,7 +5060,7 @@ static void odvgp__kernel_weights_task(void *arg, int t)
         }
 }
 
-/*  dhyp[h] += factor times the sum of its derivatives over the rows in hand. */
+/*  dhyp[h] += factor times the sum of its derivatives over the current rows. */
 static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
 {
     for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
@@ -5056,7 +5074,7 @@ static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h,
     }
 }
 
-/*  dk/dv = k / v (polynomial: s dk/ds / v), and dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*  dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 {
     for (uint32_t l = 0; l < job->k->base_kernels; l++) {
@@ -5070,16 +5088,17 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
     }
 }
 
-/*  Whether the gradients of a group's points are needed: for the inputs, or for a period. */
+/*  Whether gradients of a group's points are needed, for the inputs or for a period. */
 static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base,
                                 const odvgp_real *dX)
 {
     return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  For each row in hand and each column d of a group: sum_j H_ij (u_id - w_jd)^2, in R. The differences are squared and
-    summed themselves: in sum H u^2 - 2 sum H u w + sum H w^2 short lengthscales would cancel all digits. */
-#define ODVGP__SPREAD_ROWS 4 /* at once: their H stays in L1 while the columns pass */
+/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Differences are
+    squared: in sum H u^2 - 2 sum H u w + sum H w^2 short lengthscales would cancel all digits.
+    SPREAD_ROWS rows at once: their H stays in L1 while the columns pass. */
+#define ODVGP__SPREAD_ROWS 4
 typedef struct odvgp__spread_job {
     const odvgp__kjob *job;
     uint32_t g;
@@ -5094,7 +5113,7 @@ static void odvgp__spread_task(void *arg, int t)
     for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
          r += ODVGP__SPREAD_ROWS * job->tasks) {
         ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
-        /* H is 0 beyond, and in its padding */
+        /* H is 0 beyond n and in its padding */
         ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
         for (ptrdiff_t d = 0; d < nd; d++)
             isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
@@ -5102,7 +5121,7 @@ static void odvgp__spread_task(void *arg, int t)
     }
 }
 
-/*  The gradient with respect to one lengthscale for each column, dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*  The gradient of a lengthscale per column: dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5119,19 +5138,19 @@ static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t 
     }
 }
 
-/*  Whether the columns of a group have variances of their own. */
+/*  Whether derivatives of a variance per column are wanted. */
 static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base)
 {
     return base->ard && !base->nls && job->dhyp;
 }
 
-/*  V += H^T [u, 1] over the rows in hand; T = H [w, 1] and from it dX1. */
+/*  V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
 static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__base_kernel *base = &k->base[k->group_base[g]];
     ptrdiff_t nd = odvgp__group_dims(k, g), D = (ptrdiff_t)k->D;
-    /* beyond are zeros */
+    /* columns of H beyond m are 0 */
     ptrdiff_t m = job->lower ? ODVGP__MIN(job->m, job->first + job->rows) : job->m;
     int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
     if (base->ard && base->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
@@ -5155,7 +5174,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to the variances of linear, one for each column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
+/*  From V to linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5169,7 +5188,7 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to dX2 and to the hyperparameters of the points. */
+/*  From V to dX2 and to the hyperparameters that enter through the points. */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
@@ -5187,7 +5206,8 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  The rows are worked off in blocks of KROWS; what the forward run kept is used, the rest computed again, to the same bits. */
+/*  Works in blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the
+    same bits. */
 ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     const odvgp__kernel *k = job->k;
@@ -5223,9 +5243,9 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
 }
 
-/*  Points prepared once, for predictions: centred and scaled as above, the columns of all groups one
-    below the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND
-    numbers beyond its end, which must be finite. */
+/*  Points prepared once, for predictions: centred and scaled as above, the columns of all groups
+    one below the other, [columns, ld]. The last chunk of the last column is read up to
+    POINTS_BEYOND numbers beyond its end, which must be finite. */
 #define ODVGP__POINTS_UNIT   16 /* ld is a multiple of it: 64 bytes or more */
 #define ODVGP__POINTS_BEYOND (ODVGP__CHUNK - ODVGP__POINTS_UNIT)
 
@@ -5242,7 +5262,7 @@ static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
     return columns;
 }
 
-/*  Points of Z [m,D] in columns of `to`; with m = 1 and ld = 1 one point. */
+/*  Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
 static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
                                 ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
@@ -5252,11 +5272,11 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
     }
 }
 
-/*  Rows of CHUNK numbers that a chunk needs, for a kernel of so many base kernels. */
+/*  Rows of CHUNK numbers that odvgp__points_chunk needs in `work`. */
 static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*  Where, in work, the kernel's values stand for the point u, row i of X1, and columns j ... j +
-    63 of the points. */
+/*  Kernel values of the point u, row i of X1, with columns j ... j + 63 of the points: returns
+    where they are in `work`. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
                                              ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld,
                                              ptrdiff_t j, odvgp_real *work)
@@ -5295,7 +5315,7 @@ ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
     return 1;
 }
 
-/*  Whether a base kernel tells any number of points apart. */
+/*  Whether a base kernel has a lengthscale, and so tells any number of points apart. */
 ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5303,7 +5323,7 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
     return 0;
 }
 
-/*  x.x over a base kernel's columns; x NULL: all its inputs are 1, their mean square in standardised data. */
+/*  x.x over a base kernel's columns. x NULL: inputs of 1, the mean square of standardised data. */
 static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp_real *hyp,
                                      const odvgp_real *x)
 {
@@ -5325,7 +5345,8 @@ static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_r
     return base->ard ? s : hyp[base->var] * s;
 }
 
-/*  k(x,x). value [nnode] receives the nodes'. x NULL: at inputs of mean square 1, a unit for what is relative to the prior. */
+/*  Returns k(x,x); value [nnode] receives the nodes' values. x NULL: for inputs of mean square 1,
+    as a unit for quantities relative to the prior. */
 static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp,
                                      const odvgp_real *x, odvgp_real *value)
 {
@@ -5340,7 +5361,7 @@ static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *h
     return last;
 }
 
-/*  dhyp and dx, NULL where not wanted, of a base kernel's k(x,x). */
+/*  Adds to dhyp and dx (NULL: not wanted) the derivatives of a base kernel's k(x,x). */
 static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
                                      const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp,
                                      odvgp_real *dx)
@@ -5349,7 +5370,7 @@ static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp
         if (dhyp) dhyp[base->var] += adjoint;
         return;
     }
-    /* of t = v s + offset, or of v s */
+    /* the adjoint of t = v s + offset, or of t = v s */
     odvgp_real s = odvgp__base_square(base, hyp, x), v = hyp[base->var], derivative = 1;
     if (base->type == ODVGP__POLYNOMIAL) odvgp__base_polynomial(base, hyp, s, &derivative);
     derivative *= adjoint;
