@@ -3099,12 +3099,12 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 /*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
     One routine serves general, symmetric (lower triangle only), weighted and triangular products.
-    Strides describe the operands, flags their triangles; micro-kernels skip zero steps. Cost:
-    2 m n k flops.
+    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
+    Cost: 2 m n k flops.
 
-    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
-    into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
-    its ragged edge is copied, padded with zeros.
+    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A
+    packed into panels of MR), strips, panels. An operand that stays in cache anyway is read in
+    place; only its ragged edge is copied, padded with zeros.
 
     Each element of C is summed over k in the same order for any cut into tasks, so the bits do not
     depend on it. */
@@ -3800,14 +3800,16 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /*  >>potrf   Cholesky factors, triangular inverses and adjoints
 
         potrf          A = L L^T             n^3/3 flops
-        potrf_reverse  P = R^T R, R lower    n^3/3, from the last row up: R^-1 is a factor of P^-1
+        potrf_reverse  P = R^T R, R lower    n^3/3, from the last row up
         trtri          L <- L^-1             n^3/3
         potrf_adjoint  dL -> dA, [CHOL]      2 n^3/3, level 3 by the same halves
 
-    Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. Smaller
-    ones are copied into a square, where the upper factor of A = U^T U is computed MR rows at a
-    time: the fused kernel solves strips of U. potrf_reverse counts rows from the last and so
-    copies without transposing. Only lower triangles are read and written. */
+    After potrf_reverse, R^-1 is the lower factor of P^-1 without a further step.
+
+    Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
+    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at
+    a time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last
+    and so copies without transposing. Only lower triangles are read and written. */
 /* ---------------------------------------------------------------------------------------------- */
 /*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
     W[i * ws + dir * j] with ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the
