@@ -1210,11 +1210,13 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>config   reals, small helpers, messages, size arithmetic */
 /* ---------------------------------------------------------------------------------------------- */
-/*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as written. */
+/*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as
+    written. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error \
-    "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and -ffinite-math-only, or put -fno-fast-math behind them"
+    "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
+    "-ffinite-math-only, or put -fno-fast-math behind them"
 #endif
 #ifdef _M_FP_FAST
 #error "odvgp needs IEEE arithmetic: compile this file with /fp:precise instead of /fp:fast"
@@ -1268,13 +1270,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
-/*  A function that only training calls: with ODVGP_NO_TRAINING nothing does. */
+/*  A function that only training calls. It is unused with ODVGP_NO_TRAINING. */
 #define ODVGP__TRAINING ODVGP__UNUSED static
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 
-/*  x - x is 0 for a finite number and NaN for all others. A single sum would wait for each addition, so there are four. */
+/*  Whether all n numbers are finite: x - x is 0 for a finite number and NaN otherwise. Four sums,
+    because a single one would wait for each addition. */
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 {
     odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1289,6 +1292,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
     return a + b + c + d == 0;
 }
 
+/*  The first index of a NaN or infinity, or -1. */
 static ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -1309,7 +1313,7 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
 /*  Text without stdio: strings and numbers are appended to a fixed buffer and cut at its end. */
 typedef struct odvgp__text {
     char *at;
-    size_t size, used; /* used counts what would have been written, too */
+    size_t size, used; /* `used` also counts what was cut */
 } odvgp__text;
 
 static void odvgp__put(odvgp__text *t, const char *s)
@@ -1330,7 +1334,7 @@ static void odvgp__put_int(odvgp__text *t, ptrdiff_t v)
     odvgp__put(t, p);
 }
 
-/*  Six significant digits, trailing zeros removed, an exponent where the number is very large or small. */
+/*  Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void odvgp__put_real(odvgp__text *t, double v)
 {
     int exponent = 0, digits;
@@ -1351,7 +1355,7 @@ static void odvgp__put_real(odvgp__text *t, double v)
         return;
     }
     exponent = (int)floor(log10(v));
-    /* now 1 <= v < 10, but for rounding */
+    /* scale to 1 <= v < 10, up to rounding */
     v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent);
     digits = (int)floor(v * 1e5 + 0.5);
     if (digits >= 1000000) {
@@ -1382,8 +1386,9 @@ static void odvgp__put_real(odvgp__text *t, double v)
     }
 }
 
-/*  Fill info and return the status, so that failing is one line. Text: "what: sentence", then the row and the value if
-    they are given. */
+/*  Fill info and return the status, so that a failure takes one line of code. The text is
+    "what: sentence", followed by row and value if row >= 0. The default sentence is the text of
+    the status. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
                                 ptrdiff_t row, double value, const char *sentence)
 {
@@ -1402,7 +1407,8 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
         if (row >= 0) {
             odvgp__put(&t, " (at ");
             odvgp__put_int(&t, row);
-            if (value != (double)row) { /* else the value is the place, as in an expression */
+            /* value == row: it only repeats the position, as errors in kernel expressions do */
+            if (value != (double)row) {
                 odvgp__put(&t, ", value ");
                 odvgp__put_real(&t, value);
             }
@@ -1424,17 +1430,17 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>cpu   which instructions the machine has
-        Own cpuid and xgetbv: the operating system must save the wide registers, too. No global caches the answer: it is
-        asked once per model. */
+
+    Detection uses cpuid and also xgetbv, because the operating system must save the wide registers.
+    The answer is not cached in a global; each model asks once. */
 /* ---------------------------------------------------------------------------------------------- */
+/*  gcc for Windows is excluded because it misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
-    !defined(ODVGP_NO_SIMD) && \
-    !(defined(_WIN32) && \
-      !defined(__clang__)) /* gcc for Windows misaligns spilled ymm registers */
+    !defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
 #define ODVGP__X86
 #include <cpuid.h>
 #include <immintrin.h>
-#define ODVGP__SSE2 /* every such processor has it */
+#define ODVGP__SSE2 /* part of x86-64 */
 #ifndef ODVGP_NO_AVX2
 #define ODVGP__AVX2 __attribute__((target("avx2,fma")))
 #endif
@@ -1442,15 +1448,15 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
+/*  The compiler's target decides about NEON. On 32-bit ARM it serves float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
     !defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
-#define ODVGP__NEON /* a matter of the compiler's target; 32-bit ARM has it for float only */
+#define ODVGP__NEON
 #include <arm_neon.h>
 #endif
+/*  gcc keeps an array in registers only if it has unrolled all loops over it. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
-#define ODVGP__UNROLL \
-    _Pragma( \
-        "GCC unroll 16") /* gcc keeps an array in registers only where it has unrolled the loops over it */
+#define ODVGP__UNROLL _Pragma("GCC unroll 16")
 #else
 #define ODVGP__UNROLL
 #endif
@@ -1464,16 +1470,17 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #ifdef ODVGP__X86
     if (isa == ODVGP_ISA_SSE2) return 1;
     unsigned a, b, c, d, c1, xcr0, high;
-    __cpuid(0, a, b, c, d); /* three calls, no more: on virtual machines each costs microseconds */
+    /* only three calls of cpuid: on virtual machines each costs microseconds */
+    __cpuid(0, a, b, c, d);
     if (a < 7) return 0;
     __cpuid(1, a, b, c1, d);
     if (!(c1 & (1u << 27))) return 0; /* OSXSAVE */
     __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
     __cpuid_count(7, 0, a, b, c, d);
-    /* xmm and ymm saved, AVX2, FMA */
+    /* the system saves xmm and ymm; AVX2, FMA */
     if ((xcr0 & 6) != 6 || !(b & (1u << 5)) || !(c1 & (1u << 12))) return 0;
     if (isa == ODVGP_ISA_AVX2) return 1;
-    /* zmm saved, F, DQ, VL */
+    /* the system saves zmm; F, DQ, VL */
     return (xcr0 & 0xe0) == 0xe0 && (b & (1u << 16)) && (b & (1u << 17)) && (b & (1u << 31));
 #else
     return 0;
@@ -1482,9 +1489,15 @@ static int odvgp__cpu_has(odvgp_isa isa)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>simd   one vector type for each instruction set
-        V_x a vector of LANES_x reals (+ - * / by the compiler), LOAD, STORE, SET1, FMA a b + c, NMA c - a b, SQRT, MIN
-        and MAX (b where b is NaN), ZIPLO and ZIPHI the interleaved low and high halves of two vectors, U_x the bits of a
-        vector, KEEP a where the mask m is not set, else 0. In plain C a vector is one real. */
+
+    The suffix x of each macro names the isa. In plain C (suffix c) a vector is one real.
+        V_x                 vector of LANES_x reals; the compiler provides + - * /
+        LOAD, STORE         without alignment
+        SET1                one real in every lane
+        FMA, NMA            a b + c and c - a b
+        SQRT
+        MIN, MAX            b where b is NaN
+        ZIPLO, ZIPHI        the low and the high halves of two vectors, interleaved */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -1555,8 +1568,8 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
-#define ODVGP__SQRT_avx512(a) \
-    ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a) /* gcc 12 warns of the forms without a mask */
+/*  Masked, because gcc 12 warns about the forms without a mask. */
+#define ODVGP__SQRT_avx512(a)     ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a)
 #define ODVGP__MIN_avx512(a, b)   ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
 #define ODVGP__MAX_avx512(a, b)   ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
 #define ODVGP__ZIPLO_avx512(a, b) ODVGP__M512(permutex2var)(a, ODVGP__ORDER_LO, b)
@@ -1590,7 +1603,8 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__ZIPLO_neon(a, b) ODVGP__NEON_OP(vzip1q)(a, b)
 #define ODVGP__ZIPHI_neon(a, b) ODVGP__NEON_OP(vzip2q)(a, b)
 #else
-static inline float32x4_t odvgp__root_of_four(float32x4_t a) /* 32-bit NEON has none */
+/*  32-bit NEON has no square root. */
+static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 {
     float v[4];
     vst1q_f32(v, a);
@@ -1605,8 +1619,9 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a) /* 32-bit NEON has 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>threads   cutting work into tasks; the optional POSIX pool
-        An operation is cut into tasks that write disjoint parts of its result, each computed exactly as in one task:
-        the number of tasks never shows in the bits. */
+
+    The tasks of an operation write disjoint parts of its result. Each part is computed exactly as
+    a single task would compute it, so the bits do not depend on the number of tasks. */
 /* ---------------------------------------------------------------------------------------------- */
 static int odvgp__tasks(const odvgp_threads *t)
 {
@@ -1620,13 +1635,14 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
         for (int i = 0; i < n; i++) task(arg, i);
 }
 
-/*  Whether a b >= limit, for sizes whose product may overflow; limit above 0. */
+/*  Whether a b >= limit, where the product may overflow; limit > 0. */
 static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 {
     return b > 0 && a >= (limit - 1) / b + 1;
 }
 
-/*  Where part i of n items in `tasks` parts begins, in steps of `unit`: floor(units i / tasks) without that product. */
+/*  Begin of part i when n items are cut into `tasks` parts at multiples of `unit`:
+    floor(units i / tasks) units, computed without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
     ptrdiff_t units = n / unit + (n % unit != 0),
@@ -1645,25 +1661,28 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 #ifdef ODVGP_USE_PTHREADS
 #ifndef __GNUC__
 #error \
-    "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook of your own"
+    "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook " \
+    "of your own"
 #endif
 #include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*  A training step has dozens of short parallel operations, so workers look for the next one for
-    a while before they sleep: some 50 microseconds at full attention, then as long as a thousand
-    yields take, about a millisecond, in which any other thread goes first. A worker that slept at
-    once would be woken on its waker's own processor by systems that take the others for far away,
-    and stay there, since it never runs for long enough to be moved. The caller waits in the same
-    way, and sleeps too in the end: one of higher priority would otherwise keep its workers from
-    the processor. Tasks are handed out by a ticket: the number of the job in its high half, the
-    number of tasks not yet taken in its low half. A thread takes a task by lowering the ticket
-    that it has read, which fails if the ticket has changed by then. It reads the job's task,
-    argument and environment only after that. They cannot change before it counts its task as
-    done, because the caller writes the next job when all tasks of the last one are counted. So
-    nothing depends on the order in which other processors see the stores of a new job, except
-    that the ticket is the last. tests/test_pool.c goes through all interleavings. */
+/*  A training step has dozens of short parallel operations, so a worker looks for the next one for
+    a while before it sleeps. It first spins for about 50 microseconds. It then yields a thousand
+    times, which takes about a millisecond and lets any other thread go first. Sleeping at once
+    would be slow: systems that take the other processors for far away wake a worker on its waker's
+    own processor, and leave it there because it never runs long enough to be moved. The caller
+    waits for its workers in the same way. It also sleeps in the end, because a caller of higher
+    priority would otherwise keep its workers from the processor.
+
+    Tasks are handed out by a ticket: its high half is the number of the job, its low half the
+    number of tasks not yet taken. A thread takes a task by lowering the ticket that it has read;
+    this fails if the ticket has changed in the meantime. The thread reads the job's task, argument
+    and environment only afterwards. They cannot change until it counts its task as done, because
+    the caller writes the next job only when all tasks of the last one are counted. The other
+    stores of a new job may therefore become visible in any order, as long as the ticket is last.
+    tests/test_pool.c goes through all interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
@@ -1673,14 +1692,14 @@ struct odvgp_pool {
     void (*task)(void *arg, int i);
     void *arg;
     fenv_t environment; /* the caller's rounding, handling of subnormal numbers and traps */
-    pid_t process;      /* the process that has the workers */
+    pid_t process;      /* the process that started the workers */
     int n, workers, stop;
-    int asleep;  /* workers that sleep or are about to */
-    int waiting; /* the caller sleeps or is about to */
-    int busy;    /* a caller has a job here */
-    /* Aligned by hand: i386 aligns 64-bit members to 4 bytes. */
+    int asleep;  /* number of workers that sleep or are about to */
+    int waiting; /* whether the caller sleeps or is about to */
+    int busy;    /* whether a job is running */
+    /* aligned explicitly, because i386 aligns 64-bit members to 4 bytes */
     uint64_t ticket __attribute__((aligned(8)));
-    unsigned char apart[64]; /* the two counters on lines of their own */
+    unsigned char apart[64]; /* keeps ticket and left on different cache lines */
     int left;                /* tasks not finished */
     pthread_t thread[1];     /* [workers] */
 };
@@ -1694,8 +1713,8 @@ ODVGP__INLINE void odvgp__pause(void)
 #endif
 }
 
-/*  Wake those who sleep on a condition, if `sleepers` says that there are any. In the child of a
-    fork there is nobody to wake, and the mutex may be locked by a thread that is not there. */
+/*  Wake all threads that sleep on a condition, if *sleepers is not 0. The child of a fork has no
+    threads to wake, and a thread that it lacks may hold the mutex. */
 static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
     if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
@@ -1704,7 +1723,7 @@ static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  Do tasks of the current job until none is left to take. */
+/*  Take and run tasks of the current job until none is left. */
 static void odvgp__pool_work(odvgp_pool *pool, int worker)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
@@ -1734,7 +1753,7 @@ static void *odvgp__pool_main(void *user)
         for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_idle(pool); look++) sched_yield();
         if (odvgp__pool_idle(pool)) {
             pthread_mutex_lock(&pool->mutex);
-            /* before the look: whoever gives a job sees one of them */
+            /* Count before checking: if the check misses a new job, its caller sees the count. */
             __atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
             while (odvgp__pool_idle(pool)) pthread_cond_wait(&pool->wake, &pool->mutex);
             __atomic_sub_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
@@ -1750,21 +1769,21 @@ static int odvgp__pool_left(const odvgp_pool *pool)
     return __atomic_load_n(&pool->left, __ATOMIC_SEQ_CST) > 0;
 }
 
-/*  Return when all tasks of the job are done. */
+/*  Wait until all tasks of the job are done. */
 static void odvgp__pool_wait(odvgp_pool *pool)
 {
     for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_left(pool); look++) odvgp__pause();
     for (int look = 0; look < ODVGP__YIELDS && odvgp__pool_left(pool); look++) sched_yield();
     if (!odvgp__pool_left(pool)) return;
     pthread_mutex_lock(&pool->mutex);
-    __atomic_store_n(&pool->waiting, 1, __ATOMIC_SEQ_CST); /* before the look, as above */
+    __atomic_store_n(&pool->waiting, 1, __ATOMIC_SEQ_CST); /* before the check, as above */
     while (odvgp__pool_left(pool)) pthread_cond_wait(&pool->done, &pool->mutex);
     __atomic_store_n(&pool->waiting, 0, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  A pool that has a job already, of another thread or of the task that calls, does not take a
-    second one: the caller does all tasks itself. */
+/*  Run n tasks. If the pool is busy with a job, of another thread or the one whose task makes this
+    call, the caller runs all its tasks itself. */
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
@@ -1813,7 +1832,8 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
     while (pool->workers < count - 1 &&
            !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
-    hook->run = odvgp__pool_run; /* fewer workers than asked for still do all tasks */
+    /* If fewer workers than asked for could be started, they still do all tasks. */
+    hook->run = odvgp__pool_run;
     hook->user = pool;
     hook->count = count;
     *out = pool;
@@ -1833,12 +1853,14 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>arena   one block, measured and carved by the same function
-        A layout function takes what it needs, piece by piece. With base NULL it only adds up; so size and use cannot
-        disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`. */
+/*  >>arena   one block of memory, measured and carved by the same function
+
+    A layout function takes its pieces from an arena one by one. With base NULL the arena only adds
+    up their sizes, so the measured size and the use cannot disagree. Pieces start at multiples of
+    64 bytes. An overflow of size_t or a full block sets `bad`. */
 /* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__arena {
-    unsigned char *base; /* NULL: measure; else at a multiple of 64 bytes */
+    unsigned char *base; /* NULL: only measure; else a multiple of 64 bytes */
     size_t used, size;
     int bad;
 } odvgp__arena;
@@ -1876,8 +1898,9 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>rng   counter-based random numbers and permutations
-        Every number is a function of (seed, stream, counter): no state, no order of calls [PHILOX]. The mixer is two
-        rounds of a 64-bit finaliser. */
+
+    Every number is a function of (seed, stream, counter), so there is no state and the order of
+    calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
 /* ---------------------------------------------------------------------------------------------- */
 enum {
     ODVGP__STREAM_BATCH = 1,
@@ -1907,7 +1930,8 @@ static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
            (1.0 / 4503599627370496.0);
 }
 
-/*  Standard normal (Box and Muller; two uniforms each, the second half is not used, so that counters stay independent).  */
+/*  Standard normal, by Box and Muller. Each number takes two uniforms and discards the second
+    normal of the pair, so that counters stay independent. */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     double u = odvgp__uniform(seed, stream, 2 * counter),
@@ -1915,12 +1939,13 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
     return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
-/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all permutations are equally likely. */
+/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all permutations are
+    equally likely. */
 #define ODVGP__SHUFFLED 64
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
     unsigned char order[ODVGP__SHUFFLED] = {0};
-    /* from the inside out: place k takes the number of place j, and j the number k */
+    /* inside-out shuffle: place k takes the number at place j, and place j takes k */
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
         order[k] = order[j];
@@ -1929,9 +1954,10 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
     return order[i];
 }
 
-/*  Element i of a pseudo-random permutation of [0, n): a Feistel network on the next even power of two, walked until the
-    value falls below n (four turns at most on average). O(1) memory for an epoch of any length. A network of few bits prefers
-    some permutations, so small n are shuffled. */
+/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory for an epoch of any length. A
+    Feistel network permutes the next even power of two (at most 4 n); it is applied until the value
+    falls below n, at most four times on average. A network of few bits prefers some permutations,
+    so small n are shuffled instead. */
 ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch,
                                          ptrdiff_t n, ptrdiff_t i)
 {
