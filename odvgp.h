@@ -1387,8 +1387,7 @@ static void odvgp__put_real(odvgp__text *t, double v)
 }
 
 /*  Fill info and return the status, so that a failure takes one line of code. The text is
-    "what: sentence", followed by row and value if row >= 0. The default sentence is the text of
-    the status. */
+    "what: sentence", followed by row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
                                 ptrdiff_t row, double value, const char *sentence)
 {
@@ -1431,8 +1430,8 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>cpu   which instructions the machine has
 
-    Detection uses cpuid and also xgetbv, because the operating system must save the wide registers.
-    The answer is not cached in a global; each model asks once. */
+    xgetbv tells whether the operating system saves the wide registers. No global caches the
+    answer; each model asks once. */
 /* ---------------------------------------------------------------------------------------------- */
 /*  gcc for Windows is excluded because it misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
@@ -1490,14 +1489,10 @@ static int odvgp__cpu_has(odvgp_isa isa)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>simd   one vector type for each instruction set
 
-    The suffix x of each macro names the isa. In plain C (suffix c) a vector is one real.
-        V_x                 vector of LANES_x reals; the compiler provides + - * /
-        LOAD, STORE         without alignment
-        SET1                one real in every lane
-        FMA, NMA            a b + c and c - a b
-        SQRT
-        MIN, MAX            b where b is NaN
-        ZIPLO, ZIPHI        the low and the high halves of two vectors, interleaved */
+        V_x             a vector of LANES_x reals, with + - * / by the compiler; plain C: one real
+        FMA, NMA        a b + c, c - a b
+        MIN, MAX        b where b is NaN
+        ZIPLO, ZIPHI    the low and high halves of two vectors, interleaved */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -1668,21 +1663,20 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*  A training step has dozens of short parallel operations, so a worker looks for the next one for
-    a while before it sleeps. It first spins for about 50 microseconds. It then yields a thousand
-    times, which takes about a millisecond and lets any other thread go first. Sleeping at once
-    would be slow: systems that take the other processors for far away wake a worker on its waker's
-    own processor, and leave it there because it never runs long enough to be moved. The caller
-    waits for its workers in the same way. It also sleeps in the end, because a caller of higher
-    priority would otherwise keep its workers from the processor.
+/*  A training step has dozens of short parallel operations, so an idle worker does not sleep at
+    once. It spins for about 50 microseconds, then yields a thousand times (about a millisecond),
+    which lets any other thread go first. Some systems wake a sleeper on its waker's own processor,
+    and leave it there because it never runs long enough to be moved. The caller waits in the same
+    way; it sleeps in the end, too, because at higher priority it would keep its workers from the
+    processor.
 
-    Tasks are handed out by a ticket: its high half is the number of the job, its low half the
-    number of tasks not yet taken. A thread takes a task by lowering the ticket that it has read;
-    this fails if the ticket has changed in the meantime. The thread reads the job's task, argument
-    and environment only afterwards. They cannot change until it counts its task as done, because
-    the caller writes the next job only when all tasks of the last one are counted. The other
-    stores of a new job may therefore become visible in any order, as long as the ticket is last.
-    tests/test_pool.c goes through all interleavings. */
+    Tasks are handed out by a ticket: the number of the job in its high half, the number of tasks
+    not yet taken in its low half. A thread takes a task by lowering the ticket that it has read,
+    which fails if the ticket has changed since. Only then does it read the job's task, argument and
+    environment. They cannot change before it counts its task as done, because the caller writes the
+    next job when all tasks of the last one are counted. The stores of a new job may therefore
+    become visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
+    interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
@@ -1981,21 +1975,28 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>vmath   arithmetic over arrays
-        Chunks of 64 numbers, four vectors at a time, step by step: one exponential alone is a chain of some twenty
-        operations of four cycles each, and few such chains fit into a processor's window. No branches; what is special
-        is selected at the end. All polynomials are interpolated at Chebyshev points:
-          exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r), 1.6e-17 (float 1.1e-8)
-          log      x = 2^k (1 + f), s = f / (2 + f); log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), 5e-18 (3e-10)
-          erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
-          erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3), 5e-17 (5e-8); the square is
-                   split into a part without rounding error and a small rest
-          log Phi  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) up to 1, log(1 - erfc(z) / 2) above,
-                   z = |x| / sqrt(2), with its sign for erf
-        Behind them what kernel matrices are made of: distances, radial functions and their derivatives. */
+
+    Functions work on chunks of 64 numbers, four vectors at a time and step by step: a single
+    exponential is a chain of some twenty operations of four cycles each, and few such chains fit
+    into a processor's window. There are no branches; special cases are selected at the end. All
+    polynomials are interpolated at Chebyshev points. Formulas, and errors for double (float):
+
+        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
+        log      x = 2^k (1 + f), s = f / (2 + f);
+                 log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
+        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
+        erfc     exp(-x^2) erfcx(x), where erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3);
+                 5e-17 (5e-8). x^2 is split into a part without rounding error and a small rest.
+        log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
+                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
+                 log(1 - erfc(z) / 2) above
+
+    The rest of the section computes what kernel matrices need: distances, radial functions and
+    their derivatives. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
-/*  Kernels. Files hold these numbers: none changes, and a new kernel takes the next one. */
+/*  Base kernels. Files store these numbers: never change one; a new kernel takes the next. */
 enum {
     ODVGP__RBF = 0,
     ODVGP__MATERN12 = 1,
@@ -2028,17 +2029,21 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__MANTISSA    23
 #define ODVGP__BIAS        127
 #define ODVGP__LARGEST     FLT_MAX
-#define ODVGP__ROUND       12582912.0f    /* 1.5 * 2^23: adding it rounds to an integer, found in the low bits */
-#define ODVGP__INTEGER     8388608.0f     /* 2^23: the bits of this and of a small integer added are those of their sum */
-#define ODVGP__HALF        12             /* bits to drop of a mantissa, so that its square is exact */
-#define ODVGP__FAR         1e30f          /* squared distances end here, so that 0 times a distance is 0 */
+/*  1.5 * 2^23: adding ROUND to x rounds x to an integer, which the low bits of the sum hold. */
+#define ODVGP__ROUND       12582912.0f
+/*  2^23: adding the bits of INTEGER and of a small integer gives the bits of their sum. */
+#define ODVGP__INTEGER     8388608.0f
+/*  A number without the low HALF bits of its mantissa has an exact square. */
+#define ODVGP__HALF        12
+/*  Squared distances are limited to FAR, so that 0 times a distance is 0. */
+#define ODVGP__FAR         1e30f
 #define ODVGP__FAR_ROOT    1e15f
 #define ODVGP__EXP_LOW     (-104.0f)
 #define ODVGP__EXP_HIGH    89.0f
 #define ODVGP__DECAY_LOW   (-87)
-#define ODVGP__ERFC_END    11             /* erfc is 0 there */
-#define ODVGP__BELL_END    16             /* so is exp(-x^2/2) */
-#define ODVGP__LIFT        33554432.0f    /* 2^25 brings subnormal numbers up */
+#define ODVGP__ERFC_END    11             /* erfc is 0 here */
+#define ODVGP__BELL_END    16             /* exp(-x^2/2) is 0 here */
+#define ODVGP__LIFT        33554432.0f    /* 2^25: makes subnormal numbers normal */
 #define ODVGP__LIFT_POWER  25
 #define ODVGP__LN2_HIGH    0.693359375f
 #define ODVGP__LN2_LOW     (-2.12194440e-4f)
@@ -2078,30 +2083,33 @@ typedef uint64_t odvgp__u_c;
 #define ODVGP__LN2_LOW     1.90821492927058770002e-10
 #define ODVGP__P_EXP_TOP 2.510038549551032e-08
 #define ODVGP__P_EXP(X, S) \
-    X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) X(S, 0.00019841269863053618) \
-    X(S, 0.0013888888917213717) X(S, 0.008333333333330062) X(S, 0.04166666666662413) X(S, 0.16666666666666669) \
-    X(S, 0.5000000000000001)
+    X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
+    X(S, 0.00019841269863053618) X(S, 0.0013888888917213717) X(S, 0.008333333333330062) \
+    X(S, 0.04166666666662413) X(S, 0.16666666666666669) X(S, 0.5000000000000001)
 #define ODVGP__P_LOG_TOP 0.14617807153417325
 #define ODVGP__P_LOG(X, S) \
-    X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) X(S, 0.28571428626253836) \
-    X(S, 0.3999999999989889) X(S, 0.666666666666667)
+    X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) \
+    X(S, 0.28571428626253836) X(S, 0.3999999999989889) X(S, 0.666666666666667)
 #define ODVGP__P_ERF_TOP 5.957176147748911e-11
 #define ODVGP__P_ERF(X, S) \
-    X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) X(S, 1.6461000484121368e-06) \
-    X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) X(S, -0.000854832698083379) X(S, 0.0052239776248180145) \
-    X(S, -0.026866170645076792) X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
+    X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) \
+    X(S, 1.6461000484121368e-06) X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) \
+    X(S, -0.000854832698083379) X(S, 0.0052239776248180145) X(S, -0.026866170645076792) \
+    X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
 #define ODVGP__P_ERFCX_TOP 8.864219016427092e-10
 #define ODVGP__P_ERFCX(X, S) \
-    X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) X(S, 4.180784698845582e-08) \
-    X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) \
-    X(S, 3.472414602875686e-06) X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
-    X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) X(S, 0.0018886903591561553) \
-    X(S, 0.002529391816066239) X(S, -0.023770514918645888) X(S, 0.06830802734397848) X(S, -0.11927366341530699) \
-    X(S, 0.1296451587027606) X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
+    X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) \
+    X(S, 4.180784698845582e-08) X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) \
+    X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) X(S, 3.472414602875686e-06) \
+    X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
+    X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) \
+    X(S, 0.0018886903591561553) X(S, 0.002529391816066239) X(S, -0.023770514918645888) \
+    X(S, 0.06830802734397848) X(S, -0.11927366341530699) X(S, 0.1296451587027606) \
+    X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
 #endif
 /* clang-format on */
 
-/*  Bits of a vector and back; a < b ? x : y, y where a or b is NaN. */
+/*  bits and real: a vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
 ODVGP__INLINE odvgp__u_c odvgp__bits_c(odvgp_real v)
 {
     odvgp__u_c u;
@@ -2115,7 +2123,8 @@ ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
     return v;
 }
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-/*  Where registers hold more digits than a real (x87), adding ROUND rounds to an integer only when the sum is stored. */
+/*  Where registers hold more digits than a real (x87), adding ROUND rounds to an integer only when
+    the sum is stored. */
 ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
 {
     volatile odvgp_real stored = v;
@@ -2144,15 +2153,16 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
     }
 
-/*  A statement for each of the four vectors in hand; a constant; a step of Horner's scheme for p in r. */
+/*  WAYS: a statement for each of four vectors. K: a constant. HORNER: a Horner step p <- p r + c. */
 #define ODVGP__WAYS(statement) \
     ODVGP__UNROLL \
     for (int q = 0; q < 4; q++) statement;
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
-/*  v 2^k for n = k + ROUND, whose low bits are those of k: in two factors, 2^floor(k/2) and the rest, so that subnormal
-    results are rounded once and the largest do not overflow. AVX-512 has an instruction for it. */
+/*  v 2^k for n = k + ROUND, whose low bits are those of k. Two factors, 2^floor(k/2) and the rest,
+    round subnormal results once and keep the largest from overflowing. AVX-512 has an instruction
+    for this. */
 #define ODVGP__RAISE(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
     { \
@@ -2170,8 +2180,10 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     }
 #endif
 
-/*  power: 2^k where that is normal. expm1_core: n = k + ROUND and p = exp(r) - 1 of x, or of x + rest (NULL: 0). decay:
-    exp(x) for -1000 <= x <= 0 as kernels need it, 0 below -708 (float -87), before results become subnormal. */
+/*  power       2^k for n = k + ROUND, where 2^k is normal
+    expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
+    decay       exp(x) for -1000 <= x <= 0, for kernels; 0 below -708 (float -87), before results
+                become subnormal */
 #define ODVGP__EXPS(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
     { \
@@ -2203,7 +2215,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                         odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
-/*  Each of these takes four vectors to four vectors. With d, derivatives, where there are any. */
+/*  Each MAP_x defines functions from four vectors to four vectors. */
 #define ODVGP__MAP_EXP(TARGET, S) \
     TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
@@ -2213,7 +2225,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         odvgp__expm1_core_##S(y, NULL, n, p); \
         ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q])) \
     } \
-    /*  2^k (p + 1) - 1, where 2^k is not too large for the 1 to matter */ \
+    /*  2^k (p + 1) - 1; without the - 1 above x = 60, where it no longer matters */ \
     TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
         const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), \
@@ -2265,13 +2277,13 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(s[q] = odvgp__less_##S(x[q], zero, ODVGP__K(S, NAN), x[q] - infinity)) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(zero, x[q], r[q], s[q])) \
     } \
-    /*  log(u) for u = 1 + x rounded, and what was lost in rounding, over u */ \
+    /*  log(u) + (rounding error of u) / u, for u = 1 + x rounded */ \
     TARGET ODVGP__INLINE void odvgp__log1p_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
         const ODVGP__V_##S one = ODVGP__K(S, 1), most = ODVGP__K(S, ODVGP__LARGEST), \
                            tiny = ODVGP__K(S, ODVGP__EPS / 16); \
-        const ODVGP__V_##S least = \
-            ODVGP__K(S, ODVGP__TINY); /* divisors are not 0, for the sanitizers' sake */ \
+        /*  keeps divisors from being 0, which sanitizers report */ \
+        const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY); \
         ODVGP__V_##S u[4], t[4]; \
         ODVGP__WAYS(u[q] = odvgp__stored_##S(one + x[q])) \
         odvgp__log_##S(u, y); \
@@ -2284,7 +2296,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
 #define ODVGP__MAP_ERF(TARGET, S) \
-    /*  erfcx of x >= 0 */ \
+    /*  erfcx(x) for x >= 0 */ \
     TARGET ODVGP__INLINE void odvgp__erfcx_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
         ODVGP__V_##S r[4], p[4]; \
@@ -2293,7 +2305,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__P_ERFCX(ODVGP__HORNER, S) \
         ODVGP__WAYS(y[q] = p[q] / ODVGP__FMA_##S(ODVGP__K(S, 2), x[q], ODVGP__K(S, 1))) \
     } \
-    /*  y exp(-c a^2) for a >= 0, c 1 or 1/2 */ \
+    /*  y <- y exp(-c a^2) for a >= 0; c is 1 or 1/2 */ \
     TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, \
                                                     ODVGP__V_##S *y) \
     { \
@@ -2303,10 +2315,10 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(h[q] = ODVGP__K(S, 0) - c * h[q] * h[q]) \
         odvgp__expm1_core_##S(h, d, n, p); \
         ODVGP__WAYS(p[q] = odvgp__raise_##S((p[q] + ODVGP__K(S, 1)) * y[q], n[q])) \
-        ODVGP__WAYS(y[q] = odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], \
-                                           a[q])) /* a NaN of few bits has become infinite in h */ \
+        /*  select a NaN of a: one of few bits has become infinite in h */ \
+        ODVGP__WAYS(y[q] = odvgp__less_##S(ODVGP__K(S, -1), a[q], p[q], a[q])) \
     } \
-    /*  erf of |x| < 1 */ \
+    /*  erf(x) for |x| < 1 */ \
     TARGET ODVGP__INLINE void odvgp__erf_core_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
         ODVGP__V_##S r[4], p[4]; \
@@ -2340,8 +2352,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         odvgp__erf_core_##S(x, e); \
         ODVGP__WAYS(y[q] = odvgp__less_##S(a[q], one, e[q], y[q])) \
     } \
-    /*  One logarithm for all: of erfcx(z) / 2 up to -1/2, of (1 + erf) / 2 up to 1, of 1 - Phi(-x) beyond; to the last two, \
-        what the sum or difference lost in rounding is added. bell: exp(-x^2/2). */ \
+    /*  log Phi and its derivative. A single logarithm serves all three ranges: its argument is \
+        erfcx(z) / 2, (1 + erf) / 2 or 1 - Phi(-x). The last two add what the sum or difference \
+        lost in rounding. bell: exp(-x^2/2). */ \
     TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, \
                                                 ODVGP__V_##S *derivative) \
     { \
@@ -2371,14 +2384,14 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(t[q] = half + half * bell[q]) \
         ODVGP__WAYS(bell[q] = (half * bell[q] - (t[q] - half)) / ODVGP__MAX_##S(least, t[q])) \
         ODVGP__WAYS(a[q] = odvgp__less_##S(zero - half, x[q], zero, one)) \
-        ODVGP__WAYS(a[q] = odvgp__less_##S(x[q], one, a[q], one)) /* 0 in between */ \
+        ODVGP__WAYS(a[q] = odvgp__less_##S(x[q], one, a[q], one)) /* 0 for -1/2 < x < 1 */ \
         ODVGP__WAYS(w[q] = odvgp__less_##S(a[q], half, t[q], w[q])) \
         ODVGP__WAYS(e[q] = odvgp__less_##S(a[q], half, bell[q], e[q])) \
         odvgp__log_##S(w, y); \
         ODVGP__WAYS(y[q] = y[q] + e[q]) \
     }
 
-/*  The same for a chunk, as the rows of instruction sets hold them. dy: derivatives of LOGCDF; or NULL. */
+/*  The same functions for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define ODVGP__MAPPED(TARGET, S, name, call) \
     TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
     { \
@@ -2410,8 +2423,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk, zt [nd, ld] transposed. Differences, not |x|^2 + |z|^2 - 2 x z: never negative, 0
-    where points coincide, and on processors that add beside multiplying no slower. */
+/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Differences, unlike
+    |x|^2 + |z|^2 - 2 x z, never give a negative result and give 0 where points coincide. They are
+    no slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
     TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, \
                                          ptrdiff_t ld, odvgp_real *r2) \
@@ -2438,8 +2452,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  A stationary kernel of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At r = 0 Matern 1/2 has no derivative:
-    0. The argument of exp ends at 1000, where it is 0; infinity times 0 would not be. */
+/*  RBF and Matern kernels of variance v and r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless
+    NULL. At r = 0 Matern 1/2 has no derivative; dk is 0. The argument of exp is limited to -1000,
+    where exp is 0, because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
     TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
                                          const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
@@ -2479,11 +2494,12 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  How many rows dots and spreads take at once, as registers allow; a statement for each. */
+/*  ABREAST_x: how many rows dots and spreads take at once; the registers set the limit.
+    ABREAST, VECTORS: a statement for each row, for each vector. */
 #define ODVGP__ABREAST_c      1
 #define ODVGP__ABREAST_sse2   2
 #define ODVGP__ABREAST_avx2   2
-#define ODVGP__ABREAST_avx512 4 /* has 32 registers */
+#define ODVGP__ABREAST_avx512 4 /* 32 registers */
 #ifdef __aarch64__
 #define ODVGP__ABREAST_neon 4
 #else
@@ -2496,7 +2512,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     ODVGP__UNROLL \
     for (int q = 0; q < vectors; q++) statement;
 
-/*  v <- its transpose: each pass interleaves rows r and r + L/2, a perfect shuffle. */
+/*  Transpose v [L, L] in place. Each pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define ODVGP__TRANSPOSED(S, v) \
     ODVGP__UNROLL \
     for (int half = L / 2; half > 0; half /= 2) { \
@@ -2510,7 +2526,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (int r = 0; r < L; r++) (v)[r] = t[r]; \
     }
 
-/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and so many vectors of their columns. */
+/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and `vectors` vectors of their columns. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
     TARGET ODVGP__INLINE void odvgp__update_##name( \
         int ways, int vectors, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
@@ -2530,13 +2546,20 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__ABREAST(ODVGP__VECTORS(ODVGP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
     }
 
-/*  axpy: y += a x. dot: x . y in four vectors of partial sums that are added up in a fixed order. dots: out[w] = x . y_w for the
-    rows y_w of y, each with the bits of dot; out is written in whole vectors. update: y_w += sum_i f[w fw + i fk] x_i for count
-    rows y_w and k rows x_i, with the bits of one axpy after the other. spreads: out[w step] = sum_j h_wj (x[w step] - z_j)^2,
-    added up as in dot, over whole chunks; h_wj = 0 gives 0 at any finite distance. squares: out_j += A_ij^2, row after row.
-    weigh: A_ij <- A_ij 2 w_j. blend: out <- a x - b y; out may be x or y. combine: out <- x + y or x * y for a chunk;
-    out may be x or y. derivative: from dk = dk/dr^2 of a base kernel to dK/d(squared distance) = scale dk adjoint (NULL: 1), stored in h or
-    added to it, and that times the squared distance in dk; for a chunk. */
+/*  axpy        y += a x
+    dot         x . y, in four vectors of partial sums that are added in a fixed order
+    dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
+                whole vectors
+    update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
+                one axpy after the other
+    spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
+                h_wj = 0 gives 0 at any finite distance
+    squares     out_j += A_ij^2, row after row
+    weigh       A_ij <- A_ij 2 w_j
+    blend       out <- a x - b y; out may be x or y
+    combine     out <- x + y or x * y for a chunk; out may be x or y
+    derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
+                = scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
 #define ODVGP__ARRAYS(TARGET, S) \
     TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, \
                                        odvgp_real *y) \
@@ -2774,7 +2797,7 @@ ODVGP__RAISE512(ODVGP__AVX512, avx512)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
-/*  Sums over rows of the squares of each column. */
+/*  out_j += sum_i A_ij^2 */
 static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols,
                                       ptrdiff_t ld, odvgp_real *out)
 {
@@ -2808,7 +2831,7 @@ static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
     return most;
 }
 
-/*  |x|, also where its square is not a number. */
+/*  The Euclidean norm of x, also where its square overflows or underflows. */
 ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
     double most = odvgp__max_abs(n, x), sum = 0;
