@@ -1214,8 +1214,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
     written. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error \
-    "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
+#error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
     "-ffinite-math-only, or put -fno-fast-math behind them"
 #endif
 #ifdef _M_FP_FAST
@@ -1270,7 +1269,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
-/*  A function that only training calls. It is unused with ODVGP_NO_TRAINING. */
+/*  A function that only training calls: unused with ODVGP_NO_TRAINING. */
 #define ODVGP__TRAINING ODVGP__UNUSED static
 
 static const double odvgp__two_pi = 6.2831853071795864769;
@@ -1519,7 +1518,8 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__M256(op)     _mm256_##op##_ps
 #define ODVGP__M512(op)     _mm512_##op##_ps
 #define ODVGP__ALL          ((__mmask16)0xffff)
-#define ODVGP__ORDER_LO     _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+
+#define ODVGP__ORDER_LO _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ODVGP__ORDER_HI \
     _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #else
@@ -1636,7 +1636,7 @@ static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
     return b > 0 && a >= (limit - 1) / b + 1;
 }
 
-/*  Begin of part i when n items are cut into `tasks` parts at multiples of `unit`:
+/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
     floor(units i / tasks) units, computed without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
@@ -1665,16 +1665,16 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 #include <unistd.h>
 /*  A training step has dozens of short parallel operations, so an idle worker does not sleep at
     once. It spins for about 50 microseconds, then yields a thousand times (about a millisecond),
-    which lets any other thread go first. Some systems wake a sleeper on its waker's own processor,
-    and leave it there because it never runs long enough to be moved. The caller waits in the same
-    way; it sleeps in the end, too, because at higher priority it would keep its workers from the
-    processor.
+    which lets any other thread go first. Systems that take the other processors for far away wake a
+    sleeper on its waker's own processor, and it stays there because it never runs long enough to be
+    moved. The caller waits in the same way. It sleeps in the end, too, because at higher priority
+    it would keep its workers from the processor.
 
     Tasks are handed out by a ticket: the number of the job in its high half, the number of tasks
     not yet taken in its low half. A thread takes a task by lowering the ticket that it has read,
-    which fails if the ticket has changed since. Only then does it read the job's task, argument and
-    environment. They cannot change before it counts its task as done, because the caller writes the
-    next job when all tasks of the last one are counted. The stores of a new job may therefore
+    which fails if the ticket has changed since. It reads the job's task, argument and environment
+    only then. They cannot change before it counts its task as done, because the caller writes the
+    next job only when all tasks of the last one are counted. The stores of a new job may therefore
     become visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
     interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
@@ -1976,10 +1976,10 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>vmath   arithmetic over arrays
 
-    Functions work on chunks of 64 numbers, four vectors at a time and step by step: a single
-    exponential is a chain of some twenty operations of four cycles each, and few such chains fit
-    into a processor's window. There are no branches; special cases are selected at the end. All
-    polynomials are interpolated at Chebyshev points. Formulas, and errors for double (float):
+    Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
+    is a chain of some twenty operations of four cycles each, and few such chains fit into a
+    processor's window. No branches; special cases are selected at the end. All polynomials are
+    interpolated at Chebyshev points. Formulas, and errors of double (float):
 
         exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
         log      x = 2^k (1 + f), s = f / (2 + f);
@@ -1991,8 +1991,7 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
                  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
                  log(1 - erfc(z) / 2) above
 
-    The rest of the section computes what kernel matrices need: distances, radial functions and
-    their derivatives. */
+    Kernel matrices need the rest: distances, radial functions and their derivatives. */
 /* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
@@ -2031,7 +2030,7 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__LARGEST     FLT_MAX
 /*  1.5 * 2^23: adding ROUND to x rounds x to an integer, which the low bits of the sum hold. */
 #define ODVGP__ROUND       12582912.0f
-/*  2^23: adding the bits of INTEGER and of a small integer gives the bits of their sum. */
+/*  2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define ODVGP__INTEGER     8388608.0f
 /*  A number without the low HALF bits of its mantissa has an exact square. */
 #define ODVGP__HALF        12
@@ -2153,7 +2152,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
     }
 
-/*  WAYS: a statement for each of four vectors. K: a constant. HORNER: a Horner step p <- p r + c. */
+/*  WAYS: a statement for each of four vectors. K: a constant. HORNER: p <- p r + number. */
 #define ODVGP__WAYS(statement) \
     ODVGP__UNROLL \
     for (int q = 0; q < 4; q++) statement;
@@ -2215,7 +2214,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                         odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
-/*  Each MAP_x defines functions from four vectors to four vectors. */
+/*  Functions from four vectors to four vectors. */
 #define ODVGP__MAP_EXP(TARGET, S) \
     TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
@@ -2225,7 +2224,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         odvgp__expm1_core_##S(y, NULL, n, p); \
         ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q])) \
     } \
-    /*  2^k (p + 1) - 1; without the - 1 above x = 60, where it no longer matters */ \
+    /*  2^k (p + 1) - 1; above x = 60 without the 1, which no longer matters */ \
     TARGET ODVGP__INLINE void odvgp__expm1_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
         const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), \
@@ -2452,9 +2451,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  RBF and Matern kernels of variance v and r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless
-    NULL. At r = 0 Matern 1/2 has no derivative; dk is 0. The argument of exp is limited to -1000,
-    where exp is 0, because infinity times 0 is NaN. */
+/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
+    r = 0 Matern 1/2 has no derivative; dk is 0. The argument of exp ends at -1000, where exp is 0,
+    because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
     TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
                                          const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
@@ -2555,7 +2554,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
                 h_wj = 0 gives 0 at any finite distance
     squares     out_j += A_ij^2, row after row
-    weigh       A_ij <- A_ij 2 w_j
+    weigh       A_ij <- 2 w_j A_ij
     blend       out <- a x - b y; out may be x or y
     combine     out <- x + y or x * y for a chunk; out may be x or y
     derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
@@ -2842,13 +2841,16 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>ukr   micro-kernels
-        What level 3 spends its time in, written once as macros and expanded for each instruction set:
-          ukr    C[MR,w] <- alpha A B (+ C)           k steps, C in registers
-          solve  T[MR,w] <- U^-1 (T - A X)            the same, then a triangle of MR rows: product and solve in one
-          copy, turn   strips copied straight or transposed, for packing
-        for widths w of 1 to NV vectors. A is read by broadcasts with any two strides, B by vectors along its rows, so
-        that operands in cache need no packing. Accumulators are named (c00, c01, ...), for then every compiler keeps
-        them in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
+
+    Level 3 routines spend their time here. Macros define each micro-kernel once and expand it for
+    every isa, for widths w of 1 to NV vectors:
+        ukr              C[MR,w] <- alpha A B (+ C)     k steps, C in registers
+        solve            T[MR,w] <- U^-1 (T - A X)      product, then a solve with a triangle of MR
+                                                        rows, in one
+        copy, transpose  strips, for packing
+    A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
+    need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
+    in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
 /* ---------------------------------------------------------------------------------------------- */
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
                            ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
@@ -2898,7 +2900,7 @@ typedef struct odvgp__isa {
                     const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out);
 } odvgp__isa;
 
-/* --- lists of rows, of the vectors of a row, of the rows above one, for macros X --- */
+/* --- X for all rows; for the vectors of a row; SUBTRACT for the rows above row i --- */
 
 /* clang-format off */
 #define ODVGP__ROWS4(X, NV, S) X(NV, S, 0) X(NV, S, 1) X(NV, S, 2) X(NV, S, 3)
@@ -2917,29 +2919,41 @@ typedef struct odvgp__isa {
 #define ODVGP__ABOVE6(NV, S, i) ODVGP__ABOVE5(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 5)
 #define ODVGP__ABOVE7(NV, S, i) ODVGP__ABOVE6(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 6)
 
-/* --- one line of a kernel each: of one vector (name1), of a row of vectors (name) --- */
+/* --- steps of a micro-kernel, for one vector (name1) and for a row of vectors (name) --- */
 
 #define ODVGP__AT(S, p, s, i, j)    ((p) + i * (s) + j * ODVGP__LANES_##S)
 #define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__SET1_##S(0);
 #define ODVGP__ZERO(NV, S, i)       ODVGP__EACH##NV(ODVGP__ZERO1, S, i)
 #define ODVGP__GETB1(S, i, j)       ODVGP__V_##S b##j = ODVGP__LOAD_##S(ODVGP__AT(S, b, 0, i, j));
 #define ODVGP__FMA1(S, i, j)        c##i##j = ODVGP__FMA_##S(a##i, b##j, c##i##j);
-#define ODVGP__FMA(NV, S, i)        ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
+#define ODVGP__FMA(NV, S, i) \
+    ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
 #define ODVGP__NMA1(S, i, j)        c##i##j = ODVGP__NMA_##S(a##i, b##j, c##i##j);
-#define ODVGP__NMA(NV, S, i)        ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
-#define ODVGP__ADD1(S, i, j)        ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), ODVGP__FMA_##S(factor, c##i##j, ODVGP__LOAD_##S(ODVGP__AT(S, c, cs, i, j))));
+#define ODVGP__NMA(NV, S, i) \
+    ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
+#define ODVGP__ADD1(S, i, j) \
+    ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), \
+                     ODVGP__FMA_##S(factor, c##i##j, ODVGP__LOAD_##S(ODVGP__AT(S, c, cs, i, j))));
 #define ODVGP__ADD(NV, S, i)        ODVGP__EACH##NV(ODVGP__ADD1, S, i)
 #define ODVGP__PUT1(S, i, j)        ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), factor * c##i##j);
 #define ODVGP__PUT(NV, S, i)        ODVGP__EACH##NV(ODVGP__PUT1, S, i)
-#define ODVGP__GET1(S, i, j)        ODVGP__V_##S c##i##j = ODVGP__LOAD_##S(ODVGP__AT(S, t, ts, i, j));
+#define ODVGP__GET1(S, i, j) \
+    ODVGP__V_##S c##i##j = ODVGP__LOAD_##S(ODVGP__AT(S, t, ts, i, j));
 #define ODVGP__GET(NV, S, i)        ODVGP__EACH##NV(ODVGP__GET1, S, i)
 #define ODVGP__SUB1(S, i, r)        c##i##0 = ODVGP__NMA_##S(u, c##r##0, c##i##0);
-#define ODVGP__SUB2(S, i, r)        ODVGP__SUB1(S, i, r) c##i##1 = ODVGP__NMA_##S(u, c##r##1, c##i##1);
-#define ODVGP__SUB3(S, i, r)        ODVGP__SUB2(S, i, r) c##i##2 = ODVGP__NMA_##S(u, c##r##2, c##i##2);
-#define ODVGP__SUB4(S, i, r)        ODVGP__SUB3(S, i, r) c##i##3 = ODVGP__NMA_##S(u, c##r##3, c##i##3);
-#define ODVGP__SUBTRACT(NV, S, i, r) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
-#define ODVGP__DIVIDE1(S, i, j)     c##i##j = u * c##i##j; ODVGP__STORE_##S(ODVGP__AT(S, t, ts, i, j), c##i##j);
-#define ODVGP__DIVIDE(NV, S, i)     ODVGP__ABOVE##i(NV, S, i) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + i]); ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
+#define ODVGP__SUB2(S, i, r) \
+    ODVGP__SUB1(S, i, r) c##i##1 = ODVGP__NMA_##S(u, c##r##1, c##i##1);
+#define ODVGP__SUB3(S, i, r) \
+    ODVGP__SUB2(S, i, r) c##i##2 = ODVGP__NMA_##S(u, c##r##2, c##i##2);
+#define ODVGP__SUB4(S, i, r) \
+    ODVGP__SUB3(S, i, r) c##i##3 = ODVGP__NMA_##S(u, c##r##3, c##i##3);
+#define ODVGP__SUBTRACT(NV, S, i, r) \
+    u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
+#define ODVGP__DIVIDE1(S, i, j) \
+    c##i##j = u * c##i##j; ODVGP__STORE_##S(ODVGP__AT(S, t, ts, i, j), c##i##j);
+#define ODVGP__DIVIDE(NV, S, i) \
+    ODVGP__ABOVE##i(NV, S, i) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + i]); \
+    ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
 /* clang-format on */
 
 #define ODVGP__UKR(TARGET, S, ROWS, NV) \
@@ -2959,7 +2973,7 @@ typedef struct odvgp__isa {
         } \
     }
 
-/*  tri [MR, stride MAX_MR]: a lower triangle with the inverses of its diagonal. t is solved in place. */
+/*  Solves t in place. tri [MR, stride MAX_MR]: a lower triangle with its diagonal inverted. */
 #define ODVGP__SOLVE(TARGET, S, ROWS, NV) \
     TARGET static void odvgp__solve##NV##_##S( \
         ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *tri, \
@@ -2973,10 +2987,11 @@ typedef struct odvgp__isa {
         ROWS(ODVGP__DIVIDE, NV, S) \
     }
 
-/*  The Cholesky factor of the MR x MR block d, given by its upper half d[i * rs + j * cs], j >= i, which receives U; tri
-    as above holds U^T. By way of U^T D U with a unit diagonal, so that the chain of pivots waits for no square root; with
-    all loops unrolled, so that the block stays in registers. Returns the first row whose pivot is not positive and finite
-    (or so small that its inverse is not), or -1; d[row,row] is that pivot then. */
+/*  Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
+    receives U; tri, as in SOLVE, receives U^T. The block is first factored into U^T D U with a unit
+    diagonal, so that no pivot waits for a square root. All loops are unrolled, so that it stays in
+    registers. Returns -1, or the first row whose pivot or its inverse is not positive and finite;
+    d[row,row] is then that pivot. */
 ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs,
                                            odvgp_real *tri)
 {
@@ -2990,14 +3005,15 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
     ODVGP__UNROLL
     for (int i = 0; i < MR; i++) {
         inverse[i] = T[i][i] > 0 ? 1 / T[i][i] : 0;
-        if (!(inverse[i] > 0) || !(inverse[i] - inverse[i] == 0)) { /* infinity has the inverse 0 */
+        /* the first test also refuses an infinite pivot: its inverse is 0 */
+        if (!(inverse[i] > 0) || !(inverse[i] - inverse[i] == 0)) {
             d[i * (rs + cs)] = T[i][i];
             return i;
         }
         ODVGP__UNROLL
         for (int r = 0; r < MR; r++)
             if (r > i) {
-                /* not by the inverse: of two equal rows nothing must remain */
+                /* divide, since the inverse would not eliminate one of two equal rows exactly */
                 odvgp_real f = T[i][r] / T[i][i];
                 ODVGP__UNROLL
                 for (int j = 0; j < MR; j++)
@@ -3017,7 +3033,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 }
 
 /*  copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
-    turn: to[p * ts + i] = from[i * fs + p], likewise; p < k in both. Strides may be negative. */
+    transpose: to[p * ts + i] = from[i * fs + p], likewise. p < k; strides may be negative. */
 #define ODVGP__COPY(TARGET, S) \
     TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
                                        const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs, \
@@ -3058,7 +3074,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
             for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
     }
 
-/*  All of an instruction set: its macros' suffix, rows and vectors of a kernel. */
+/*  All micro-kernels of isa S, of R rows and up to NVMAX vectors. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
     ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
         ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
@@ -3089,7 +3105,7 @@ ODVGP__KERNELS(ODVGP__AVX2, avx2, 6, 2)
 ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
-/*  A row of the table: name, id, shape, block sizes, kernels; v: whose array arithmetic it shares. */
+/*  The odvgp__isa of S. v: the isa whose array arithmetic it uses. */
 #define ODVGP__LIST2(name, S) \
     { \
         name##1_##S, name##2_##S, NULL, NULL \
@@ -3114,7 +3130,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
         odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, odvgp__blend_##isa, \
         odvgp__spreads_##isa
 
-/*  Best first. MC is a multiple of the rows, NC of the columns of a kernel. */
+/*  Best first. MC is a multiple of MR, NC of NR. */
 static const odvgp__isa odvgp__isas[] = {
 #ifdef ODVGP__AVX512
     ODVGP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
@@ -3135,7 +3151,7 @@ static const odvgp__isa odvgp__isas[] = {
     ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
-/*  The row of an instruction set, the best one for AUTO, NULL if the machine or the build lacks it. */
+/*  The isa of this id, or the best one for AUTO; NULL if the machine or the build lacks it. */
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
