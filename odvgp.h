@@ -1385,8 +1385,8 @@ static void odvgp__put_real(odvgp__text *t, double v)
     }
 }
 
-/*  Fill info and return the status, so that a failure takes one line of code. The text is
-    "what: sentence", followed by row and value if row >= 0. */
+/*  Fill info and return the status. The text is "what: sentence", followed by row and value if
+    row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
                                 ptrdiff_t row, double value, const char *sentence)
 {
@@ -1615,8 +1615,8 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>threads   cutting work into tasks; the optional POSIX pool
 
-    The tasks of an operation write disjoint parts of its result. Each part is computed exactly as
-    a single task would compute it, so the bits do not depend on the number of tasks. */
+    The tasks of an operation write disjoint parts of its result, each computed exactly as in a
+    single task. The bits do not depend on the number of tasks. */
 /* ---------------------------------------------------------------------------------------------- */
 static int odvgp__tasks(const odvgp_threads *t)
 {
@@ -1763,7 +1763,6 @@ static int odvgp__pool_left(const odvgp_pool *pool)
     return __atomic_load_n(&pool->left, __ATOMIC_SEQ_CST) > 0;
 }
 
-/*  Wait until all tasks of the job are done. */
 static void odvgp__pool_wait(odvgp_pool *pool)
 {
     for (int look = 0; look < ODVGP__LOOKS && odvgp__pool_left(pool); look++) odvgp__pause();
@@ -1849,9 +1848,9 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>arena   one block of memory, measured and carved by the same function
 
-    A layout function takes its pieces from an arena one by one. With base NULL the arena only adds
-    up their sizes, so the measured size and the use cannot disagree. Pieces start at multiples of
-    64 bytes. An overflow of size_t or a full block sets `bad`. */
+    A layout function takes its pieces one by one. With base NULL the arena only adds up their
+    sizes, so size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of
+    size_t or a full block sets `bad`. */
 /* ---------------------------------------------------------------------------------------------- */
 typedef struct odvgp__arena {
     unsigned char *base; /* NULL: only measure; else a multiple of 64 bytes */
