@@ -1385,8 +1385,8 @@ static void odvgp__put_real(odvgp__text *t, double v)
     }
 }
 
-/*  Fill info and return the status. The text is "what: sentence", followed by row and value if
-    row >= 0. */
+/*  Fill info and return the status, so that failing is one line. The text is "what: sentence",
+    followed by row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
                                 ptrdiff_t row, double value, const char *sentence)
 {
