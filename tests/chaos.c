@@ -330,7 +330,7 @@ static int judge(drawn *d, const char *call, odvgp_status s, const odvgp_info *i
 
 /*  1 where the config is legal and small enough to be run. */
 static int check_size(drawn *d, size_t *bytes) {
-    char small[64];
+    char small[16384];
     odvgp_model *m = (odvgp_model *)small;
     odvgp_info info, again;
     odvgp_status s, t;
