@@ -10483,11 +10483,11 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
                            "A_BETA does not exist for this mean part");
     if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
                            "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
     if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
         c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "gamma_step", -1, 0,
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
                            "natural steps of gamma need the slot to hold a itself");
     return ODVGP_OK;
 }

@@ -61,6 +61,7 @@ static void report_failure(drawn *d, const char *format, ...) {
 
 enum { SIZE, CHOICE, REAL, SCHEDULE };
 #define FIELD(name) #name, offsetof(odvgp_config, name)
+#define LAYER(name) #name, offsetof(odvgp_config, layer[0].name)
 #define NONE {0, 0, 0, 0}
 static const double odd_reals[] = {-1, 0, 1e-300, 1e-30, 1e30, 1e300, HUGE_VAL, -HUGE_VAL, 1, 2};
 
@@ -72,23 +73,23 @@ static const struct field {
     ptrdiff_t low, high;
     double value[4];
 } fields[] = {{FIELD(N), SIZE, 1, MOST_ROWS, NONE},
-              {FIELD(layer[0].D), SIZE, 1, MOST_INPUTS, NONE},
-              {FIELD(layer[0].P), SIZE, 1, MOST_OUTPUTS, NONE},
-              {FIELD(layer[0].M), SIZE, 1, 7, NONE},
-              {FIELD(layer[0].M_gamma), SIZE, 0, 9, NONE},
+              {LAYER(D), SIZE, 1, MOST_INPUTS, NONE},
+              {LAYER(P), SIZE, 1, MOST_OUTPUTS, NONE},
+              {LAYER(M), SIZE, 1, 7, NONE},
+              {LAYER(M_gamma), SIZE, 0, 9, NONE},
               {FIELD(optim.batch), SIZE, 1, 2 * MOST_ROWS, NONE},
               {FIELD(tile), SIZE, 0, MOST_ROWS, NONE},
               {FIELD(optim.gamma_batch), SIZE, 0, 10, NONE},
               {FIELD(kernel_cache_bytes), SIZE, 0, 2000, NONE},
               {FIELD(optim.lbfgs_memory), SIZE, 1, 12, NONE},
-              {FIELD(layer[0].mean_part), CHOICE, 0, ODVGP__COUNT(odvgp__mean_parts) - 1, NONE},
-              {FIELD(layer[0].cov_part), CHOICE, 0, ODVGP__COUNT(odvgp__cov_parts) - 1, NONE},
+              {LAYER(mean_part), CHOICE, 0, ODVGP__COUNT(odvgp__mean_parts) - 1, NONE},
+              {LAYER(cov_part), CHOICE, 0, ODVGP__COUNT(odvgp__cov_parts) - 1, NONE},
               {FIELD(objective), CHOICE, 0, ODVGP_OBJECTIVE_EXACT, NONE},
               {FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
               {FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
               {FIELD(reproduce.gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
               {FIELD(lik.kind), CHOICE, 0, ODVGP_LIKELIHOOD_GAUSSIAN, NONE},
-              {FIELD(layer[0].mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
+              {LAYER(mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
               {FIELD(positive_transform), CHOICE, 0, ODVGP_POSITIVE_TRANSFORM_EXP, NONE},
               {FIELD(reproduce.q_init), CHOICE, 0, ODVGP_Q_INIT_IDENTITY, NONE},
               {FIELD(init.beta), CHOICE, 0, ODVGP_INIT_BETA_FARTHEST, NONE},
@@ -253,7 +254,7 @@ static void make_legal(odvgp_config *c) {
         odvgp_config defaults = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, c->layer[0].M, c->layer[0].M_gamma);
         if (odvgp_model_size(c, &bytes, &info) != ODVGP_E_UNSUPPORTED) return;
         defaults.optim.natgrad = 0;
-        if (!strcmp(info.what, "batch")) defaults.optim.batch = c->N;
+        if (!strcmp(info.what, "optim.batch")) defaults.optim.batch = c->N;
         for (k = 0; k < FIELDS; k++)
             if (!strcmp(info.what, fields[k].name)) {
                 size_t n = fields[k].kind == SIZE ? sizeof(ptrdiff_t) : sizeof(int);
