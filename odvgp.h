@@ -13042,6 +13042,8 @@ static odvgp_status odvgp__lbfgs_evaluate(odvgp__lbfgs_job *job, double *loss, o
         odvgp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
     if (s) return s;
     odvgp__lbfgs_gradient(job->m, g);
+    if (!odvgp__finite(g, job->m->lbfgs.n))
+        return odvgp__fail(info, ODVGP_E_NAN, "gradient", -1, 0, "is not finite");
     *loss = (double)job->kl - (double)job->expected;
     return ODVGP_OK;
 }

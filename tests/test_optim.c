@@ -1134,6 +1134,34 @@ TEST(forged_files_do_no_harm) {
     drop(&a);
 }
 
+/*  A bound that is finite where its gradient is not, in units in which L-BFGS moves: the step is an error, and what is saved
+    afterwards can be loaded. */
+TEST(a_gradient_that_overflows_is_an_error) {
+    enum { N = 20 };
+    odvgp_config c = odvgp_config_defaults(N, 1, 1, 4, 0);
+    odvgp_real x[N], y[N];
+    odvgp_model *m = NULL, *again = NULL;
+    odvgp_info info;
+    size_t bytes, block_bytes;
+    void *file, *block;
+    int i;
+    for (i = 0; i < N; i++) x[i] = (odvgp_real)(0.1 * i), y[i] = (odvgp_real)(i % 3 - 1);
+    c.isa = test_isa(), c.optim.kind = ODVGP_OPTIMIZER_LBFGS, c.optim.natgrad = 0, c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
+    if (!CHECK_STATUS(odvgp_model_create(&m, &c, x, y, NULL, &info), ODVGP_OK)) return;
+    m->data_sd[0] = m->data_sd[1] = ODVGP__TINY / 1000; /* as a forged file can have it */
+    i = odvgp_step(m, x, y, NULL, &info);
+    CHECK_SAY(i == ODVGP_E_NAN && info.text[0], "%s", odvgp_status_text((odvgp_status)i));
+    bytes = odvgp_save_size(m, 0), file = test_alloc(bytes);
+    if (odvgp_save(m, NULL, NULL, 0, file, bytes, &info) == ODVGP_OK) {
+        CHECK_STATUS(odvgp_load_size(file, bytes, NULL, c.isa, &block_bytes, NULL, NULL, NULL, &info), ODVGP_OK);
+        block = test_alloc(block_bytes);
+        CHECK_STATUS(odvgp_load(file, bytes, NULL, c.isa, block, block_bytes, &again, &info), ODVGP_OK);
+        free(block);
+    }
+    free(file);
+    odvgp_model_free(m);
+}
+
 int main(int argc, char **argv) {
     test_begin(argc, argv);
     RUN(rosenbrock);
@@ -1165,5 +1193,6 @@ int main(int argc, char **argv) {
     RUN(files_keep_bounds_priors_and_schedules);
     RUN(forged_bounds_and_histories_are_refused);
     RUN(forged_files_do_no_harm);
+    RUN(a_gradient_that_overflows_is_an_error);
     return test_end();
 }
