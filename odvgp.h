@@ -4367,7 +4367,7 @@ static uint32_t odvgp__new_node(odvgp__parser *p, uint32_t kind, uint32_t a, uin
     return p->k->nnode++;
 }
 
-static uint32_t odvgp__parse_leaf(odvgp__parser *p)
+static uint32_t odvgp__parse_base_kernel(odvgp__parser *p)
 {
     odvgp__kernel *k = p->k;
     uint32_t type = 0;
@@ -4399,7 +4399,7 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p);
 
 static uint32_t odvgp__parse_factor(odvgp__parser *p)
 {
-    if (!odvgp__accept(p, "(")) return odvgp__parse_leaf(p);
+    if (!odvgp__accept(p, "(")) return odvgp__parse_base_kernel(p);
     if (++p->depth > 32) return odvgp__parse_fail(p, "parentheses nested too deeply");
     uint32_t node = odvgp__parse_expression(p);
     if (!odvgp__accept(p, ")")) odvgp__parse_fail(p, "')' is missing");
@@ -4490,7 +4490,7 @@ static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
     return exp(sum / (double)n);
 }
 
-static void odvgp__put_leaf(odvgp__text *t, const odvgp__base_kernel *base, const odvgp_real *hyp)
+static void odvgp__put_base_kernel(odvgp__text *t, const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
     const odvgp__base_kernel_kind *kind = &odvgp__base_kernel_kinds[base->type];
     odvgp__put(t, kind->name);
@@ -4527,7 +4527,7 @@ ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k,
 {
     const uint32_t *n = k->node[node];
     if (n[0] == ODVGP__NODE_BASE_KERNEL) {
-        odvgp__put_leaf(t, &k->base[n[1]], hyp);
+        odvgp__put_base_kernel(t, &k->base[n[1]], hyp);
         return;
     }
     int product = n[0] == ODVGP__NODE_PRODUCT, parentheses = inside_product && !product;
@@ -4611,8 +4611,8 @@ static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvg
             continue;
         }
         odvgp_real period = hyp[base->shape_param],
-                   turn = (odvgp_real)(odvgp__two_pi / (double)period);
-        odvgp_real derivative = turn * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
+                   rate = (odvgp_real)(odvgp__two_pi / (double)period);
+        odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
         if (dx) dx[column] += derivative;
         if (dhyp) dhyp[base->shape_param] -= derivative * (x[column] - centre[column]) / period;
     }
@@ -5738,7 +5738,7 @@ typedef struct odvgp__view {
     odvgp_real *L; /* [M,M], or L_H [P,M,M] */
     /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
     odvgp_real *factor;
-    odvgp_real *root_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
+    odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
         *y_scale;
 } odvgp__view;
@@ -5766,7 +5766,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     ODVGP__PIECE(a_gamma, P, Mg)
     ODVGP__PIECE(L, dense ? M : P * M, M)
     ODVGP__PIECE(factor, diagonal ? P : P * Mr, Mr)
-    ODVGP__PIECE(root_v, P * (M - Mr), M - Mr)
+    ODVGP__PIECE(factor_v, P * (M - Mr), M - Mr)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
     ODVGP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
     ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
@@ -6019,7 +6019,7 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
                 t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
     } else {
         odvgp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
-        if (Mv) odvgp__predict_product(t, n, Mv, t->v.root_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
+        if (Mv) odvgp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
     }
     if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
@@ -6252,7 +6252,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 /*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
     largest count as 0, so it needs no jitter. L overwrites the lower triangle, in the order of
     perm. n^3/3 flops. */
-static void odvgp__pivoted_root(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
+static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
     odvgp_real largest = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -6298,7 +6298,7 @@ static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real 
         for (ptrdiff_t j = 0; j < n; j++)
             if (prior[i] > 0 && prior[j] > 0)
                 C[i * n + j] /= ODVGP__SQRT(prior[i]) * ODVGP__SQRT(prior[j]);
-    odvgp__pivoted_root(n, C, perm);
+    odvgp__pivoted_cholesky(n, C, perm);
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j <= i; j++)
             if (prior[perm[i]] > 0) C[i * n + j] *= ODVGP__SQRT(prior[perm[i]]);
@@ -6320,11 +6320,11 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
     ptrdiff_t *perm;
-    size_t turn = odvgp_predict_scratch(s, n);
-    if (!turn) return 0;
+    size_t own = odvgp_predict_scratch(s, n);
+    if (!own) return 0;
     odvgp__arena_init(&a, NULL, 0);
     odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
-    return a.bad ? 0 : a.used + 64 + turn;
+    return a.bad ? 0 : a.used + 64 + own;
 }
 
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -6345,7 +6345,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     if (!t) return ODVGP_E_MEMORY;
     odvgp__predict_cov(t, X, n, mean, cov);
     ptrdiff_t F = s->F;
-    /* odvgp__pivoted_root counts a NaN pivot as 0 */
+    /* odvgp__pivoted_cholesky counts a NaN pivot as 0 */
     int finite = odvgp__finite(cov, F * n * n);
     for (ptrdiff_t q = 0; q < F; q++)
         odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
@@ -10131,7 +10131,7 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
         odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
     }
     odvgp__freeze_sqrt(u, ODVGP__ON_BETA, v->factor);
-    odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->root_v);
+    odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->factor_v);
 }
 
 /*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
@@ -10429,8 +10429,8 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
 {
     double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
            Mg = (double)c->layer[0].M_gamma;
-    double root_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
-    if (P * M * M + root_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
+    double factor_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
+    if (P * M * M + factor_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
         return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
                            "make too many parameters for memory");
     return ODVGP_OK;
@@ -12252,7 +12252,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 }
 
 /*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, with R factored from the last row up. */
-static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b,
+static odvgp_status odvgp__fit_put_factor(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b,
                                         odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -12279,12 +12279,12 @@ static odvgp_status odvgp__fit_put_root(odvgp__unit *u, odvgp__fit *f, odvgp_rea
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__fit_put_roots(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
+static odvgp_status odvgp__fit_put_factors(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
                                          odvgp_info *info)
 {
     odvgp_status status = ODVGP_OK;
     for (int b = 0; b < ODVGP__BLOCKS && !status; b++)
-        status = odvgp__fit_put_root(u, f, s, b, info);
+        status = odvgp__fit_put_factor(u, f, s, b, info);
     return status;
 }
 
@@ -12367,7 +12367,7 @@ static const struct {
     int steps;
     odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
 } odvgp__optima[] = {{0, NULL},
-                     {0, odvgp__fit_put_roots},
+                     {0, odvgp__fit_put_factors},
                      {0, odvgp__fit_put_inverse},
                      {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
@@ -14128,7 +14128,7 @@ static const struct {
     start at 1. Variances make k(x,x) equal to the targets' variance (for white a tenth of it, as
     for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha and periods start at 1;
     for periods that is a guess: give them. */
-static void odvgp__init_leaf(odvgp__unit *u, const odvgp_real *X, uint32_t i,
+static void odvgp__init_base_kernel(odvgp__unit *u, const odvgp_real *X, uint32_t i,
                              const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
@@ -14157,7 +14157,7 @@ static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_r
     odvgp_model *m = u->model;
     if (odvgp__hyper_methods[m->cfg.init.hyper].look)
         odvgp__hyper_methods[m->cfg.init.hyper].look(u, X, Y, w);
-    for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_leaf(u, X, i, w);
+    for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
 /*  Sets a unit's kernel, then its inducing inputs: methods may choose points by the kernel. */
@@ -14254,7 +14254,7 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 }
 
 /*  q_sqrt = L for each output: the prior in the papers' coordinates. */
-static void odvgp__root_of_prior(const odvgp__block *block, odvgp_model *m)
+static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
 {
     if (!block->white_sqrt.id) return;
     const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
@@ -14281,7 +14281,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
     }
     odvgp__q_identity(m);
     for (int i = 0; i < m->units && prior; i++)
-        for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__root_of_prior(&m->unit[i].block[b], m);
+        for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__prior_factor(&m->unit[i].block[b], m);
     odvgp__touch_all(m);
     return ODVGP_OK;
 }
