@@ -25,7 +25,7 @@ Do this:
             odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
             odvgp_model *gp;
             if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
-            odvgp_fit(gp, X, y, 2000, NULL, NULL);
+            odvgp_fit(gp, X, y, 2000, NULL, NULL, NULL);
             double x = 1.5, mean, var;
             odvgp_predict_once(gp, &x, 1, &mean, &var, NULL);
             printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
@@ -799,7 +799,8 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
     Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                  ptrdiff_t steps,
-                                 int (*watch)(void *user, const odvgp_report *report), void *user);
+                                 int (*watch)(void *user, const odvgp_report *report), void *user,
+                                 odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
 /*  Make a model in memory of its own and start it from the data (odvgp_init_data).
@@ -13372,14 +13373,16 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
                                  ptrdiff_t steps,
-                                 int (*watch)(void *user, const odvgp_report *report), void *user)
+                                 int (*watch)(void *user, const odvgp_report *report), void *user,
+                                 odvgp_info *info)
 {
     odvgp_report report;
-    if (steps < 0) return ODVGP_E_ARG;
+    if (steps < 0) return odvgp__fail(info, ODVGP_E_ARG, "steps", -1, 0, "must not be negative");
     for (ptrdiff_t i = 0; i < steps; i++) {
-        odvgp_status s = odvgp_step(m, X, Y, &report, NULL);
+        odvgp_status s = odvgp_step(m, X, Y, &report, info);
         if (s) return s;
-        if (watch && watch(user, &report)) return ODVGP_E_STOPPED;
+        if (watch && watch(user, &report))
+            return odvgp__fail(info, ODVGP_E_STOPPED, "watch", -1, 0, NULL);
         if (report.converged || report.stuck) break;
     }
     return ODVGP_OK;

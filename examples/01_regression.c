@@ -47,7 +47,7 @@ int main(void)
     odvgp_model *model;
     odvgp_info info; /* a sentence about what went wrong, if something does */
     odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
-    if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL);
+    if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL, &info);
 
     double x[ROWS], mean[ROWS], var[ROWS];
     for (int i = 0; i < ROWS; i++) x[i] = i;

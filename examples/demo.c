@@ -197,7 +197,7 @@ static ptrdiff_t train(method *m, const dataset *d, ptrdiff_t steps, double limi
         for (int turn = 0; turn < METHODS; turn++) {
             method *t = &m[turn];
             double from = now();
-            check(odvgp_fit(t->model, d->X, d->y, count, NULL, NULL), t->name);
+            check(odvgp_fit(t->model, d->X, d->y, count, NULL, NULL, NULL), t->name);
             t->clock += now() - from;
             evaluate(t, d);
         }
@@ -297,7 +297,7 @@ static void toy_fit(toy *t, int gamma, const double *x, const double *y, const d
     cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
     check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
     if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
-    check(odvgp_fit(model, x, y, steps, NULL, NULL), "1-D model");
+    check(odvgp_fit(model, x, y, steps, NULL, NULL, NULL), "1-D model");
     check(odvgp_elbo(model, x, y, TOY, &elbo, NULL, NULL, NULL), "1-D bound");
     check(odvgp_get(model, "Z_beta", t->beta, TOY_BETA), "Z_beta");
     if (gamma) check(odvgp_get(model, "Z_gamma", t->gamma, gamma), "Z_gamma");

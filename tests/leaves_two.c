@@ -33,7 +33,7 @@ odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvg
     if (s) return s;
     block = malloc(need);
     s = block ? odvgp_load(file, bytes, NULL, isa, block, need, &m, info) : ODVGP_E_MEMORY;
-    if (!s) s = odvgp_fit(m, X, Y, steps, NULL, info);
+    if (!s) s = odvgp_fit(m, X, Y, steps, NULL, NULL, info);
     if (!s) s = odvgp_save(m, NULL, NULL, 0, again, bytes, info);
     free(block);
     return s;

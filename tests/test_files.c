@@ -96,7 +96,7 @@ static int write_file(void) {
     c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
     c.isa = ODVGP_ISA_C;
     make_data(X, Y);
-    if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL)) return 1;
+    if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL, NULL)) return 1;
     bytes = odvgp_predictor_size(m);
     block = NEW(unsigned char, bytes);
     if (serve(m, &scales, block, bytes, p, NULL)) return 1;

@@ -39,7 +39,7 @@ static frozen freeze(int k) {
     c.isa = test_isa();
     for (i = 0; i < 2 * N; i++) f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
     if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
-    CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL, NULL), ODVGP_OK);
     f.bytes = odvgp_predictor_size(f.m);
     f.block = test_alloc(f.bytes);
     CHECK_STATUS(serve(f.m, NULL, f.block, f.bytes, &f.server, NULL), ODVGP_OK);
@@ -114,7 +114,7 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses) {
             CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"", info.text);
             CHECK_NEAR(info.value, kernels[k].terms, 0);
         } else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
-            CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, want, f.file_bytes, NULL), ODVGP_OK);
             CHECK_BITS(again, want, f.file_bytes);
         }

@@ -760,7 +760,7 @@ TEST(natural_steps_of_o_m_do_not_lose) {
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
     for (k = 0; k < 12; k++) {
         CHECK_STATUS(odvgp_set_trainable(a.m, "*", 1), ODVGP_OK);
-        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 25, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 25, NULL, NULL, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
         CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
         before = elbo_of(&a, NULL, NULL);
@@ -839,7 +839,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing) {
         CHECK_STATUS(odvgp_set(a.m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
         odvgp_set_trainable(a.m, "Z_*", 0);
-        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, test_size(3000, 150), NULL, NULL), ODVGP_OK);
+        if (!draw) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, test_size(3000, 150), NULL, NULL, NULL), ODVGP_OK);
         else {
             size_t bytes = odvgp_fit_q_size(a.m);
             void *work = test_alloc(bytes);

@@ -1219,15 +1219,17 @@ static int stop_at_seven(void *user, const odvgp_report *report) {
 TEST(fit_can_be_stopped) {
     odvgp_config c = config(10, 1, 1, 3, 0);
     made a;
+    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     int calls = 0;
     test_seed = 233;
     a = make(&c, "rbf");
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 100, stop_at_seven, &calls), ODVGP_E_STOPPED);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 100, stop_at_seven, &calls, &info), ODVGP_E_STOPPED);
+    CHECK_SAY(info.status == ODVGP_E_STOPPED && !strcmp(info.what, "watch") && strstr(info.text, "stopped"), "%s", info.text);
     CHECK_INT(calls, 7);
     CHECK_INT(odvgp_steps_done(a.m), 7);
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
     CHECK_INT(odvgp_steps_done(a.m), 10);
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 0, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 0, NULL, NULL, NULL), ODVGP_OK);
     drop(&a);
 }
 
@@ -1588,7 +1590,7 @@ TEST(every_member_can_be_started_by_the_kernel) {
         CHECK_STATUS(odvgp_get(m, "Z_beta", z, 16), ODVGP_OK);
         if (pair[k].gamma) CHECK_STATUS(odvgp_get(m, pair[k].gamma, z + 16, 24), ODVGP_OK);
         CHECK_INT(new_rows(z, pair[k].gamma ? 20 : 8, NULL, 0, 2), pair[k].gamma ? 20 : 8);
-        CHECK_SAY(odvgp_fit(m, X, Y, 5, NULL, NULL) == ODVGP_OK, "member %d", (int)k);
+        CHECK_SAY(odvgp_fit(m, X, Y, 5, NULL, NULL, NULL) == ODVGP_OK, "member %d", (int)k);
         odvgp_model_free(m);
     }
 }

@@ -353,7 +353,7 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step) {
             CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
             CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, 1, NULL, NULL), ODVGP_OK);
             before = bound(&a), wanted = bound(&b);
-            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL, NULL), ODVGP_OK);
             got = bound(&a);
             CHECK_SAY(wanted > before + 1, "there is something to gain: %g to %g", before, wanted);
             CHECK_NEAR(got, wanted, BY_PRECISION(1e-6, 2e-3) * fabs(wanted));
@@ -574,7 +574,7 @@ TEST(fit_ends_when_lbfgs_has_converged) {
     made a = make(&c, 47);
     int count = 0;
     double now, e;
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, count_steps, &count), ODVGP_OK);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, count_steps, &count, NULL), ODVGP_OK);
     CHECK_SAY(count > 1000 && count < 4000, "%d", count);
     CHECK_INT(odvgp_steps_done(a.m), count - 1000);
     test_note("%d steps", count - 1000);
@@ -841,7 +841,7 @@ TEST(priors_add_to_the_bound) {
     CHECK(bound(&a) == before);
     /* a prior that is sure of itself decides */
     CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)log(0.4), (odvgp_real)0.001), ODVGP_OK);
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 300, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 300, NULL, NULL, NULL), ODVGP_OK);
     CHECK_NEAR(number(a.m, "kernel.0.lengthscale"), 0.4, 2e-3);
     drop(&a);
 }

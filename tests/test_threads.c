@@ -53,7 +53,7 @@ static run_result train(const odvgp_threads *threads) {
     void *block = malloc(bytes);
     if (!r.status) r.status = odvgp_model_init(&m, &cfg, block, bytes, NULL);
     if (!r.status) r.status = odvgp_init_data(m, X, Y, NULL);
-    if (!r.status) r.status = odvgp_fit(m, X, Y, 12, NULL, NULL);
+    if (!r.status) r.status = odvgp_fit(m, X, Y, 12, NULL, NULL, NULL);
     if (r.status) return r;
     r.count = odvgp_param_count(m);
     r.theta = (odvgp_real *)calloc((size_t)r.count, sizeof *r.theta);

@@ -210,7 +210,7 @@ static void prepare(const dataset *d)
     cfg.optim.lr = odvgp_constant(0.01);
     cfg.optim.natgrad_step = odvgp_constant(0.1);
     check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
-    check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL), "base", NULL);
+    check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL, NULL), "base", NULL);
     double noise;
     odvgp_kernel_text(base, kernel, sizeof kernel);
     check(odvgp_get(base, "noise_variance", &noise, 1), "base", NULL);

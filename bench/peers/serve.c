@@ -30,7 +30,7 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
     for (ptrdiff_t i = 0; i < N; i++) y[i] = sin(4 * X[i * D]) + X[i * D + D - 1];
     odvgp_config c = odvgp_config_defaults(N, D, 1, M, Mg);
     c.layer[0].kernel = kernel;
-    if (odvgp_model_create(&model, &c, X, y, NULL, NULL) || odvgp_fit(model, X, y, 5, NULL, NULL)) return 1;
+    if (odvgp_model_create(&model, &c, X, y, NULL, NULL) || odvgp_fit(model, X, y, 5, NULL, NULL, NULL)) return 1;
     if (odvgp_get(model, "Z_beta", Z_beta, M * D) || odvgp_get(model, "Z_gamma", Z_gamma, Mg * D)) return 1;
     size_t bytes = odvgp_predictor_size(model);
     if (posix_memalign(&block, 64, bytes) || odvgp_freeze(model, NULL, block, bytes, NULL)) return 1;

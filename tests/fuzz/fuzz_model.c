@@ -156,7 +156,7 @@ static void write_seeds(const char *folder) {
                         c.optim.natgrad = 0;
                         if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) continue;
                     }
-                    MUST(odvgp_fit(m, X, Y, 2, NULL, NULL) == ODVGP_OK, "a seed cannot be trained");
+                    MUST(odvgp_fit(m, X, Y, 2, NULL, NULL, NULL) == ODVGP_OK, "a seed cannot be trained");
                     bytes = odvgp_fit_q_size(m);
                     work = malloc(bytes);
                     if (objective != ODVGP_OBJECTIVE_ELBO) MUST(odvgp_fit_q(m, X, Y, work, bytes, NULL) == ODVGP_OK, "a seed has no best q");
