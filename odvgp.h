@@ -485,6 +485,9 @@ typedef struct odvgp_allocator {
 #define odvgp_pool              odvgpf_pool
 #define odvgp_blas              odvgpf_blas
 #define odvgp_config_defaults   odvgpf_config_defaults
+#define odvgp_config_set        odvgpf_config_set
+#define odvgp_config_name       odvgpf_config_name
+#define odvgp_config_size       odvgpf_config_size
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
 #define odvgp_status_text       odvgpf_status_text
@@ -781,6 +784,28 @@ typedef struct odvgp_scales {
     ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
 ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
                                              ptrdiff_t M_gamma);
+
+/*  Set one field by its name, for configs from a command line, a file or another language:
+        odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
+        odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
+    name    the field's path as in C. Fields of a layer need no prefix, which means the last layer:
+            "M" is "layer0.M" today. All fields but threads have a name
+    value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
+            behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
+            its number; on or off for natgrad and adam_eps_inside. Schedules: 0.01 is constant,
+            0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows
+            the '='; the config points to it, so the text must live until the model is made
+    Spaces and tabs around name and value do not count. Each value is checked on its own, as
+    odvgp_model_size does it, which also checks what fields mean together, kernel and isa.
+    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists the words of
+             a choice) | E_SIZE (a size out of range); the config is as it was then
+    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; NULL
+                        behind the last
+    odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
+ODVGP_API odvgp_status odvgp_config_set(odvgp_config *config, const char *assignment,
+                                        odvgp_info *info);
+ODVGP_API const char *odvgp_config_name(int i);
+ODVGP_API size_t odvgp_config_size(void);
 
 /*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, and stays there.
     What the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them.
@@ -10286,7 +10311,8 @@ enum {
     ODVGP__FIELD_CHOICE,
     ODVGP__FIELD_REAL,
     ODVGP__FIELD_SCHEDULE,
-    ODVGP__FIELD_BITS
+    ODVGP__FIELD_BITS,
+    ODVGP__FIELD_TEXT
 };
 /*  Which end of a field's range is not itself a legal value. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
@@ -10296,19 +10322,24 @@ typedef struct odvgp__field {
     size_t offset, bytes;
     int type, open;
     double least, most;
+    const char *words; /* of a CHOICE, from number 0 on */
 } odvgp__field;
 
 #define ODVGP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
 #define ODVGP__LARGEST_SIDE ODVGP__MIN(ODVGP__LARGEST_SIZE, (double)INT_MAX)
-#define ODVGP__FIELD_AT(name, path, type, open, least, most) \
+#define ODVGP__FIELD_AT(name, path, type, open, least, most, words) \
     { \
         name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-            ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most) \
+            ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most), words \
     }
 #define ODVGP__FIELD(path, type, open, least, most) \
-    ODVGP__FIELD_AT(#path, path, type, open, least, most)
+    ODVGP__FIELD_AT(#path, path, type, open, least, most, NULL)
 #define ODVGP__LAYER_FIELD(path, type, open, least, most) \
-    ODVGP__FIELD_AT(#path, layer[0].path, type, open, least, most)
+    ODVGP__FIELD_AT(#path, layer[0].path, type, open, least, most, NULL)
+#define ODVGP__CHOICE(path, most, words) \
+    ODVGP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, most, words)
+#define ODVGP__LAYER_CHOICE(path, most, words) \
+    ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
 /*  The fields of a model file, in file order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
@@ -10321,29 +10352,34 @@ static const odvgp__field odvgp__fields[] = {
     ODVGP__FIELD(tile, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
     ODVGP__FIELD(optim.gamma_batch, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
     ODVGP__FIELD(kernel_cache_bytes, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__LAYER_FIELD(mean_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__mean_parts) - 1),
-    ODVGP__LAYER_FIELD(cov_part, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__cov_parts) - 1),
-    ODVGP__FIELD(objective, CHOICE, CLOSED, 0, ODVGP_OBJECTIVE_EXACT),
-    ODVGP__FIELD(optim.gamma_step, CHOICE, CLOSED, 0, ODVGP_GAMMA_STEP_EXACT),
+    ODVGP__LAYER_CHOICE(mean_part, ODVGP__COUNT(odvgp__mean_parts) - 1,
+                        "beta orth hybrid free blocks"),
+    ODVGP__LAYER_CHOICE(cov_part, ODVGP__COUNT(odvgp__cov_parts) - 1,
+                        "dense inverse diagonal blocks"),
+    ODVGP__CHOICE(objective, ODVGP_OBJECTIVE_EXACT, "elbo collapsed partly tight exact"),
+    ODVGP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_EXACT, "adam diagonal exact"),
     ODVGP__FIELD(optim.gamma_step_ratio, REAL, ABOVE_LEAST, 0, DBL_MAX),
     ODVGP__FIELD(reproduce.gamma_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(reproduce.blocks_step, CHOICE, CLOSED, 0, ODVGP_BLOCKS_STEP_ALTERNATE),
-    ODVGP__FIELD(reproduce.diag_step, CHOICE, CLOSED, 0, ODVGP_DIAG_STEP_PROJECTED_MU),
-    ODVGP__FIELD(reproduce.parametrisation, CHOICE, CLOSED, 0, ODVGP_PARAMETRISATION_A_BETA),
-    ODVGP__FIELD(reproduce.gamma_coords, CHOICE, CLOSED, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED),
-    ODVGP__FIELD(reproduce.gamma_kl, CHOICE, CLOSED, 0, ODVGP_GAMMA_KL_COLUMNS),
-    ODVGP__FIELD(lik.kind, CHOICE, CLOSED, 0, ODVGP__COUNT(odvgp__likelihoods) - 1),
-    ODVGP__LAYER_FIELD(mean_function, CHOICE, CLOSED, 0, ODVGP_MEAN_FUNCTION_LINEAR),
-    ODVGP__FIELD(positive_transform, CHOICE, CLOSED, 0, ODVGP_POSITIVE_TRANSFORM_EXP),
-    ODVGP__FIELD(reproduce.q_init, CHOICE, CLOSED, 0, ODVGP_Q_INIT_IDENTITY),
-    ODVGP__FIELD(init.beta, CHOICE, CLOSED, 0, ODVGP_INIT_BETA_FARTHEST),
-    ODVGP__FIELD(init.gamma, CHOICE, CLOSED, 0, ODVGP_INIT_GAMMA_RESIDUAL),
-    ODVGP__FIELD(init.hyper, CHOICE, CLOSED, 0, ODVGP_INIT_HYPER_ULAPANE),
-    ODVGP__FIELD(reproduce.update, CHOICE, CLOSED, 0, ODVGP_UPDATE_ADAM_FIRST),
-    ODVGP__FIELD(optim.kind, CHOICE, CLOSED, 0, ODVGP_OPTIMIZER_LBFGS),
+    ODVGP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_ALTERNATE, "together alternate"),
+    ODVGP__CHOICE(reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU,
+                  "exact affine projected projected_mu"),
+    ODVGP__CHOICE(reproduce.parametrisation, ODVGP_PARAMETRISATION_A_BETA,
+                  "whitened primal a_beta"),
+    ODVGP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED,
+                  "plain scaled differentiated"),
+    ODVGP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS, "residual columns"),
+    ODVGP__CHOICE(lik.kind, ODVGP__COUNT(odvgp__likelihoods) - 1, "gaussian"),
+    ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
+    ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
+    ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
+    ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
+    ODVGP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_RESIDUAL, "random residual"),
+    ODVGP__CHOICE(init.hyper, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
+    ODVGP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
+    ODVGP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
     ODVGP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
     ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
-    ODVGP__FIELD(optim.natgrad, CHOICE, CLOSED, 0, 1),
+    ODVGP__CHOICE(optim.natgrad, 1, "off on"),
     ODVGP__FIELD(lik.noise_variance, REAL, CLOSED, 0, DBL_MAX),
     ODVGP__FIELD(lik.noise_floor, REAL, CLOSED, -1, DBL_MAX),
     ODVGP__FIELD(jitter.absolute, REAL, CLOSED, 0, DBL_MAX),
@@ -10354,8 +10390,14 @@ static const odvgp__field odvgp__fields[] = {
     ODVGP__FIELD(optim.adam_beta1, REAL, BELOW_MOST, 0, 1),
     ODVGP__FIELD(optim.adam_beta2, REAL, BELOW_MOST, 0, 1),
     ODVGP__FIELD(optim.adam_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(reproduce.adam_eps_inside, CHOICE, CLOSED, 0, 1),
+    ODVGP__CHOICE(reproduce.adam_eps_inside, 1, "off on"),
     ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
+};
+
+/*  The fields of odvgp_config_set that no file holds. */
+static const odvgp__field odvgp__unsaved_fields[] = {
+    ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
+    ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
 /*  The number of an enumeration or int. Some compilers store enumerations in one or two bytes. */
@@ -10394,8 +10436,14 @@ static double odvgp__field_value(const odvgp__field *field, const odvgp_config *
 {
     const void *at = (const unsigned char *)c + field->offset;
     if (field->type == ODVGP__FIELD_CHOICE) return odvgp__choice_get(at, field->bytes);
-    if (field->type == ODVGP__FIELD_REAL) return (double)*(const odvgp_real *)at;
-    return (double)*(const ptrdiff_t *)at;
+    odvgp_real real;
+    ptrdiff_t size;
+    if (field->type == ODVGP__FIELD_REAL) {
+        memcpy(&real, at, sizeof real);
+        return (double)real;
+    }
+    memcpy(&size, at, sizeof size);
+    return (double)size;
 }
 
 static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
@@ -10410,20 +10458,255 @@ static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
     return field->type != ODVGP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
 }
 
+static odvgp_status odvgp__check_field(const odvgp__field *field, const odvgp_config *c,
+                                       odvgp_info *info)
+{
+    double v;
+    if (field->offset == offsetof(odvgp_config, lik.noise_floor) && c->lik.noise_floor < 0 &&
+        c->lik.noise_floor > -1)
+        return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, (double)c->lik.noise_floor,
+                           "must be -1, for none, or at least 0");
+    if (odvgp__field_ok(field, c)) return ODVGP_OK;
+    if (field->type != ODVGP__FIELD_SIZE)
+        return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, "is out of range in the config");
+    v = odvgp__field_value(field, c);
+    return odvgp__fail(info, ODVGP_E_SIZE, field->name, 0, v,
+                       v < field->least ? "is below its least value" : "is too large");
+}
+
 static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 {
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
-        const odvgp__field *field = &odvgp__fields[i];
-        if (odvgp__field_ok(field, c)) continue;
-        if (field->type != ODVGP__FIELD_SIZE)
-            return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0,
-                               "is out of range in the config");
-        double v = odvgp__field_value(field, c);
-        return odvgp__fail(info, ODVGP_E_SIZE, field->name, 0, v,
-                           v < field->least ? "is below its least value" : "is too large");
-    }
-    return ODVGP_OK;
+    odvgp_status s = ODVGP_OK;
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields) && !s; i++)
+        s = odvgp__check_field(&odvgp__fields[i], c, info);
+    return s;
 }
+
+/* --- a field by its name --- */
+
+/*  Row i of both tables, NULL behind the last. */
+static const odvgp__field *odvgp__field_at(ptrdiff_t i)
+{
+    const ptrdiff_t saved = ODVGP__COUNT(odvgp__fields);
+    if (i < 0 || i - saved >= ODVGP__COUNT(odvgp__unsaved_fields)) return NULL;
+    return i < saved ? &odvgp__fields[i] : &odvgp__unsaved_fields[i - saved];
+}
+
+static int odvgp__field_in_layer(const odvgp__field *field)
+{
+    return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
+}
+
+/*  The field named by the first n characters. NULL: there is none. */
+static const odvgp__field *odvgp__field_find(const char *name, size_t n)
+{
+    static const char prefix[] = "layer0.";
+    const size_t skip = sizeof prefix - 1;
+    const int in_layer = n > skip && !strncmp(name, prefix, skip);
+    const odvgp__field *field;
+    if (in_layer) {
+        name += skip;
+        n -= skip;
+    }
+    for (ptrdiff_t i = 0; (field = odvgp__field_at(i)) != NULL; i++)
+        if (!strncmp(name, field->name, n) && !field->name[n])
+            return in_layer && !odvgp__field_in_layer(field) ? NULL : field;
+    return NULL;
+}
+
+/*  The number of characters before a space, the end or `stop`. */
+static size_t odvgp__word_length(const char *s, char stop)
+{
+    size_t n = 0;
+    while (s[n] && s[n] != ' ' && s[n] != '\t' && s[n] != stop) n++;
+    return n;
+}
+
+static int odvgp__at_end(odvgp__parser *p)
+{
+    odvgp__skip_spaces(p);
+    return !*p->at;
+}
+
+/*  A number and nothing behind it. Returns 0 if there is another text. */
+static int odvgp__parse_last_number(odvgp__parser *p, double *v)
+{
+    int negative = odvgp__accept(p, "-");
+    *v = odvgp__parse_number(p);
+    if (negative) *v = 0 - *v;
+    return !p->error && odvgp__at_end(p);
+}
+
+/*  A CHOICE by word or number, the only value in the text. Returns -1 if it is neither. */
+static int odvgp__parse_choice(odvgp__parser *p, const char *words)
+{
+    int count = 0, found = -1;
+    double v;
+    odvgp__skip_spaces(p);
+    size_t n = odvgp__word_length(p->at, 0);
+    for (; *words; count++) {
+        size_t length = odvgp__word_length(words, 0);
+        if (n == length && !strncmp(p->at, words, n)) found = count;
+        words += length;
+        if (*words) words++;
+    }
+    if (found < 0)
+        return odvgp__parse_last_number(p, &v) && v >= 0 && v < count && v == floor(v) ? (int)v
+                                                                                       : -1;
+    p->at += n;
+    return odvgp__at_end(p) ? found : -1;
+}
+
+/*  A whole number of 64 bits, which a double may not hold. */
+static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
+{
+    odvgp__skip_spaces(p);
+    if (*p->at < '0' || *p->at > '9') return 0;
+    for (*v = 0; *p->at >= '0' && *p->at <= '9'; p->at++) {
+        uint64_t digit = (uint64_t)(*p->at - '0');
+        if (*v > (UINT64_MAX - digit) / 10) return 0;
+        *v = 10 * *v + digit;
+    }
+    return odvgp__at_end(p);
+}
+
+/*  VALUE, FROM-TO or FROM-TO:STEPS. */
+static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
+{
+    double from = odvgp__parse_number(p), to, steps = 5000;
+    if (!odvgp__accept(p, "-")) {
+        *s = odvgp_constant((odvgp_real)from);
+        return !p->error && odvgp__at_end(p);
+    }
+    to = odvgp__parse_number(p);
+    if (odvgp__accept(p, ":")) steps = odvgp__parse_number(p);
+    if (p->error || !odvgp__at_end(p) || !(steps <= ODVGP__LARGEST_SIZE) || steps != floor(steps))
+        return 0;
+    *s = odvgp_falling((odvgp_real)from, (odvgp_real)to, (ptrdiff_t)steps);
+    return 1;
+}
+
+/*  A whole number into a size. Those out of range stay out of it: the range check refuses them. */
+static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
+{
+    const double beyond = 2 * ODVGP__LARGEST_SIZE;
+    double v;
+    if (!odvgp__parse_last_number(p, &v) || v != floor(v)) return 0;
+    *size = (ptrdiff_t)ODVGP__MAX(ODVGP__MIN(v, beyond), -beyond);
+    return 1;
+}
+
+/*  A number above 0 that the precision rounds to 0 is refused: 0 is often a default. */
+static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
+{
+    const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
+    double v;
+    if (!odvgp__parse_last_number(p, &v)) return 0;
+    *real = (odvgp_real)v;
+    return zero || *real != 0;
+}
+
+/*  The value at p into a field. Returns 0 if it is not of the field's type. */
+static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp_config *c)
+{
+    void *at = (unsigned char *)c + field->offset;
+    const void *from;
+    const char *text;
+    int ok = 1, choice;
+    ptrdiff_t size;
+    odvgp_real real;
+    odvgp_schedule schedule;
+    uint64_t bits;
+    switch (field->type) {
+    case ODVGP__FIELD_CHOICE:
+        choice = odvgp__parse_choice(p, field->words);
+        return choice >= 0 && odvgp__choice_set(at, field->bytes, choice);
+    case ODVGP__FIELD_REAL:
+        ok = odvgp__parse_real(p, &real);
+        from = &real;
+        break;
+    case ODVGP__FIELD_SCHEDULE:
+        ok = odvgp__parse_schedule(p, &schedule);
+        from = &schedule;
+        break;
+    case ODVGP__FIELD_BITS:
+        ok = odvgp__parse_bits(p, &bits);
+        from = &bits;
+        break;
+    case ODVGP__FIELD_TEXT:
+        text = p->at;
+        from = &text;
+        break;
+    default: ok = odvgp__parse_size(p, &size); from = &size;
+    }
+    if (ok) memcpy(at, from, field->bytes);
+    return ok;
+}
+
+/*  Says what a field takes. */
+static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *info)
+{
+    char sentence[160];
+    odvgp__text t = {sentence, sizeof sentence, 0};
+    switch (field->type) {
+    case ODVGP__FIELD_CHOICE:
+        odvgp__put(&t, "must be one of: ");
+        odvgp__put(&t, field->words);
+        break;
+    case ODVGP__FIELD_REAL: odvgp__put(&t, "must be a number that the precision has"); break;
+    case ODVGP__FIELD_SCHEDULE: odvgp__put(&t, "must be VALUE, FROM-TO or FROM-TO:STEPS"); break;
+    default: odvgp__put(&t, "must be a whole number");
+    }
+    return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, sentence);
+}
+
+/*  Says which name is unknown, or its beginning. */
+static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info)
+{
+    char start[41], sentence[160];
+    odvgp__text t = {sentence, sizeof sentence, 0};
+    n = ODVGP__MIN(n, sizeof start - 1);
+    memcpy(start, name, n);
+    start[n] = 0;
+    odvgp__put(&t, "there is no field '");
+    odvgp__put(&t, start);
+    odvgp__put(&t, "'; odvgp_config_name lists them");
+    return odvgp__fail(info, ODVGP_E_NAME, "config", -1, 0, sentence);
+}
+
+ODVGP_API odvgp_status odvgp_config_set(odvgp_config *config, const char *assignment,
+                                        odvgp_info *info)
+{
+    odvgp__parser p;
+    if (!config || !assignment)
+        return odvgp__fail(info, ODVGP_E_ARG, config ? "assignment" : "config", -1, 0, "is NULL");
+    memset(&p, 0, sizeof p);
+    p.at = assignment;
+    odvgp__skip_spaces(&p);
+    const char *name = p.at;
+    size_t n = odvgp__word_length(name, '=');
+    p.at += n;
+    if (!odvgp__accept(&p, "="))
+        return odvgp__fail(info, ODVGP_E_ARG, "assignment", -1, 0, "must be name=value");
+    const odvgp__field *field = odvgp__field_find(name, n);
+    if (!field) return odvgp__no_field(name, n, info);
+    odvgp__skip_spaces(&p);
+    odvgp_config c = *config;
+    if (!odvgp__parse_field(&p, field, &c)) return odvgp__not_a_value(field, info);
+    odvgp_status s = field->words || field->type == ODVGP__FIELD_TEXT
+                         ? ODVGP_OK
+                         : odvgp__check_field(field, &c, info);
+    if (!s) *config = c;
+    return s;
+}
+
+ODVGP_API const char *odvgp_config_name(int i)
+{
+    const odvgp__field *field = odvgp__field_at(i);
+    return field ? field->name : NULL;
+}
+
+ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
 /*  Refuse sizes whose products could overflow later. */
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
@@ -10497,9 +10780,6 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
     odvgp_status s = odvgp__check_fields(c, info);
     if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
-    if (c->lik.noise_floor < 0 && c->lik.noise_floor > -1)
-        return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)c->lik.noise_floor,
-                           "must be -1, for none, or at least 0");
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
                            "this machine or this build lacks the instruction set");
@@ -15637,6 +15917,9 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
+#undef odvgp_config_set
+#undef odvgp_config_name
+#undef odvgp_config_size
 #undef odvgp_constant
 #undef odvgp_falling
 #undef odvgp_status_text
