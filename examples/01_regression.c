@@ -14,10 +14,12 @@
          7.0     0.38    0.37      0.14
          8.0     1.20   -0.04      1.30
         noise: standard deviation 0.17, in truth 0.15
+        build/01_regression.odvgp holds the model
 */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { N = 300, BETA = 10, GAMMA = 40, ROWS = 9 };
 
@@ -29,6 +31,17 @@ static double uniform(void)
     static unsigned state = 1;
     state = state * 1664525u + 1013904223u;
     return (state >> 8) / 16777216.0;
+}
+
+/*  Writes a model file. Example 04 predicts from it. */
+static odvgp_status save(odvgp_model *model, const char *path, odvgp_info *info)
+{
+    const size_t bytes = odvgp_save_size(model, 0);
+    void *file = malloc(bytes);
+    odvgp_status status = file ? odvgp_save(model, NULL, NULL, 0, file, bytes, info) : ODVGP_E_MEMORY;
+    if (!status) status = odvgp_file_write(path, file, bytes);
+    free(file);
+    return status;
 }
 
 int main(void)
@@ -51,9 +64,9 @@ int main(void)
 
     double x[ROWS], mean[ROWS], var[ROWS];
     for (int i = 0; i < ROWS; i++) x[i] = i;
-    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, var, NULL); /* of the curve, without the noise */
+    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, var, &info); /* of the curve, without the noise */
     if (status) {
-        fprintf(stderr, "%s\n", odvgp_status_text(status));
+        fprintf(stderr, "%s\n", info.text);
         return 1;
     }
     printf("   x    truth    mean   +- 2 sd\n");
@@ -64,6 +77,11 @@ int main(void)
     odvgp_get(model, "noise_variance", &noise, 1);
     odvgp_kernel_text(model, kernel, sizeof kernel);
     printf("noise: standard deviation %.2f, in truth 0.15\n", sqrt(noise));
+
+    const char *path = "build/01_regression.odvgp";
+    status = save(model, path, &info);
+    if (status) fprintf(stderr, "%s: %s\n", path, odvgp_status_text(status));
+    else printf("%s holds the model\n", path);
     odvgp_model_free(model);
-    return 0;
+    return status != ODVGP_OK;
 }
