@@ -321,6 +321,34 @@ for bad in 0 -0.1 0.1- 0.1-0 0.1-0.2-0.3 1e7 x; do
         train --data plain.csv --lr $bad
 done
 
+# ---- settings that have no option of their own ----
+fit --data plain.csv $steady --model one.odvgp
+fit --data plain.csv $steady --set optim.adam_beta1=0.9 --set shards=1 --model t.odvgp
+for name in one t; do \
+    "$tool" predict --model $name.odvgp --data plain.csv --out $name.csv >/dev/null 2>&1; done
+check "set: the defaults, the same bits" cmp one.csv t.csv
+fit --data plain.csv $steady --set optim.adam_beta1=0.5 --set reproduce.gamma_kl=columns \
+    --model one.odvgp
+"$tool" predict --model one.odvgp --data plain.csv --out one.csv >/dev/null 2>&1
+check "set: other values, other predictions" sh -c '! cmp -s one.csv t.csv'
+fit --data plain.csv $steady --set optim.adam_beta1=0.5 --set reproduce.gamma_kl=columns \
+    --iters 12 --model part.odvgp
+fit --data plain.csv --resume part.odvgp --model whole.odvgp
+check "set: resumed, the same bits" cmp one.odvgp whole.odvgp
+check "set: --resume keeps it" refuses "--set tile=3: the model was made with optim.adam_beta1=0.5" \
+    train --data plain.csv --resume part.odvgp --set tile=3 --model bad.odvgp
+check "set: help" sh -c '"$1" train --help | grep -q -e "--set NAME=VALUE"' sh "$tool"
+for bad in tile N=5 M=5 kernel=rbf optim.lr=0.1 foo=1 =1 ''; do
+    check "refused: --set '$bad'" refuses "--set $bad: must be NAME=VALUE with a NAME of lik.noise" \
+        train --data plain.csv --iters 1 --set "$bad"
+done
+check "refused: --set of a value out of range" \
+    refuses "--set: optim.adam_beta1: is out of range" \
+    train --data plain.csv --iters 1 --set optim.adam_beta1=1
+check "refused: --set of another word" \
+    refuses "--set: reproduce.gamma_kl: must be one of: residual columns" \
+    compare --data plain.csv --iters 1 --set tile=9 --set reproduce.gamma_kl=rows
+
 # ---- recipes ----
 "$tool" train --data plain.csv --recipe odvgp --beta 20 --gamma 30 --iters 20 --model t.odvgp \
     --quiet --json >t.json
@@ -765,7 +793,7 @@ check "refused: exact on many rows" refuses "--basis exact: 5001 training rows w
 check "refused: the same of train" refuses "--natgrad on: the basis decoupled" \
     train --data named.csv --basis decoupled --natgrad on $m
 check "refused: parameters that a basis does not have" \
-    refuses "--basis solve: param: " $c coupled,solve --param a_beta
+    refuses "--basis solve: reproduce.parametrisation: " $c coupled,solve --param a_beta
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
 check "refused: the same in other words" refuses \

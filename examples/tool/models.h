@@ -366,6 +366,25 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
     size_settle(o, OPT_GAMMA, c->layer[0].M_gamma);
 }
 
+/*  Applies --set to the fields that neither the data nor another option decides. */
+static void config_set(odvgp_config *c, const options *o)
+{
+    static const char names[] =
+        "lik.noise_floor|jitter.max|optim.gamma_step_ratio|optim.lbfgs_memory|optim.adam_beta1|"
+        "optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
+        "reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
+    char *list = copy_text(o->value[OPT_SET]), *rest = list, *item, name[40];
+    while ((item = next_item(&rest, '\n')) != NULL) {
+        odvgp_info info = no_info;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(item, "="), item);
+        if (!strchr(item, '=') || position_in(names, name) < 0)
+            die(BAD_INPUT, "--set %s: must be NAME=VALUE with a NAME of %s", item, names);
+        odvgp_status s = odvgp_config_set(c, item, &info);
+        if (s) die_of(s, &info, "--set");
+    }
+    free(list);
+}
+
 /* ---- models ---- */
 
 static void freeze_slots(odvgp_model *model, const char *names)
@@ -423,6 +442,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     kernel_settle(o, d->s.D);
     odvgp_config c = config_of(o, d);
     config_sizes(&c, o, d, notes);
+    config_set(&c, o);
     if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
         fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))
         bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "

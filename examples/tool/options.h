@@ -96,6 +96,8 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
     X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal") \
     X(SEED, "seed", "N", "0", FIT | KEPT, "of everything random") \
+    X(SET, "set", "NAME=VALUE", NULL, FIT | KEPT, \
+      "a setting that has no option of its own, as odvgp.h names it (may be repeated)") \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
     X(THREADS, "threads", "N", "0", FIT | PREDICT, "0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
@@ -279,12 +281,12 @@ static void option_default(options *o, int id, const char *text)
     if (!o->value[id]) option_store(o, id, copy_text(text));
 }
 
-/*  Repeated --ordinal and --schedule options are joined by line ends; of others the last one
+/*  Repeated --ordinal, --schedule and --set options are joined by line ends; of others the last one
     counts. */
 static void option_set(options *o, int id, const char *value)
 {
     bytes text = {NULL, 0, 0};
-    if ((id == OPT_ORDINAL || id == OPT_SCHEDULE) && o->given[id])
+    if ((id == OPT_ORDINAL || id == OPT_SCHEDULE || id == OPT_SET) && o->given[id])
         bytes_print(&text, "%s\n", o->value[id]);
     bytes_print(&text, "%s", value);
     option_store(o, id, text.at);
