@@ -1,15 +1,16 @@
 /*  odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
     Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
-    A Gaussian process learns a function from data and says how sure it is. This header trains the sparse variational kind on
-    as many rows as you have, in particular the orthogonally decoupled one (Salimbeni, Cheng, Boots, Deisenroth, NeurIPS 2018),
-    where the mean gets many inducing points (gamma) at linear cost and the covariance keeps few (beta).
-    C99, nothing but libc and libm, no allocation in a training step or a prediction, float or double.
+    A Gaussian process learns a function from data and states how certain each prediction is. This
+    header trains sparse variational Gaussian processes on as many rows as you have. One of them is
+    the orthogonally decoupled one (Salimbeni, Cheng, Boots, Deisenroth, NeurIPS 2018): its mean
+    uses many inducing points (gamma) at linear cost, its covariance uses few (beta).
+    C99; needs only libc and libm; float or double; training steps and predictions never allocate.
 
 Do this:
 
-        #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, to make the code; elsewhere include without it
-        #include "odvgp.h"
+        #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, which compiles the code;
+        #include "odvgp.h"                       elsewhere include without the #define
 
     A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
 
@@ -33,38 +34,38 @@ Do this:
             return 0;
         }
 
-CONTENTS                                                        (search for the tag, with its arrows, to land on the section)
-    >>conventions   symbols, shapes, order of storage
+CONTENTS                            (to jump to a section, search for its tag including the arrows)
+    >>conventions   sizes, storage, symbols, glossary
     >>options       macros that change what is compiled
-    >>manual        models, sizes, memory, errors, jitter, threads, precision, what odvgp does not do, sources
+    >>manual        models, sizes, memory, errors, jitter, threads, precision, limits, sources
     >>revisions     what changed, newest first
     >>api           public declarations
       >>api_easy        create, fit, predict, free, with malloc
-      >>api_staged      the caller's blocks, single steps, slots, gradients, frozen predictors, files
-      >>api_low         dense linear algebra and kernel matrices
-    >>impl          the code, each section using only what stands above it
+      >>api_staged      caller's memory, single steps, slots, gradients, frozen predictors, files
+      >>api_low         dense linear algebra
+    >>impl          the code; each section uses only what is above it
       >>config          reals, small helpers, messages, size arithmetic
-      >>cpu             which instructions the machine has
+      >>cpu             which instruction sets the machine supports
       >>simd            one vector type for each instruction set
-      >>threads         cutting work into tasks; the optional POSIX pool
-      >>arena           one block, measured and carved by the same function
+      >>threads         splitting work into tasks; the optional POSIX pool
+      >>arena           one block of memory, measured and divided by the same function
       >>rng             counter-based random numbers and permutations
       >>vmath           arithmetic over arrays: exponentials, distances, radial functions
       >>ukr             micro-kernels: products, and products with solves, in registers; packing
       >>gemm            products: blocking, triangles, weights
       >>trsm            triangular solves
-      >>potrf           Cholesky from the first row down and from the last row up, triangular inverse, adjoint
+      >>potrf           Cholesky from the first or the last row, triangular inverse, adjoint
       >>kernels         kernel expressions, kernel matrices and their adjoints
       >>likelihoods     expected log density and its derivatives
       >>predictor       the frozen model: mean, variance, covariance, samples, densities
-      >>server          from a block or a file to calls; what only predicts needs nothing below
-      >>model           what training is made of: slots, nodes, units, state
+      >>server          opening a frozen block or a model file; prediction needs nothing below
+      >>model           what training consists of: slots, nodes, units, state
       >>params          the parameter vector, its slots, and their values by name
       >>ops             matrix operations and their adjoints
       >>tape            running the operations, forward and in reverse
       >>graph           building the tape: nodes, and the pieces of a unit
       >>parts           mean parts and covariance parts of the family
-      >>settings        a config: defaults, and what is refused
+      >>settings        the config: defaults and checks
       >>bound           the evidence lower bound and its gradient
       >>freeze          from a model to a predictor
       >>natgrad         natural gradient steps from two vectors
@@ -72,124 +73,189 @@ CONTENTS                                                        (search for the 
       >>adam            Adam, schedules, scales of coordinates
       >>lbfgs           L-BFGS with a line search
       >>train           the training step, with either optimiser
-      >>init            the start: inducing points, hyperparameters, q; scales of columns
+      >>init            initial inducing points, hyperparameters and q; scales of columns
       >>layout          a model's slots, tape and block
       >>io              model files
       >>easy            the allocating layer
     >>licence
 
 >>conventions
-    N data rows, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|, Mg = |gamma| inducing points.
-    F functions that the likelihood sees, T columns of targets: both are P with the Gaussian likelihood.
-    X [N,D], Y [N,T], Z [M,D]: row-major, no padding. mean, var [P,n]: one row per output. Lower triangles.
-    `ld` counts elements.
-    Kb = K(Z_beta,Z_beta) + jitter I = L L^T,  A = L^-1 K(Z_beta,X),  c = L^-1 K(Z_beta,Z_gamma) a_gamma.
+  Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
+    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
+    With the Gaussian likelihood F = T = P.
+  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding. mean and var [P,n] hold one
+    row per output. Triangular matrices are lower. `ld` counts elements from one row to the next.
+  Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 a sum of squares.
+    Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
+    W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
+    A_v = L_v^-1 (K(Zg,X) - W^T A).
     q(u) on beta has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T L^T when whitened.
-    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p), a lower bound of log p(y), in nats for all N rows.
-    Gradients are those of the loss = -elbo.
+    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p): a lower bound of log p(y), in nats
+    for all N rows. Gradients are those of the loss = -elbo.
+  Glossary.
+    adjoint                derivative of the loss with respect to a node's value
+    ard                    one lengthscale (linear: one variance) for each column of X
+    base kernel            one term of a kernel expression, such as rbf(0.5)
+    batch, minibatch       the rows of one training step
+    beta                   inducing points of the covariance, and of the mean beside gamma
+    block                  of memory: the caller's bytes; of q: the Gaussian on beta or gamma
+    bound                  what training maximises: elbo, or another odvgp_objective
+    chunk                  64 numbers that kernel code computes at once
+    derivative             of a function; gradient: all derivatives of a scalar
+    epoch                  one pass over the rows in a new random order
+    factor                 Cholesky factor: L with L L^T = Kb, for example
+    freeze                 a model: write its predictor; a slot: set trainable = 0
+    gamma                  inducing points that only the mean uses; SOLVE-GP's second block
+    gamma projection       c = L^-1 K(Zb,Zg) a, the part of gamma's mean that beta can express
+    head                   the nodes that depend only on parameters
+    hook                   the caller's function and pointer: threads, allocator
+    hyperparameters        lengthscales, variances, shape parameters, likelihood parameters
+    inducing points        the points Z that summarise the data
+    isa                    one instruction set: its table of micro-kernels and sizes
+    jitter                 a small number added to the diagonal of Kb or C
+    latent function        f; each output is one; a Gaussian target y is f plus noise
+    likelihood parameters  parameters of p(y|f); noise is the variance of the Gaussian one
+    member                 a pair of a mean part and a covariance part
+    natural step           an update of q along its natural gradient
+    node                   a matrix on the tape, with the operation that computes it
+    pivot                  the diagonal entry whose square root a Cholesky factorisation takes next
+    predictor              a frozen model: one block without pointers that predicts
+    q                      the approximate posterior; q(u) on beta, q(v) on SOLVE-GP's gamma
+    residual               what beta cannot express, such as C
+    sampled columns        the gamma points from which a step estimates the KL term of gamma
+    scratch                the caller's working memory for one call; its contents do not matter
+    server                 a small struct through which calls use a predictor
+    shape parameter        alpha of rq, period of periodic, offset of polynomial
+    shard                  a group of tiles with a sum of its own; any process can compute it
+    slot                   a named part of the parameter vector
+    tape                   the nodes in order: forward for the bound, in reverse for gradients
+    task                   one piece of a large operation, which any thread can run
+    tile                   rows of data that are worked on at once
+    tile nodes             the nodes that depend on the rows of a tile
+    transpose              A^T; flags ta, tb, trans of the linear algebra
+    unit                   one Gaussian process of the model, with its kernel, points and q
+    whitened               in coordinates where the prior of u is N(0, I)
 
->>options                              default   effect
-    ODVGP_IMPLEMENTATION               -         compile the code here
-    ODVGP_STATIC                       -         every function static (one translation unit)
-    ODVGP_API                          extern    linkage of public functions, for instance __declspec(dllexport)
-    ODVGP_FLOAT                        -         float instead of double; names begin with odvgpf_; both can live in one program
-    ODVGP_KEEP_NAMES                   -         with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x behind the header (one
-                                                 precision per file)
-    ODVGP_ASSERT(x)                    assert    checks for broken callers; define as ((void)0) to remove
-    ODVGP_NO_TRAINING                  -         leave out all behind >>server: models are served from blocks and files only
-    ODVGP_NO_MALLOC                    -         no malloc or free: the allocating layer is left out (odvgp_*_create,
-                                                 odvgp_predict_once)
-    ODVGP_NO_STDIO                     -         no FILE: the two calls that take a path are left out
-    ODVGP_NO_SIMD                      -         plain C only, no SSE2, AVX2, AVX-512 or NEON (chosen at run time, but for NEON)
-    ODVGP_NO_AVX2, ODVGP_NO_AVX512     -         leave one instruction set out
-    ODVGP_USE_PTHREADS                 -         compile the ready-made thread pool (link with -pthread)
-    ODVGP_USE_CBLAS                    -         send large products to a CBLAS; <cblas.h> is included, bits may depend on
-                                                 threads then
-    ODVGP_MAX_BASE_KERNELS                   8         most terms of a kernel expression
+>>options                             default   effect
+    ODVGP_IMPLEMENTATION              -         compile the code here
+    ODVGP_STATIC                      -         make every function static (one translation unit)
+    ODVGP_API                         extern    linkage of public functions, for instance
+                                                __declspec(dllexport)
+    ODVGP_FLOAT                       -         float instead of double; names begin with odvgpf_.
+                                                One program can use both
+    ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
+                                                odvgpf_x after the header (one precision per file)
+    ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
+    ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
+                                                serves models from blocks and files
+    ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
+                                                odvgp_model_free, odvgp_predict_once)
+    ODVGP_NO_STDIO                    -         leave out the two calls that take a path
+    ODVGP_NO_SIMD                     -         use plain C only. Otherwise SSE2, AVX2 and AVX-512
+                                                are chosen at run time, NEON at compile time
+    ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
+    ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
+    ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h> is
+                                                included); bits may then depend on threads
+    ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
 
 >>manual
-  Models. One config makes every member of the family: a mean part and a covariance part.
-    COUPLED    BETA + DENSE       Titsias 2009, Hensman et al. 2013
-    ORTH       ORTH + DENSE       Salimbeni et al. 2018, eq. 11
-    HYBRID     HYBRID + DENSE     the same, eq. 10
-    DECOUPLED  FREE + INVERSE     Cheng and Boots 2017
-    SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020, eq. 8
-    O(M)       FREE + DIAGONAL    Kobe 2021; M_gamma = 0
-    odvgp_config_defaults() takes ORTH when |gamma| > 0 and COUPLED otherwise. .natgrad = 1 moves q(u) on beta by natural
-    gradients and everything else by Adam (ORTHNAT, COUPLEDNAT); .natgrad = 0 moves everything by Adam.
-  Optimisers. Adam is for minibatches, and the default. For data that fit into one batch .optimizer = ODVGP_OPTIMIZER_LBFGS, with
-    .natgrad = 0 and .batch = N, moves everything by L-BFGS. It has no step sizes to choose, and odvgp_fit ends where it has
-    converged.
-    The step sizes of Adam and of natural gradients fall by default, over 5,000 steps: let them fall over the length of your
-    training (odvgp_falling), or keep them where data never end (odvgp_constant). Large ones find kernel and noise, small ones
-    settle them.
-    odvgp_set_bounds keeps positive numbers in a range, odvgp_set_prior says what is believed of hyperparameters, for both.
-  Choosing sizes. Time per step O(B M^2 + B Mg D + M Mg D + M^3); start with M = 100..300 and Mg = 2..3 M. More beta sharpens
-    the variance and the mean, more gamma the mean alone, at a cost that is only linear.
-  Units. The library takes X and Y as they are and scales nothing: standardise your columns, and give the scales to odvgp_freeze
-    if predictions shall undo them (odvgp_column_scales, odvgp_standardise), as the command-line tool does. Hyperparameters that
-    the kernel expression does not give are taken from the data by odvgp_init_data (median distance, variance of the targets).
-  Memory. odvgp_model_size says how many bytes training needs; from the rows on that
-    initialisation samples (max(50 M, 4 M_gamma, 4096)) it does not grow with N, except with the
-    objectives TIGHT and EXACT (O(N^2)). odvgp_predictor_size says the same for serving. Every call
-    that does not train takes less than 4 KiB of stack, compiled by gcc or clang with -O2,
-    and up to M = 512; every doubling of M beyond that adds up to 1 KiB. Three exceptions take less
-    than 8 KiB: training steps, odvgp_fit_q and odvgp_upper_bound; odvgp_model_size and
-    odvgp_load_size, which measure a model that has no block yet and so stands on the stack.
-  Errors. Calls return odvgp_status, 0 is success; odvgp_info (may be NULL) receives a sentence with the culprit. On an error
-    outputs keep their old contents and the model stays usable; only results of predictions that are not finite are there beside
-    their E_NAN. NaN in X, Y or Z is refused, never averaged away.
-  Jitter. Two matrices get jitter + jitter_rel * (mean of the kernel's diagonal) on their
-    diagonal: Kb, and C = K(Zg,Zg) - W^T W, which SOLVE-GP's second block and gamma's EXACT
-    natural steps factor; for those steps C gets none at first. No other matrix gets any. When a
-    Cholesky of one of the two fails, its value is raised tenfold, counted and reported with
-    matrix, pivot and likely cause; past jitter_max the step is undone. It decays again after 100
-    clean steps of Adam; with L-BFGS it stays.
-  Instruction sets. The best that the machine has is found when a model is made; config.isa and odvgp_blas_init can force
-    another. Results differ between them in the last bits. No compiler flags are needed. On 32-bit ARM, NEON serves float
-    only, and takes subnormal numbers for 0. On 32-bit x86 without SSE2 give gcc -std=c99 or -fexcess-precision=standard:
-    without, the last bits depend on what the compiler inlines where, and no promise about bits holds.
-  Threads. None, unless the config carries a hook (odvgp_threads). Results have the same bits for any number of threads.
-    A model is used by one thread at a time; a predictor and its server are read-only, so any number
-    share them, each with its own scratch.
-  Precision. double by default. In float use jitter_rel >= 16 M eps, which is what the defaults do.
+  Models. A mean part and a covariance part, layer[0].mean_part and .cov_part in the config, make a
+    member of the family. Any mean part goes with any covariance part (odvgp_mean_part gives the
+    formulas). These pairs have names:
+      COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
+      ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
+      HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
+      DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
+      SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
+      O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
+    odvgp_config_defaults selects ORTH if |gamma| > 0 and COUPLED otherwise. With optim.natgrad = 1
+    natural gradients move q(u) on beta and Adam moves everything else (ORTHNAT, COUPLEDNAT). With
+    optim.natgrad = 0 Adam moves everything; FREE, INVERSE and DIAGONAL require it, except in O(M).
+  Optimisers. Adam is the default; it works on minibatches. For data that fit into one batch, set
+    optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS moves
+    everything and has no step sizes to choose; odvgp_fit ends when it has converged.
+    The step sizes of Adam and of natural gradients fall over 5,000 steps by default. Large steps
+    find the kernel and the noise, small steps settle them. Let step sizes fall over the length of
+    your training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
+    With both optimisers, odvgp_set_bounds keeps positive numbers in a range and odvgp_set_prior
+    adds prior densities of hyperparameters.
+  Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
+    Mg = 2..3 M. More beta points improve the variance and the mean; more gamma points improve only
+    the mean, at a cost that is only linear.
+  Units. The library does not scale X and Y. Standardise their columns (odvgp_column_scales,
+    odvgp_standardise) and pass the scales to odvgp_freeze to get predictions in original units, as
+    the command-line tool does. odvgp_init_data estimates the hyperparameters that the kernel
+    expression does not give (median distance, variance of the targets).
+  Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
+    serving. Training memory stops growing with N once N reaches the number of rows that
+    initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
+    (O(N^2)). Stack, compiled by gcc or clang with -O2, for M up to 512 (each doubling of M adds up
+    to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size
+    take less than 8 KiB, all other calls less than 4 KiB. The two size calls keep the model that
+    they measure on the stack, because it has no block yet.
+  Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
+    a sentence that names the culprit. After an error outputs keep their old contents and the model
+    stays usable. One exception: if a prediction is not finite, the outputs hold all results and
+    the call returns E_NAN. NaN in X, Y or Z is refused, never averaged away.
+  Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
+    their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's EXACT natural steps factor.
+    For those natural steps C starts without jitter. No other matrix gets any. If the Cholesky
+    factorisation of Kb or C fails, its jitter is raised tenfold, and the event is counted and
+    reported with matrix, pivot and likely cause. Beyond jitter.max the step is undone. A raised
+    jitter decays after 100 clean steps of Adam; L-BFGS keeps it.
+  Instruction sets. A new model uses the best one that the machine supports; config.isa and
+    odvgp_blas_init can force another. Results differ between instruction sets in the last bits. No
+    compiler flags are needed. On 32-bit ARM, NEON serves only float and flushes subnormal numbers
+    to 0. On 32-bit x86 without SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise
+    the last bits depend on what the compiler inlines, and no promise about bits holds.
+  Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
+    of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
+    any number of threads share them, each with its own scratch.
+  Precision. double by default. float needs jitter.relative >= 16 M eps, which the defaults ensure.
     The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
-    -Ofast, -ffinite-math-only or /fp:fast. clang does not tell -funsafe-math-optimizations and
-    -fassociative-math: do not give them.
-  odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or fetch anything.
+    -Ofast, -ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
+    -fassociative-math to the code: do not use them.
+  odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
   Sources.
-    [ODVGP]   Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian Processes, NeurIPS 2018,
-              arXiv:1809.08820
-    [NATGRAD] Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
-    [SOLVE]   Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes, AISTATS 2020, arXiv:1910.10596
-    [OM]      Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations to Gaussian Processes, MPhil
-              thesis, 2021; on Panos, Dellaportas, Titsias 2018, arXiv:1807.02537
-    [DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear Complexity, NeurIPS 2017
-    [SVGP]    Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
-    [VFE]     Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes, AISTATS 2009
-    [CHOL]    Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
-    [ADAM]    Kingma, Ba: Adam, ICLR 2015
-    [GREEDY]  Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in Gaussian Processes Regression, JMLR
-              2020
-    [FARTHEST] Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical Computer Science 1985
-    [ULAPANE] Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared Exponential Kernel-based Gaussian
-              Process Regression, ICIEA 2020
-    [LBFGS]   Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
-    [PHILOX]  Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of counters;
-              the mixer here is smaller)
+    [ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
+                Processes, NeurIPS 2018, arXiv:1809.08820
+    [NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+    [SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
+                AISTATS 2020, arXiv:1910.10596
+    [OM]        Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
+                to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
+                arXiv:1807.02537
+    [DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
+                Complexity, NeurIPS 2017
+    [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
+    [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
+                AISTATS 2009
+    [CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
+    [ADAM]      Kingma, Ba: Adam, ICLR 2015
+    [GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
+                Gaussian Processes Regression, JMLR 2020
+    [FARTHEST]  Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
+                Computer Science 1985
+    [ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
+                Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
+    [LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
+    [PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of
+                counters; the mixer here is smaller)
 
 >>revisions
-    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts, with Gaussian
-           likelihood; bounds without q, the best q, L-BFGS; Adam and natural gradients, schedules; bounds and priors of
-           hyperparameters; kernel expressions of ten kernels; frozen predictor, server, model files (version 5); sums in
-           shards that do not depend on threads; positive numbers trained by their logarithms. Dense linear algebra
-           and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is kept for the gradient
-           (config.kernel_cache_bytes).
+    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts,
+           with Gaussian likelihood; bounds without q, the best q, L-BFGS; Adam and natural
+           gradients, schedules; bounds and priors of hyperparameters; kernel expressions of ten
+           kernels; frozen predictor, server, model files (version 5); sums in shards that do not
+           depend on threads; positive numbers trained by their logarithms. Dense linear algebra
+           and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is
+           kept for the gradient (config.kernel_cache_bytes).
 */
 
-/* ====================================================================================================================== */
-/*  >>api                                                                                                                 */
-/* ====================================================================================================================== */
+/* ============================================================================================== */
+/*  >>api   public declarations */
+/* ============================================================================================== */
 #ifndef ODVGP__SHARED_H
 #define ODVGP__SHARED_H
 
@@ -205,7 +271,7 @@ CONTENTS                                                        (search for the 
 #error "ODVGP_MAX_BASE_KERNELS must be 1..32"
 #endif
 
-/*  Every call that can fail returns one of these. */
+/*  What every call that can fail returns. */
 #define ODVGP_STATUS_LIST(X) \
     X(OK, "ok") \
     X(E_ARG, "argument is NULL or out of range") \
@@ -226,48 +292,45 @@ typedef enum odvgp_status {
         ODVGP_STATUS_COUNT
 } odvgp_status;
 
-/*  What went wrong, in words and numbers. To be read only when a call returned an error. */
+/*  What went wrong. Valid only after a call has returned an error. */
 typedef struct odvgp_info {
     odvgp_status status;
-    const char *what; /* the culprit: an argument, a matrix, a slot; a string constant */
-    ptrdiff_t row;    /* row, pivot or position, counted from 0; -1 if there is none */
-    double value;     /* the offending value, 0 if there is none */
+    const char *what; /* the culprit (argument, matrix or slot), a string constant */
+    ptrdiff_t row;    /* row, pivot or position, counted from 0; -1: none */
+    double value;     /* the offending value; 0: none */
     char text[200];   /* one sentence */
 } odvgp_info;
 
-/*  Events that are not errors. Counted since the model was made; the last jitter event in full. */
+/*  Events that are not errors: how often each happened since the model was created, and the last
+    jitter event in full. */
 typedef struct odvgp_events {
-    uint64_t jitter_raised; /* a Cholesky failed and was repeated with ten times the jitter */
-    /* a natural step was halved to stay positive definite, or gamma's so as not to lower the
-       bound */
+    /* A Cholesky factorisation failed and was repeated with ten times the jitter. */
+    uint64_t jitter_raised;
+    /* A natural step was halved: q would not have been positive definite, or the step of gamma or
+       of O(M) would have lowered the bound. */
     uint64_t step_shortened;
-    uint64_t variance_clamped; /* k - |A|^2 came out negative by rounding and was set to 0 */
-    /* an update led to NaN or past the largest jitter and was taken back */
+    /* k - |A|^2 was negative by rounding and was set to 0. */
+    uint64_t variance_clamped;
+    /* An update led to NaN, past the largest jitter, or to an implausibly low bound, and was
+       undone. */
     uint64_t step_undone;
-    double jitter; /* on the diagonal of Kb at the last evaluation, in absolute units */
-    const char
-        *matrix;     /* of the last jitter event: "Kb", or "C" (see Jitter); NULL: there was none */
-    ptrdiff_t pivot; /* its pivot */
-    double pivot_value; /* and what stood there */
+    double jitter;      /* on the diagonal of Kb in the last evaluation, in absolute units */
+    const char *matrix; /* of the last jitter event: "Kb", or "C" (see Jitter); NULL: no event */
+    ptrdiff_t pivot;    /* of the last jitter event */
+    double pivot_value; /* value of that pivot */
     const char *cause;  /* likely cause in words */
 } odvgp_events;
 
-/*  The family: any mean part goes with any covariance part. Named pairs:
-        COUPLED    BETA + DENSE       SVGP [SVGP]
-        ORTH       ORTH + DENSE       [ODVGP] eq. 11
-        HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
-        DECOUPLED  FREE + INVERSE     [DECOUPLED]; [ODVGP] eq. 8
-        SOLVE-GP   BLOCKS + BLOCKS    [SOLVE] eq. 8; gamma is its O
-        O(M)       FREE + DIAGONAL, M_gamma = 0: 2 M variational numbers [OM] eqs. 3.2 - 3.7
-    Means, with A = L^-1 K(Zb,X), c = L^-1 K(Zb,Zg) a, A_v = L_v^-1 (K(Zg,X) - W^T A), W = L^-1 K(Zb,Zg), L_v L_v^T =
-    K(Zg,Zg) - W^T W + jitter I, and q_mu, v_mu in whitened coordinates:
+/*  The family: any mean part goes with any covariance part. For named pairs see Models in >>manual;
+    for symbols, >>conventions. q_mu and v_mu are in whitened coordinates.
+    Means:
         BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
         HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-        FREE    K(X,Za) a; with M_gamma = 0 alpha is beta: K(X,Zb) q_mu; with variance BLOCKS alpha is their gamma
+        FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
     Variances:
-        DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  the same - |A_v|^2 + |v_sqrt^T A_v|^2
+        DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
         INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
-        DIAGONAL  as INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
+        DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
     ODVGP_MEAN_PART_BETA,
     ODVGP_MEAN_PART_ORTH,
@@ -283,17 +346,18 @@ typedef enum odvgp_cov_part {
 } odvgp_cov_part;
 
 /*  What training maximises.
-        ELBO       the bound with the member's own q                                                            (default)
-        COLLAPSED  the bound at the optimal q, which is a function of kernel and inducing inputs: Titsias' for BETA + DENSE ([VFE]
-                   eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS ([SOLVE] eq. 30), and what lies between, ODVGP's optimum,
-                   for BLOCKS + DENSE
-        PARTLY     SOLVE-GP with the optimal q(u), and q(v) as it is: [SOLVE] eq. 9; eq. 10 for BLOCKS + DENSE. COLLAPSED if
-                   M_gamma = 0
-        TIGHT      [SOLVE] eqs. 14, 15, BETA + DENSE: above Titsias' bound; O(N^2) memory and time
-        EXACT      log p(y) itself, FREE + DIAGONAL with M = N and M_gamma = 0: exact GP regression; O(N^3) time, O(N^2) memory
-    All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and have no natural step (natgrad is taken
-    for 0). Sums stream over tiles: memory O(M^2) but for the last two. Before odvgp_freeze and odvgp_save, odvgp_fit_q must put q where the bound has
-    it. */
+        ELBO       The bound with the member's own q (default).
+        COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
+                   bound for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS +
+                   BLOCKS ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's optimum, between the two.
+        PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
+                   BLOCKS + DENSE. Same as COLLAPSED if M_gamma = 0.
+        TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
+        EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
+                   regression; O(N^3) time, O(N^2) memory.
+    All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
+    natgrad, because they have no natural step. Sums stream over tiles: memory is O(M^2), except for
+    TIGHT and EXACT. Call odvgp_fit_q before odvgp_freeze and odvgp_save: it computes q. */
 typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_ELBO,
     ODVGP_OBJECTIVE_COLLAPSED,
@@ -302,37 +366,47 @@ typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_EXACT
 } odvgp_objective;
 
-/*  How gamma moves with config.optim.natgrad = 1 (ORTH and HYBRID). The last two are natural steps, of config.optim.gamma_step_ratio times
-    that of beta, which contract only where they are small: odvgp_step looks at the bound on the same rows again (one more
-    forward run) and halves gamma's step until it is not lower than before the step; events.step_shortened counts.
-        ADAM      (default)
-        DIAGONAL  [ODVGP] eq. 16: a <- a - tau dL/da / (D + gamma_eps), D = diag(K_gamma - W^T W)
-        EXACT     [ODVGP] eq. 15a: a <- a - tau (K_gamma - W^T W)^-1 dL/da; O(M_gamma^3) each. It makes a large where D is small, and
-                  what a stands for there changes fast with the kernel: where that is trained, give config.optim.lr no more than the
-                  paper's odvgp_constant(0.001). With the default, 0.01 at first, the bound falls on some data. HYBRID's falls with
-                  0.001, too, by Adam's steps of Z_gamma, which move K(x,Zg) a and not only the part that beta lacks: freeze that
-                  slot. The natural step does not lower the bound, and a fall of ten times its size is undone, as in odvgp_step. */
+/*  How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
+    times the natural step of beta.
+        ADAM      By Adam (default).
+        DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
+        EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
+    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore evaluates the bound
+    on the same rows once more and halves gamma's step until the bound is no lower than before
+    (events.step_shortened).
+    EXACT makes a large where D is small, and what a means there changes fast with the kernel. If
+    the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001). With the
+    default, which starts at 0.01, the bound falls on some data. HYBRID's bound falls with 0.001,
+    too, because Adam's steps of Z_gamma move K(x,Zg) a and not only the part that beta lacks:
+    freeze Z_gamma. The natural step itself does not lower the bound, and a fall by ten times the
+    bound's size is undone, as in odvgp_step. */
 typedef enum odvgp_gamma_step {
     ODVGP_GAMMA_STEP_ADAM,
     ODVGP_GAMMA_STEP_DIAGONAL,
     ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Which blocks a natural step of SOLVE-GP moves: both from the same old point, or one after the other in turn. */
+/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or one block
+    per step in turn. */
 typedef enum odvgp_blocks_step {
     ODVGP_BLOCKS_STEP_TOGETHER,
     ODVGP_BLOCKS_STEP_ALTERNATE
 } odvgp_blocks_step;
 
-/*  The natural step of O(M), in coordinates that differ:
-        EXACT      (m, g), where the Fisher matrix is block diagonal: m <- m - tau S dL/dm, g <- g - tau (S o S / 2)^-1 dL/dg
-        AFFINE     (S^-1 m, g), the natural parameters of the family                                           (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): what the dense step does to S^-1 m and to the diagonal of S^-1
-        PROJECTED_MU   the same in (mu, g), as the thesis' text and results have it: m moves as in the dense step
-    The last two stop short of the optimum, the first of them far from it; kept to compare.
-    Each can overshoot: steps of 0.1 and less are for training, larger ones for q alone. A component of g falls to no less than a
-    tenth in one step, and not below a rounding error of 1 / k(x,x). With all rows in each step, odvgp_step looks at the bound
-    again (one more forward run) and halves the step while the bound falls; a step that loses more than a nat a row is undone. */
+/*  The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
+        EXACT      (m, g), where the Fisher matrix is block diagonal:
+                   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
+        AFFINE     (S^-1 m, g), the natural parameters of the family (default)
+        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): what the dense step does to S^-1 m and to
+                   the diagonal of S^-1
+        PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
+                   dense step
+    The two PROJECTED steps stop short of the optimum, the first far from it; they exist for
+    comparison.
+    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. In
+    one step a component of g falls to no less than a tenth, and never below a rounding error of
+    1 / k(x,x). With all rows in each step, odvgp_step evaluates the bound once more and halves the
+    step while the bound falls; it undoes a step that loses more than one nat per row. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_EXACT,
     ODVGP_DIAG_STEP_AFFINE,
@@ -340,34 +414,37 @@ typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
-/*  What the slots of q(u) on beta hold, and those of v on gamma, with L_v.
-        WHITENED  q_mu, q_sqrt:  m = L q_mu,  S = L q_sqrt q_sqrt^T L^T                     (default)
-        PRIMAL    q_mu, q_sqrt:  m = q_mu,    S = q_sqrt q_sqrt^T                           [SVGP]; the published code's choice
-        A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T                        [ODVGP] eq. 11 */
+/*  What the slots of q(u) on beta hold, and those of q(v) on gamma, with L_v in place of L.
+        WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
+        PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
+        A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
 typedef enum odvgp_parametrisation {
     ODVGP_PARAMETRISATION_WHITENED,
     ODVGP_PARAMETRISATION_PRIMAL,
     ODVGP_PARAMETRISATION_A_BETA
 } odvgp_parametrisation;
 
-/*  How Adam moves a_gamma. D = diag(K_gamma - K_gamma,beta Kb^-1 K_beta,gamma), at least a hundredth of the kernel's variance, for it is 0
-    where a gamma point stands on a beta point.
-        PLAIN        in a itself, in units of one over the targets' (see odvgp_init_data)
-        SCALED       in b = D a / sqrt(k(x,x)), D held constant and renewed every 100 steps: a's step is lr sqrt(k) / D, so
-                     that lr counts prior standard deviations at the point itself. FREE's coefficients and B_sqrt, whose
-                     units are 1 / y as well, step by lr / sqrt(k)                                 (default)
-        DIFFERENTIATED  the slot holds D a, and D moves with kernel and inducing inputs (the published code) */
+/*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
+    variance, because D is 0 where a gamma point coincides with a beta point.
+        PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
+        SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
+                        steps; HYBRID uses k for D. a's step is lr sqrt(k) / D, so lr counts prior
+                        standard deviations at the point itself. FREE's coefficients and B_sqrt,
+                        whose units are 1 / y as well, step by lr / sqrt(k).
+        DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
+                        published code). */
 typedef enum odvgp_gamma_coords {
     ODVGP_GAMMA_COORDS_PLAIN,
     ODVGP_GAMMA_COORDS_SCALED,
     ODVGP_GAMMA_COORDS_DIFFERENTIATED
 } odvgp_gamma_coords;
 
-/*  How the term a^T K_gamma a - c^T c of ORTH's KL is estimated when only some gamma columns are sampled; both are unbiased.
-        RESIDUAL  rows of (K_gamma - K_gamma,beta Kb^-1 K_beta,gamma) a: little noise, for the residual is small   (default)
-        COLUMNS   rows of K_gamma a, with c^T c exact: [ODVGP] appendix A.3 as printed */
+/*  How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
+        RESIDUAL  From rows of C a (default): little noise, because C is small.
+        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3 as printed. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
+/*  Prior mean m(x), by its slots: 0, "mean.c", or x^T "mean.A" + "mean.b". */
 typedef enum odvgp_mean_function {
     ODVGP_MEAN_FUNCTION_ZERO,
     ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -375,11 +452,12 @@ typedef enum odvgp_mean_function {
 } odvgp_mean_function;
 typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
 
-/*  What moves parameters that no natural step moves.
-        ADAM   in minibatches or not                                                                            (default)
-        LBFGS  limited-memory BFGS with a line search that satisfies the strong Wolfe conditions: deterministic, for full
-               batch (batch >= N) and natgrad = 0. A step is one line search over all trainable slots with all gamma columns;
-               the bound never falls. Schedules, step sizes and gamma_coords' scales are not used. */
+/*  What moves the parameters that no natural step moves.
+        ADAM   Adam, on minibatches or on all rows (default).
+        LBFGS  Limited-memory BFGS with a line search that satisfies the strong Wolfe conditions:
+               deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
+               over all trainable slots with all gamma columns; the bound never falls. Schedules,
+               step sizes and the scales of gamma_coords are not used. */
 typedef enum odvgp_optimizer { ODVGP_OPTIMIZER_ADAM, ODVGP_OPTIMIZER_LBFGS } odvgp_optimizer;
 typedef enum odvgp_update {
     ODVGP_UPDATE_JOINT,
@@ -388,16 +466,19 @@ typedef enum odvgp_update {
 } odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
-/*  Where odvgp_init_data puts Z_beta. Distances are in the units of X, over all columns.
-        KMEANS    k-means++ seeds and Lloyd's iterations, on max(50 M, 4096) rows; O(rows M D)                (default)
-        RANDOM    random rows
-        GREEDY    one row after the other, always the one whose variance given those before is largest under the kernel at its
-                  start: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M (M + D)), and about rows (M + 2 D) numbers
-                  of memory. Where the rows taken explain all others to rounding, random rows follow
-        FARTHEST  one row after the other, the first at random, then always the one farthest from its nearest one [FARTHEST];
-                  on the rows of KMEANS; O(rows M D)
-    Rows are a random sample, all of them when there are no more than that. But for KMEANS, whose centres are means, inducing
-    points are rows of the data; of equals the sample's first is taken, and repeated rows are used once while there are others. */
+/*  Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
+    size of a random sample: all rows if there are no more.
+        KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows; O(rows M D)
+                  (default).
+        RANDOM    Random rows.
+        GREEDY    Rows one by one: always the row of largest variance given the rows before, with
+                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows.
+                  O(rows M (M + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen
+                  rows explain all others to rounding, random rows follow.
+        FARTHEST  Rows one by one: the first at random, then always the row farthest from its
+                  nearest chosen one [FARTHEST]. KMEANS's sample; O(rows M D).
+    Inducing points are rows of the data, except for KMEANS, whose centres are means. Ties go to the
+    first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
     ODVGP_INIT_BETA_KMEANS,
     ODVGP_INIT_BETA_RANDOM,
@@ -405,26 +486,32 @@ typedef enum odvgp_init_beta {
     ODVGP_INIT_BETA_FARTHEST
 } odvgp_init_beta;
 
-/*  Where it puts Z_gamma (FREE: Z_alpha): on rows of the data that are not in Z_beta and differ, while there are such.
-        RANDOM    random rows                                                                                 (default)
-        RESIDUAL  the rows that beta explains worst, of largest k(x,x) - |L^-1 k(Z_beta,x)|^2 under the kernel at its start,
-                  from a sample of max(50 M, 4 M_gamma, 4096). O(rows M (M + D)), and M^2 + tile (M + D) numbers of memory.
-                  For gamma that stands beside beta: where it carries the mean alone (FREE), RANDOM leaves no holes in it */
+/*  Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
+    Z_beta, as long as there are any.
+        RANDOM    Random rows (default).
+        RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
+                  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
+                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta in the mean; if
+                  only gamma carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
     ODVGP_INIT_GAMMA_RANDOM,
     ODVGP_INIT_GAMMA_RESIDUAL
 } odvgp_init_gamma;
 
-/*  Lengthscales and variances that the kernel expression does not give, each base kernel of the expression from its own columns.
-        MEDIAN    the median distance of rows over sqrt(2), times a factor: 0.5 for a single base kernel, else from 0.1 for the first
-                  to 1 for the last; the variance of the targets. O(512 D + N P)                              (default)
-        ULAPANE   lengthscale: the mean over columns of the mean gap between neighbours in the sorted column; variance: the
-                  square of the mean step of the targets in the same orders, averaged over outputs. Gaps and steps of 0 do not
-                  count, nor do constant columns [ULAPANE]. On the sample of KMEANS: max(50 M, 4096) rows at most, between which
-                  gaps are wider than between all. Lengthscales of several base kernels: times 1 for the first to 10 for the last, so
-                  that equal base kernels do not stay equal. O(rows (log(rows) + P) D), and D (1 + P) numbers of memory
-    In units of X, and of Y squared. A value that the data do not tell is 1: that of constant columns or, where [ULAPANE] has an
-    exception, constant targets. */
+/*  How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
+    give. Each base kernel uses its own columns. In units of X, and of Y squared.
+        MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
+                  kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
+                  targets. O(512 D + N P) (default).
+        ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
+                  over columns. Variance: square of the mean step of the targets in the same orders,
+                  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
+                  several base kernels lengthscales are multiplied by 1 for the first to 10 for the
+                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, at most
+                  max(50 M, 4096) rows, in which gaps are wider than in all rows.
+                  O(rows (log(rows) + P) D) time, D (1 + P) numbers of memory.
+    A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
+    an exception). */
 typedef enum odvgp_init_hyper {
     ODVGP_INIT_HYPER_MEDIAN,
     ODVGP_INIT_HYPER_ULAPANE
@@ -435,10 +522,10 @@ typedef enum odvgp_positive_transform {
     ODVGP_POSITIVE_TRANSFORM_EXP
 } odvgp_positive_transform;
 
-/*  What is believed of a hyperparameter's value v before there are data: a density whose logarithm is added to the bound.
+/*  Prior on a hyperparameter v. Its log density is added to the bound.
         LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
                    -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
-        GAMMA      shape a > 0 and rate b > 0, mean a / b:
+        GAMMA      shape a > 0, rate b > 0, mean a / b:
                    a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
 typedef enum odvgp_schedule_kind {
@@ -455,15 +542,16 @@ typedef enum odvgp_isa {
     ODVGP_ISA_NEON
 } odvgp_isa;
 
-/*  Threads: run must call task(arg, i) once for each i in [0, n), in any order, on any threads, and return when all are done.
-    count is how many tasks a large operation is cut into (usually the number of threads). {0} is serial. */
+/*  Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
+    order, on any threads, and return when all calls have returned. count is the number of tasks
+    into which a large operation is split, usually the number of threads. */
 typedef struct odvgp_threads {
     void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
     void *user;
     int count;
 } odvgp_threads;
 
-/*  Memory for the allocating layer. {0} is malloc and free. */
+/*  Hook for the memory of the allocating layer; {0} is malloc and free. */
 typedef struct odvgp_allocator {
     void *(*alloc)(void *user, size_t bytes);
     void (*release)(void *user, void *block);
@@ -472,7 +560,8 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_ and real is float.               */
+/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_, and
+    odvgp_real is float. */
 #ifdef ODVGP_FLOAT
 #define odvgp_real              odvgpf_real
 #define odvgp_schedule          odvgpf_schedule
@@ -592,10 +681,11 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
-/*  A number that changes with the step: from start to end over `steps` steps, then end. CONSTANT uses end alone.
-    LINEAR goes in equal steps, LOGLINEAR in equal ratios (start and end > 0).
-    With decay_steps > 0 it goes on from end to `final` over so many steps from step decay_from (>= steps) on, then stays there:
-    LINEAR in equal steps, the others in equal ratios (final > 0). decay_steps = 0: no decay. */
+/*  A number that depends on the step. It goes from start to end over `steps` steps and stays at
+    end: LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0). CONSTANT uses only
+    end. If decay_steps > 0, it then goes from end to `final` over decay_steps steps, beginning at
+    step decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios
+    (final > 0). */
 typedef struct odvgp_schedule {
     odvgp_schedule_kind kind;
     odvgp_real start, end;
