@@ -694,173 +694,187 @@ typedef struct odvgp_schedule {
     ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that makes a model. odvgp_config_defaults gives one that is complete for its sizes;
-    change what you need. A user has about twelve choices: the member and its sizes in layer[0],
-    the kernel, the starting noise in lik, and in optim the batch and the step sizes. */
+/*  Everything that determines a model. odvgp_config_defaults returns a complete one for given N, D,
+    P, M and M_gamma; change what you need. Most users have about twelve choices: the member and its
+    sizes in layer[0], the kernel, the initial noise in lik, the batch and the step sizes in
+    optim. */
 typedef struct odvgp_config {
-    /* Rows of data, >= 1. Scales the likelihood of a batch to the whole set. */
+    /* Rows of data, >= 1. The likelihood of a batch is scaled to this many rows. */
     ptrdiff_t N;
     /* What training maximises. Default ELBO. */
     odvgp_objective objective;
 
-    /* One Gaussian process layer after the other; this version has one. */
+    /* Layers of Gaussian processes; this version has one. */
     struct {
         /* The member of the family. Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
         odvgp_mean_part mean_part;
         odvgp_cov_part cov_part;
-        /* Sums and products of  name(lengthscale, variance=1, ard, dims=0:3+5)  with parentheses.
-           Names: rbf matern12 matern32 matern52, rq(.., alpha=1), periodic(.., period=1); without
-           a lengthscale linear(variance, ard), polynomial(variance, offset=1, degree=2),
-           constant(variance), white(variance). The formulas are in >>kernels. dims=0:3+5 selects
-           columns 0, 1, 2 and 5; ard gives each column a lengthscale (linear: a variance) of its
-           own. white is noise of f: only on the diagonal of K(X,X). alpha and period start at 1
-           unless given, because the data are not asked. Default "matern52(ard)". Only
-           odvgp_model_size and odvgp_model_init read the text: it need not live longer. */
+        /* The kernel as an expression: sums, products and parentheses of base kernels
+               name(lengthscale, variance=1, ard, dims=0:3+5)
+           Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1).
+           Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
+           polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
+           dims=0:3+5 selects columns 0, 1, 2 and 5. ard gives each column its own lengthscale
+           (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). alpha
+           and period are 1 unless given, because no initialisation estimates them. Only
+           odvgp_model_size and odvgp_model_init read the text; it need not live longer. Default
+           "matern52(ard)". */
         const char *kernel;
-        /* Inputs, and outputs (latent functions), each >= 1. Gaussian: one column of targets for
+        /* Inputs and outputs (latent functions), each >= 1. Gaussian: one column of targets for
            each output. */
         ptrdiff_t D, P;
-        /* Inducing points: |beta| >= 1 for the covariance, and |gamma| >= 0 for the mean, which
-           BETA does not use. */
+        /* Inducing points: |beta| >= 1 for the covariance, |gamma| >= 0 for the mean. BETA ignores
+           gamma. */
         ptrdiff_t M, M_gamma;
-        odvgp_mean_function mean_function; /* default ZERO */
+        odvgp_mean_function mean_function; /* Default ZERO. */
     } layer[1];
 
-    /* The likelihood and the start values of its parameters. */
+    /* The likelihood and the initial values of its parameters. */
     struct {
-        odvgp_likelihood kind; /* default GAUSSIAN */
-        /* Start of the noise variance, > 0. Default 0: a tenth of the targets' variance in
-           odvgp_init_data, 0.1 before that. */
+        odvgp_likelihood kind; /* Default GAUSSIAN. */
+        /* Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
+           targets' variance. */
         odvgp_real noise_variance;
-        /* Lower bound of the noise variance, in units of the targets' variance (of 1 where that is
-           0), in force from odvgp_init_data on: it keeps targets without noise from driving it to
-           0. odvgp_set_bounds replaces it. Default 0: max(1e-10, 16 M eps). -1: none; other
-           negative values are refused, and by odvgp_init_data a bound that is not finite. */
+        /* Lower bound of the noise variance in units of the targets' variance (in units of 1 if
+           that is 0), from odvgp_init_data on. It keeps targets without noise from driving the
+           noise to 0. odvgp_set_bounds replaces it. -1: no bound; other negative values are
+           refused. odvgp_init_data refuses a bound that is not finite. Default 0: max(1e-10, 16 M
+           eps). */
         odvgp_real noise_floor;
     } lik;
 
-    /* Where odvgp_init_data puts inducing points, and how it finds hyperparameters. */
+    /* How odvgp_init_data chooses inducing points and hyperparameters. */
     struct {
-        odvgp_init_beta beta;   /* default KMEANS */
-        odvgp_init_gamma gamma; /* default RANDOM */
-        odvgp_init_hyper hyper; /* default MEDIAN */
+        odvgp_init_beta beta;   /* Default KMEANS. */
+        odvgp_init_gamma gamma; /* Default RANDOM. */
+        odvgp_init_hyper hyper; /* Default MEDIAN. */
     } init;
 
     /* How parameters are trained. */
     struct {
-        odvgp_optimizer kind; /* default ADAM */
-        /* 1: natural gradients for q(u) on beta, Adam for the rest. 0: Adam for all. Default 1. */
+        odvgp_optimizer kind; /* Default ADAM. */
+        /* 1: natural gradients move q(u) on beta, Adam the rest. 0: Adam moves all. Default 1. */
         int natgrad;
-        /* Rows of a minibatch; >= N means full batch. Default min(N, 1024). */
+        /* Rows of a minibatch, >= 1; >= N is full batch. Default min(N, 1024). */
         ptrdiff_t batch;
         /* Gamma columns sampled for the KL in each step; 0: all. Default min(M_gamma, 64). */
         ptrdiff_t gamma_batch;
-        /* Step sizes. Assign a whole schedule: .end alone would keep the default's start. Adam's
-           learning rate: default odvgp_falling(0.01, 0.001, 5000). Natural steps: default
+        /* Step sizes of Adam and of natural gradients. Assign whole schedules: .end by itself keeps
+           the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
            odvgp_falling(0.1, 0.01, 5000). */
         odvgp_schedule lr, natgrad_step;
-        /* How gamma moves, default ADAM; its natural step in steps of beta, > 0, default 0.1. */
+        /* How gamma moves. Default ADAM. */
         odvgp_gamma_step gamma_step;
+        /* Gamma's natural step as a multiple of beta's, > 0. Default 0.1. */
         odvgp_real gamma_step_ratio;
-        odvgp_real adam_beta1, adam_beta2, adam_eps; /* defaults 0.9, 0.999, 1e-8 */
-        /* Pairs of differences that L-BFGS remembers, 1 .. 1000. Default 10. */
+        odvgp_real adam_beta1, adam_beta2, adam_eps; /* Defaults 0.9, 0.999, 1e-8. */
+        /* Pairs of differences that L-BFGS stores, 1..1000. Default 10. */
         ptrdiff_t lbfgs_memory;
     } optim;
 
-    /* Jitter on the diagonals of Kb and C; see Jitter in the manual. */
+    /* Jitter on the diagonals of Kb and C; see Jitter in >>manual. */
     struct {
-        odvgp_real absolute; /* >= 0. Default 0 */
-        /* Times the mean of the kernel's diagonal at the points, >= 0. Default 1e-6; in float
+        odvgp_real absolute; /* >= 0. Default 0. */
+        /* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float
            max(1e-6, 16 M eps). */
         odvgp_real relative;
-        odvgp_real max; /* the largest, times the same mean. Default 1e-2 */
+        odvgp_real max; /* The largest jitter, in the same units, 0..1. Default 1e-2. */
     } jitter;
 
-    /* Only to reproduce published numbers; the defaults are better or the same. */
+    /* Only to reproduce published numbers; the defaults are better or equal. */
     struct {
-        odvgp_parametrisation parametrisation; /* default WHITENED */
-        odvgp_gamma_coords gamma_coords;       /* default SCALED */
-        odvgp_gamma_kl gamma_kl;               /* default RESIDUAL */
-        /* JOINT: one evaluation serves the natural step and Adam (default). The others evaluate
-           twice, as published codes do. */
+        odvgp_parametrisation parametrisation; /* Default WHITENED. */
+        odvgp_gamma_coords gamma_coords;       /* Default SCALED. */
+        odvgp_gamma_kl gamma_kl;               /* Default RESIDUAL. */
+        /* JOINT: one evaluation serves the natural step and Adam. The others evaluate twice, as
+           published codes do. Default JOINT. */
         odvgp_update update;
-        /* PRIOR: q(u) starts at the prior (default). IDENTITY: S = I in the slots' coordinates. */
+        /* Initial q(u). PRIOR: the prior. IDENTITY: S = I in the slots' coordinates. Default
+           PRIOR. */
         odvgp_q_init q_init;
-        odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER */
-        odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE */
-        /* Eq. 16's own jitter, in units of the kernel, >= 0. Default 0: D is at least a hundredth
-           of the kernel's variance. */
+        odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER. */
+        odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE. */
+        /* gamma_eps of [ODVGP] eq. 16, in units of the kernel, >= 0. Default 0: a hundredth of the
+           kernel's variance. */
         odvgp_real gamma_eps;
-        int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1. Default 0: as in TensorFlow */
+        int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow. Default 0. */
     } reproduce;
 
-    /* How optimisers see positive numbers. EXP, e^t: steps are relative, whatever the units of the
-       data (default). SOFTPLUS, log(1 + e^t), as in the papers: only for numbers of about 1,
-       because steps of larger ones are absolute and hardly move them. */
+    /* The unbounded number t that optimisers move for a positive value. EXP, value e^t: steps are
+       relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
+       only for values around 1, because steps of larger values are absolute and hardly move them.
+       Default EXP. */
     odvgp_positive_transform positive_transform;
-    /* Rows worked on at once; 0: up to 256, and fewer where kernel_cache_bytes is too small.
-       Decides memory, not results. Default 0. */
+    /* Rows per tile; 0: 256, or fewer if kernel_cache_bytes is too small for 256. Affects memory,
+       not results. Default 0. */
     ptrdiff_t tile;
-    /* K(X, Z_gamma) of a tile is kept for the gradient if it takes at most this many bytes, and
-       computed twice otherwise; likewise the products of P > 1 covariance factors with the
-       features. Trades time against memory, with the same bits. Default 16 MiB; 0 keeps nothing. */
+    /* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
+       computed twice. The same holds for the products of P > 1 covariance factors with the
+       features. Trades time against memory without changing a bit; 0 keeps nothing. Default 16
+       MiB. */
     ptrdiff_t kernel_cache_bytes;
-    /* Sums over the tiles of a step are cut into this many parts, a power of two, which are added
-       up a binary tree. Several processes can each run some of them and get the same bits.
-       Default 1. */
+    /* Parts into which sums over the tiles of a step are split, a power of two up to 65536. The
+       parts are added up a binary tree, so several processes can each compute some of them and get
+       the same bits. Default 1. */
     ptrdiff_t shards;
-    uint64_t seed;         /* of minibatches, sampled columns and initialisation. Default 0 */
-    odvgp_threads threads; /* default {0}: serial */
-    odvgp_isa isa; /* default AUTO; one that the machine lacks is E_UNSUPPORTED. For tests */
+    uint64_t seed;         /* For minibatches, sampled columns and initialisation. Default 0. */
+    odvgp_threads threads; /* Default {0}: serial. */
+    /* Forces an instruction set, for tests; E_UNSUPPORTED if the machine lacks it. Default AUTO. */
+    odvgp_isa isa;
 } odvgp_config;
 
-typedef struct odvgp_model odvgp_model; /* a training model; lives in one block */
+typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*  Answers for a frozen model, whose block it points to. The caller's, filled by
-    odvgp_server_from_block or odvgp_server_from_file; read only, for any number of threads.
-    Filled again when the block has moved. */
+/*  Through this struct calls use a predictor, whose block it points to. The caller owns it;
+    odvgp_server_from_block or odvgp_server_from_file fills it, again if the block has moved. Read
+    only afterwards, so any number of threads share it. */
 typedef struct odvgp_server {
     const void *block;
-    const void *isa; /* the instruction set's table */
-    ptrdiff_t D;     /* inputs */
-    ptrdiff_t P, F,
-        T; /* latent processes, functions that the likelihood sees, targets; all equal today */
+    const void *isa;   /* the instruction set's table */
+    ptrdiff_t D;       /* inputs */
+    ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees, targets; currently equal */
 } odvgp_server;
 
-/*  What a step saw. elbo is the minibatch estimate at the parameters before the update. */
+/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates at the parameters
+    before the update. */
 typedef struct odvgp_report {
-    ptrdiff_t step;             /* steps done so far, this one included */
-    odvgp_real elbo;            /* N/B sum E_q[log p] - KL, nats for all N rows */
-    odvgp_real expected_loglik; /* its first term, with log densities of priors */
-    odvgp_real kl;              /* its second term (estimated, where gamma columns are sampled) */
-    /* the step sizes used; lr is L-BFGS's step length, 0 if it found none */
+    ptrdiff_t step;             /* steps done so far, including this one */
+    odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
+    odvgp_real expected_loglik; /* first term of elbo, plus log densities of priors */
+    odvgp_real kl;              /* second term of elbo (estimated, if gamma columns are sampled) */
+    /* Step sizes used. With L-BFGS lr is the step length, 0 if none was found. */
     odvgp_real lr, natgrad_step;
-    int converged; /* L-BFGS: gradient and decrease are small, or what a step can gain is */
-    /* L-BFGS: no step lowers the loss, although the gradient promises more than rounding errors */
+    /* L-BFGS: gradient and decrease are small, or a step can gain only little. */
+    int converged;
+    /* L-BFGS: no step lowers the loss, although the gradient promises more than rounding errors. */
     int stuck;
-    ptrdiff_t evaluations; /* of the bound, in this step */
+    ptrdiff_t evaluations; /* of the bound in this step */
     odvgp_events events;
 } odvgp_report;
 
-/*  One named part of the parameter vector. */
+/*  One named part of the parameter vector. Names, with term 0 of the kernel as an example:
+        kernel           "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+                         "kernel.0.period" "kernel.0.offset"
+        likelihood       "noise_variance"
+        mean function    "mean.c" "mean.A" "mean.b"
+        beta             "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
+        gamma            "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
+                         FREE "Z_alpha" "a" */
 typedef struct odvgp_slot {
-    const char *name;   /* of term 0 of the kernel (and so on): "kernel.0.lengthscale"
-                           "kernel.0.variance" "kernel.0.alpha" "kernel.0.period" "kernel.0.offset";
-                           "noise_variance" "mean.c" "mean.A" "mean.b" "Z_beta" "q_mu" "a_beta"
-                           "q_sqrt"; ORTH, HYBRID: "Z_gamma" "a_gamma"; BLOCKS: "Z_gamma" "v_mu"
-                           "v_sqrt"; FREE: "Z_alpha" "a"; INVERSE: "B_sqrt"; DIAGONAL: "q_diag" */
+    const char *name;
     int dims;           /* 1, 2 or 3 */
     ptrdiff_t shape[3]; /* unused ones are 1 */
     ptrdiff_t offset;   /* into the parameter vector */
     ptrdiff_t count;    /* product of the shape */
-    /* the vector holds an unbounded number, odvgp_get and odvgp_set the positive value */
+    /* The vector stores an unbounded number; odvgp_get and odvgp_set use the positive value. */
     int positive;
-    int lower; /* lower triangular: entries above the diagonal are 0 and stay so */
+    int lower; /* lower triangular: entries above the diagonal stay 0 */
     int trainable;
     int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales that predictions undo. NULL pointers mean 0 and 1. x' = (x - x_mean) / x_scale, y' = (y - y_mean) / y_scale.   */
+/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale, y' = (y - y_mean) /
+    y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL scale is 1. */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
     const odvgp_real *y_mean, *y_scale; /* [T] */
@@ -870,8 +884,8 @@ typedef struct odvgp_scales {
 /*  >>api_easy   create, fit, predict, free; memory from malloc */
 /* ---------------------------------------------------------------------------------------------- */
 
-/*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults named above.
-    ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
+/*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
+    named above. ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
 ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
                                              ptrdiff_t M_gamma);
 
@@ -897,13 +911,15 @@ ODVGP_API odvgp_status odvgp_config_set(odvgp_config *config, const char *assign
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 
-/*  Step sizes: the same at every step; or one that goes from `from` to `to` in equal ratios over so many steps, and stays there.
-    What the defaults were chosen by is in bench/RESULTS.md: large steps find hyperparameters and noise, small ones settle them.
-    Where a training has another length than 5,000 steps, let both fall over that:  cfg.optim.lr = odvgp_falling(0.01, 0.001, steps)  */
+/*  Schedules for step sizes: constant; or from `from` to `to` in equal ratios over `steps` steps,
+    then constant. Large steps find hyperparameters and noise, small ones settle them;
+    bench/RESULTS.md shows how the defaults were chosen. If your training does not take 5,000 steps,
+    let both step
+    sizes fall over its length:  cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 
-/*  The sentence of a status. Never NULL. */
+/*  The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*  One minibatch step after another.
@@ -911,229 +927,273 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
     With ODVGP_OPTIMIZER_LBFGS it ends when a step reports convergence, or that it is stuck.
-    Returns  OK | E_STOPPED | what odvgp_step returns          Cost  steps times that of odvgp_step */
+    Returns  OK | E_STOPPED | what odvgp_step returns
+    Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                  ptrdiff_t steps,
                                  int (*watch)(void *user, const odvgp_report *report), void *user,
                                  odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*  Make a model in memory of its own and start it from the data (odvgp_init_data).
-        model  out; NULL on an error         allocator  NULL: malloc         info  out or NULL: what went wrong
+/*  Allocate a model and initialise it from the data (odvgp_init_data). Free it with
+    odvgp_model_free.
+        model      out; NULL on an error
+        X [N,D], Y [N,T]   N from the config
+        allocator  NULL: malloc and free
+        info       out or NULL: what went wrong
     Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
                                           const odvgp_real *X, const odvgp_real *Y,
                                           const odvgp_allocator *allocator, odvgp_info *info);
-/* NULL is allowed; only for models from odvgp_model_create */
+/*  Free a model that odvgp_model_create made. NULL is allowed. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*  Freeze, predict, release. For many calls freeze once instead: this costs O(M^3) each time.
-        X [n,D]   mean, var [P,n] out: of f, the noise-free function; either may be NULL
+/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many calls freeze
+    once.
+        X [n,D]   mean, var [P,n] out or NULL: moments of f, without noise
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
                                           odvgp_real *mean, odvgp_real *var, odvgp_info *info);
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>api_staged   the caller's memory, one step at a time */
+/*  >>api_staged   caller's memory, single steps, slots, predictors, files */
 /* ---------------------------------------------------------------------------------------------- */
 
-/*  Bytes a model of this config needs, parameters, optimiser state, tape and scratch together; see
-    Memory in the manual for how they depend on N.
-    The size has slack for a block of any alignment.
+/*  Bytes that a model of this config needs: parameters, optimiser state, tape and scratch. Includes
+    slack for a block at any address. For the growth with N see Memory in >>manual.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes,
                                         odvgp_info *info);
 
-/*  Make a model in a block of the caller's. The model lives in the block and needs no release.
-    Parameters: Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters as the expression says,
-    else 1, q_mu and a_gamma 0, q_sqrt the identity.
-    Returns  as odvgp_model_size, and E_MEMORY if bytes is too small. *model is NULL then, and where the block is too small
-    what it held is lost */
+/*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model lives in
+    the block and needs no release. Z is 0 (call odvgp_init_data, or odvgp_set and then
+    odvgp_init_q). Hyperparameters have the values of the kernel expression, else 1. q_mu and
+    a_gamma are 0, q_sqrt is the identity.
+    Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
+             lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
                                         void *block, size_t bytes, odvgp_info *info);
 
-/*  The config as the model uses it: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
+/*  The config that the model uses: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
-/*  Start from the data: hyperparameters that were not given as config.init.hyper says, Z_beta as init_beta, Z_gamma as
-    init_gamma, noise a tenth of the targets' variance, q at its start. With all three at their defaults k-means++ and Lloyd's
-    iterations (mini-batches of rows when N is large), random rows, median distances.
-    Standard deviations of the columns of X and of Y become the units in which Adam and L-BFGS measure steps of inducing
-    inputs, mean functions and whatever else has a unit: training is the same for data in other units. 1 before that.
-    A model that was trained starts anew, with empty moments of Adam and whole step sizes. The count of steps goes on, and with
-    it schedules and the order of rows. On an error the model is as it was.
+/*  Initialise from the data: hyperparameters that the kernel expression does not give
+    (config.init.hyper), Z_beta (init.beta), Z_gamma (init.gamma), noise (unless given: a tenth of
+    the targets' variance) and q (odvgp_init_q). The defaults are median distances, k-means++ with
+    Lloyd's iterations (mini-batches of rows if N is large), and random rows.
+    Adam and L-BFGS then measure steps of inducing inputs, mean functions and everything else that
+    has a unit in standard deviations of the columns of X and Y (in units of 1 before the call).
+    Training is therefore the same for data in other units.
+    A trained model starts again with empty Adam moments and undiminished step sizes. The count of
+    steps, and with it schedules and the order of rows, continues. On an error the model is
+    unchanged.
         X [N,D], Y [N,T]   N from the config
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
-    Cost  O(N D) and what the three options say: O(min(N, 50 M) M D) with their defaults */
+    Cost     O(N D), plus that of the three options: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                        odvgp_info *info);
 
-/*  q to its start, as config.reproduce.q_init says, for the kernel and the inducing inputs of now: q_mu = 0, a_gamma = 0, and q_sqrt
-    such that q(u) is the prior, or the identity; Adam's moments are emptied and step sizes whole again.
-    odvgp_init_data does it, too.
-    Returns  OK | E_ARG, and where q_sqrt is made of the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD (Kb, even at
-    jitter_max) | E_NAN (Kb is not finite); the model is as it was then */
+/*  Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
+    inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
+    Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
+    Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
+             E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
+             unchanged */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
-/*  Mean and population standard deviation (divided by n) of each column, as odvgp_scales wants them. A column that is constant
-    but for rounding has scale 1, and one with equal numbers only has them as its mean, so that it becomes exactly 0.
-        X [n,D]   mean, scale [D] out, no aliases
-    Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)           Cost  O(n D) */
+/*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
+    scale is 1 for a column that is constant except for rounding. The mean of a column of equal
+    numbers is that number, so the standardised column is exactly 0.
+        X [n,D]   mean, scale [D] out, may not alias X
+    Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
+    Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
                                            odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*  out = (X - mean) / scale by columns; out may be X. NaN and infinity go through, and differences too large for the type
-    become infinite.
-    Returns  OK | E_ARG (NULL, n below 0, D below 1, a mean that is not finite, a scale that is not above 0 and finite) */
+/*  out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
+    infinity propagate; differences too large for the type become infinite.
+    Returns  OK | E_ARG (NULL, n below 0, D below 1, a mean not finite, a scale not positive and
+             finite)
+    Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
                                          const odvgp_real *mean, const odvgp_real *scale,
                                          odvgp_real *out);
 
-/*  One training step on the next minibatch: rows from a random permutation of each epoch, all rows when batch >= N.
-    Natural step on q(u) on beta and Adam on the other trainable slots, or one iteration of L-BFGS. Allocates nothing.
-    If the parameters that the last step led to cannot be evaluated (NaN, or not positive definite up to jitter_max), or give a
-    bound past all sense, and those before it do better on the same rows, then these are taken back, the step sizes are halved,
-    and events.step_undone counts it. If they do no better the rows are to blame: an error, and nothing is changed.
-        report   may be NULL                                   X [N,D], Y [N,T]
-    Returns  OK | E_ARG | E_NAN (in this batch, or a bound that is not finite, with numbers of 1e200 for example) | E_NOT_PD
+/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all
+    rows if batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or
+    L-BFGS does one iteration. Never allocates.
+    If the parameters after the last update cannot be evaluated (NaN, or not positive definite up to
+    jitter.max) or give an implausibly low bound, and the previous parameters do better on the same
+    rows, the update is undone, step sizes are halved, and events.step_undone counts it. If the
+    previous parameters do no better, the rows are to blame: the step returns an error and changes
+    nothing.
+        X [N,D], Y [N,T]       report   out or NULL
+    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, for numbers of 1e200,
+             for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                   odvgp_report *report, odvgp_info *info);
 
-/*  The same step on rows that the caller chose (streams, sorted data): Xb [n,D], Yb [n,T], 1 <= n. L-BFGS needs n = N. */
+/*  odvgp_step on rows that the caller chooses (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1.
+    L-BFGS needs n = N and returns E_UNSUPPORTED otherwise. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
                                         const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report,
                                         odvgp_info *info);
 
-/*  The bound on the given rows, with the full KL: N/n sum E_q[log p] - KL. With n = N it is the bound itself.
-        elbo out;  kl out or NULL;   grad out or NULL: [odvgp_param_count], of -elbo with respect to the *values* that
-            odvgp_get gives
-    Changes no parameter and takes none back, also where it fails.
-    Returns  OK | E_ARG | E_NAN | E_NOT_PD                     Cost  as a step, times n/B */
+/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL. Exact if n = N. Changes
+    no parameter and undoes no update, even on an error.
+        X [n,D], Y [n,T]   elbo out   kl out or NULL
+        grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
+                           values that odvgp_get returns
+    Returns  OK | E_ARG | E_NAN | E_NOT_PD
+    Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                   ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
                                   odvgp_info *info);
 
-/*  The same with ORTH's gamma term of the KL estimated, as config.reproduce.gamma_kl says, from the columns idx [count] (distinct, <
-    M_gamma), scaled by M_gamma/count: unbiased over uniformly drawn subsets (a sampled KL can be negative).
-    Returns  as odvgp_elbo; E_ARG also for a column that is given twice */
+/*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
+    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count. Unbiased over uniformly
+    drawn subsets; a sampled KL can be negative.
+    Returns  as odvgp_elbo; E_ARG also for a repeated column */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
                                           const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx,
                                           ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
                                           odvgp_real *grad, odvgp_info *info);
 
-/*  One natural gradient step of size tau in (0, 1] on q(u) on beta, from the given rows; nothing else moves.
-        P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T),   j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
-    with g_m, g_v the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP] eqs. 15b, 15c). With a
-    Gaussian likelihood and all rows, tau = 1 lands on the optimum. elbo (or NULL) receives the bound before the step.
-    All outputs move, or none; a last update that cannot be evaluated is taken back first, as in odvgp_step.
-    Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short enough for some output */
+/*  One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
+    SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. In whitened
+    coordinates, with precision P of q(u) and j = P q_mu:
+        P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
+        j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
+    where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
+    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
+    outputs move, or none. An update that cannot be evaluated is undone first, as in odvgp_step.
+        X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
+    Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
+             enough for some output, E_UNSUPPORTED if the member has no natural step
+    Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
                                           const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,
                                           odvgp_real *elbo, odvgp_info *info);
 
-/*  q to the optimum of the member's bound for the kernel, the noise and the inducing inputs of now, in one pass over the data: closed
-    forms for the Gaussian likelihood ([VFE] eq. 10; [ODVGP] appendix D with the factor 1/noise that its a lacks in print; [SOLVE]
-    eqs. 28, 29); q_diag of O(M), which has none, by its natural step on the sums of the pass until it stays. After training a
-    bound without q, this is what makes predictions possible; for EXACT the inducing inputs become the rows of X.
-    The optimum of gamma's a is not unique where gamma points add nothing; one of the best is taken.
-    With ODVGP_OBJECTIVE_ELBO frozen slots keep their values, and the others get the optimum given these; a bound without q has
-    no q to freeze.
-        X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, of any alignment
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean than O(M)'s, HYBRID with
-    q_mu frozen and a_gamma not, or another likelihood); the model is as it was then.        Cost  O(N F^2 + F^3), F the features of mean and covariance together */
-ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* 0: too large */
+/*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
+    one pass over the data. Closed forms for the Gaussian likelihood: [VFE] eq. 10; [ODVGP] appendix
+    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. O(M)'s q_diag has no
+    closed form: its natural step is repeated on the sums of the pass until q_diag stays. After
+    training with a bound without q, predictions need this call; with EXACT the inducing inputs
+    become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their values and the others
+    get the optimum given these; a bound without q has no q to freeze. Where gamma points add
+    nothing, the optimum of gamma's a is not unique; the call takes one of the best.
+        X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean
+             than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another likelihood). On an
+             error the model is unchanged
+    Cost     O(N R^2 + R^3), with R features of mean and covariance together */
+ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                    void *work, size_t bytes, odvgp_info *info);
 
-/*  How far from log p(y) a training can be: Titsias' upper bound (Variational Inference for Gaussian and Determinantal Point
-    Processes, 2014), with the inducing inputs Z_beta; Titsias' lower bound beside it (NULL: not wanted). Work and cost as for
-    odvgp_fit_q. Gaussian likelihood only.
-    Returns  as odvgp_fit_q; E_NAN also where rounding leaves no digit of a bound, for the noise is small beside the targets */
+/*  Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
+    Gaussian and Determinantal Point Processes, 2014): it shows how far training can be from log
+    p(y).
+        upper   out        lower   out or NULL: Titsias' lower bound
+        X, Y, work   as in odvgp_fit_q, at the same cost
+    Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
+             small relative to the targets; E_UNSUPPORTED with another likelihood than the Gaussian
+             or the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
                                          const odvgp_real *Y, void *work, size_t bytes,
                                          odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
 
-/*  Slots: the named parts of the parameter vector, in order. */
+/*  Slots, the named parts of the parameter vector, in order; and the length of the vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-/* NULL when out of range */
+/*  i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/* NULL when there is none */
+/*  NULL if there is no slot of this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot (count must match). Positive slots take and give positive values within their bounds.
-    Entries above the diagonal of a lower triangular slot are ignored.
-    Returns  OK | E_ARG | E_NAME | E_NAN | E_SIZE (count) */
+/*  Read or write the values of one slot; count is the slot's. Positive slots give positive values
+    and accept only those within their bounds. odvgp_set ignores entries above the diagonal of a
+    lower triangular slot.
+    Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
                                  ptrdiff_t count);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
                                  ptrdiff_t count, odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot; a name that ends in '*' means all that begin so: "kernel.*".
-    With config.optim.natgrad the two slots of q(u) move together: freezing one stops both. odvgp_natgrad_step moves them all the
-    same. */
+/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*' means all slots that begin
+    so: "kernel.*". With optim.natgrad the two slots of q(u) move together: freezing one stops both.
+    odvgp_natgrad_step moves them anyway.
+    Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
-/*  Bounds of a positive slot: low >= 0, high > low, or HUGE_VAL for none; a name may end in '*' (positive slots that begin so).
-    Every optimiser moves t without bounds, and the value is
-        low + e^t, or low + log(1 + e^t) (config.positive_transform)     without an upper bound
-        low + (high - low) / (1 + e^-t)                        with one, whatever config.positive_transform is
-    A value of now that is not inside moves inside, by a thousandth of high - low, or of low where there is no upper bound; so
-    does later what initialisation or a natural step would put outside, while odvgp_set refuses it. Adam's moments of the slot
-    are emptied. 0 and HUGE_VAL take bounds away.
+/*  Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
+    bounds. A name that ends in '*' means all positive slots that begin so. Optimisers move an
+    unbounded t, and the value is
+        low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
+        low + (high - low) / (1 + e^-t)                                 with an upper bound
+    A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
+    low without an upper bound. The same happens later to a value that initialisation or a natural
+    step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
     Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low,
                                         odvgp_real high);
 
-/*  A prior density for each value of a positive slot (but q_diag, which is no hyperparameter); a and b as odvgp_prior says; a
-    name may end in '*'. Logarithms of densities of all such values, trainable or not, are part of the bound: of odvgp_elbo and
-    its gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so that the maximum does
-    not depend on config.positive_transform or on bounds.
-    Returns  OK | E_ARG (also: a slot that can have none) | E_NAME */
+/*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
+    odvgp_prior defines a and b. A name that ends in '*' means all such slots that begin so. The log
+    densities of all these values, trainable or not, are part of the bound: of odvgp_elbo and its
+    gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so
+    the maximum does not depend on config.positive_transform or on bounds.
+    Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
                                        odvgp_real a, odvgp_real b);
 
+/*  Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  The kernel as an expression with its current values, into text [size], always ended; with ard the geometric mean stands for the
-    numbers of all columns, which odvgp_get("kernel.0.lengthscale") gives one by one. Returns the length it would need, without
-    the final zero. */
+/*  Write the kernel expression with its current values to text [size], terminated by a zero. With
+    ard, the geometric mean of the columns' values represents them;
+    odvgp_get("kernel.0.lengthscale") returns each. Returns the length needed, without the final
+    zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
-/*  The column of X that number k of the slot "kernel.<term>.lengthscale" (of linear: "kernel.<term>.variance") belongs to, where
-    the term has ard; -1 where one number is for all columns, or there is no such term or number. */
+/*  The column of X to which number k of the slot "kernel.<term>.lengthscale" (linear:
+    "kernel.<term>.variance") belongs, for a term with ard. -1 if one number serves all columns, or
+    if there is no such term or number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
-/*  Freezing: model -> predictor, a block without pointers: its bytes can be copied, stored, put in ROM.
-    They are for builds of the same precision on machines of the same byte order. Where a last update
-    left parameters that no predictor can be made of, it is taken back, as odvgp_step does; so in
-    odvgp_save.
+/*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
+    in ROM. It works in builds of the same precision on machines of the same byte order. If the last
+    update left parameters from which no predictor can be computed, it is undone as in odvgp_step;
+    odvgp_save does so, too.
         scales   NULL: none
-        block    odvgp_predictor_size(model) bytes, filled from the first one on, at an address that a
-                 real can have, best at a multiple of 64
-    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN Cost  O(M^3 + M Mg D), once */
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* 0: too large */
+        block    odvgp_predictor_size(model) bytes, written from the first byte on; aligned for a
+                 real, at best to 64 bytes
+    Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
+             without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
+    Cost     O(M^3 + M Mg D), once */
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
                                     size_t bytes, odvgp_info *info);
 
-/*  Serving: every call that predicts takes a server. Both ways to fill one check all there is to check,
-    so that the calls need not: place and size of the block, version, kernel, checksum, numbers. The
-    instruction set is found here, once.
-        odvgp_server_from_block   block is where odvgp_freeze's bytes stand: at an address that a real
-                                  can have, frozen by any build of this version and precision. A kernel
-                                  of more terms than ODVGP_MAX_BASE_KERNELS is refused
-        odvgp_server_from_file    file [bytes] is a model file in memory, of either precision; its
-                                  predictor is placed in the caller's block, and the file is not needed
-                                  any more
-        odvgp_server_size         bytes of that block, and the caller's bytes in the file; any out
-                                  pointer may be NULL
+/*  Fill a server; every call that predicts takes one. Both ways check place and size of the block,
+    version, kernel, checksum and numbers, so that later calls need no checks, and select the
+    instruction set.
+        odvgp_server_from_block   block holds the bytes of odvgp_freeze, aligned for a real, from
+                                  any build of this version and precision. A kernel with more terms
+                                  than ODVGP_MAX_BASE_KERNELS is refused
+        odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
+                                  predictor is written to the caller's block; the file is not needed
+                                  afterwards
+        odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
+                                  out pointer may be NULL
         isa                       ODVGP_ISA_AUTO, or forced for tests
     Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
-             E_UNSUPPORTED (another version or precision, too many terms, no such instruction set)
-    Cost     one look at each byte */
+             E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
+    Cost     reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
                                                size_t bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
@@ -1142,54 +1202,62 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
                                               odvgp_isa isa, void *block, size_t block_bytes,
                                               odvgp_info *info);
 
-/*  Scratch bytes for predicting `rows` rows at once; more rows are done in turns. rows >= 1. */
+/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take several passes. 0: out of
+    range. */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
-/*  Mean and marginal variance of f at new inputs.
-        mean = m(x) + K(x,Zb) L^-T (q_mu - c) + K(x,Zg) a_gamma
-        var  = max(k(x,x) - |A|^2, 0) + |q_sqrt^T A|^2,   A = L^-1 K(Zb,x)               [ODVGP] eq. 11; never negative
-    X        [n,D]  inputs, in the units of training before scaling      n  >= 0
-    mean     [P,n]  out or NULL, units of y          var  [P,n]  out or NULL, units of y squared
-    var_y    [T,n]  out or NULL: variance of y; Gaussian: var plus the noise variance
-    scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1; outputs may not alias X
-    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of 1e200, say: then the outputs
-             hold all results, finite or not. After the other errors they are as they were; so with the three calls below)
+/*  Mean and marginal variance of f at new inputs ([ODVGP] eq. 11 for ORTH; see odvgp_mean_part).
+    The variance is never negative: k - |A|^2 is clamped at 0, and the other terms are squares.
+        X        [n,D], original units if odvgp_freeze got scales      n  >= 0
+        mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
+        var_y    [T,n] out or NULL: variance of y; Gaussian: var plus the noise variance
+        scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1
+        Outputs may not alias X.
+    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of
+             1e200, for example). In the last case the outputs hold all results, finite or not;
+             after other errors they are unchanged. The three calls below do the same
     Cost     O(n M^2 + n Mg D); without variances O(n (M + Mg) D)
     Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
                                      odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
                                      void *scratch, size_t scratch_bytes);
 
-/*  Full covariance of f between all pairs of rows: cov [P,n,n], symmetric. scratch:
-    odvgp_predict_scratch(server, n). Cost O(n M^2 + n^2 M). */
+/*  Mean [P,n] (or NULL) and full covariance [P,n,n] of f at the rows of X; cov is symmetric.
+        scratch  odvgp_predict_scratch(server, n) bytes
+    Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
                                          ptrdiff_t n, odvgp_real *mean, odvgp_real *cov,
                                          void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets, each row alone: logp [n], summed over outputs, of y in its own units. Y [n,T].        */
+/*  log p(y|data) of given targets Y [n,T], separately for each row: logp [n], summed over outputs,
+    for y in its own units. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
                                           const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
                                           void *scratch, size_t scratch_bytes);
 
-/*  Samples of f at the rows of X, jointly: f [samples,P,n]; scratch:
-    odvgp_sample_scratch(server, n). The root of the covariance comes from a pivoted Cholesky, so
-    that singular covariances need no jitter. Sample number s depends on seed and s alone.
-    Cost O(n M^2 + P n^2 (M + n) + samples P n^2) */
+/*  Joint samples of f at the rows of X: f [samples,P,n]. The covariance is factored by a pivoted
+    Cholesky factorisation, so singular covariances need no jitter. Sample number s depends only on
+    seed and s.
+        scratch  odvgp_sample_scratch(server, n) bytes
+    Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
                                     ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch,
                                     size_t scratch_bytes);
 
-/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned, checksummed. The caller
-    can put bytes of his own in (names of columns, say). Loading a model and training on continues bit for bit.
-        odvgp_save_size   bytes needed             odvgp_save   writes them to a block
-        odvgp_load_size   checks the whole file and says how large blocks must be; any out pointer may be NULL. model_bytes
-                          depends on
-                          threads and isa: give it what odvgp_load will be given. user points into the file
-        odvgp_load        *model is NULL on an error, and what the block held is lost unless the file was refused as damaged
-    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (another version, or other
-    precision) | E_SIZE (odvgp_save: no file can hold it; odvgp_save_size is 0 then) | odvgp_save also what odvgp_freeze
-    returns */
+/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
+    with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
+    continues training bit for bit.
+        odvgp_save_size   bytes needed; 0: no file can hold them
+        odvgp_save        writes them to a block
+        odvgp_load_size   checks the whole file and returns the sizes of the blocks; any out pointer
+                          may be NULL. model_bytes depends on threads and isa: pass the same values
+                          to odvgp_load. user points into the file
+        odvgp_load        makes the model in block; *model is NULL on an error. The block's old
+                          contents are then lost, unless the file was refused as damaged
+    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
+             version or precision) | E_SIZE (odvgp_save: no file can hold it); odvgp_save also what
+             odvgp_freeze returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
 ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user,
                                   size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
@@ -1201,23 +1269,27 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
                                   odvgp_model **model, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  A block to a file and back. odvgp_file_write creates a new file beside path (path.0.tmp, or the first larger number that is
-    free), syncs it to the disk (Unix, Windows), and renames it to path when it is complete. So path holds a whole file at any
-    time, whoever else writes to it; after a failure it holds what it held before, and the new file is removed.
-    A device or a pipe is written in place, where the system can be asked what path is (Unix); elsewhere write to those
-    yourself, for a rename replaces them. odvgp_file_read with block NULL only says the size.
-    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the size) */
+/*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
+    path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
+    Windows), and renames it to path when it is complete. So path always holds a whole file, whoever
+    else writes to it. After a failure path holds its old contents and the new file is removed.
+    Devices and pipes are written in place on Unix, where the system tells what path is. Elsewhere
+    write to them yourself, because a rename replaces them.
+    odvgp_file_read with block NULL only returns the size in *bytes.
+    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
+             size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity,
                                        size_t *bytes);
 #endif
 
-/*  A serial hook is {0}. With ODVGP_USE_PTHREADS a ready-made pool: odvgp_pool is the caller's,
-    count >= 1 threads of which one is the calling thread. Any number of models and threads may
-    share the hook: while the pool is busy, another caller does its tasks itself. Workers take the
-    caller's floating-point environment with each job; exception flags that they raise stay with
-    them. The child of a fork has no workers: there the caller does all tasks, and odvgp_pool_stop
-    does nothing. */
+/*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
+    calling thread. The pool lives in the caller's block of odvgp_pool_size(count) bytes;
+    odvgp_pool_start fills hook. Any number of models and threads may share the hook: while the pool
+    is busy, another caller executes its tasks itself. Workers take the caller's floating-point
+    environment with each job; exception flags that they raise stay with them. The child of a fork
+    has no workers: there the caller executes all tasks, and odvgp_pool_stop does nothing.
+    Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
@@ -1230,7 +1302,9 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 /*  >>api_low   dense linear algebra on row-major matrices */
 /* ---------------------------------------------------------------------------------------------- */
 
-/*  What the level-3 routines work with. Make one with odvgp_blas_init; it needs a scratch block for packing.             */
+/*  Context of the routines below. odvgp_blas_init makes one in a block of odvgp_blas_size(threads)
+    bytes, which it uses for packing.
+    Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
     const void *isa; /* the instruction set's table */
     odvgp_threads threads;
@@ -1240,21 +1314,20 @@ typedef struct odvgp_blas {
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
 ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
                                        odvgp_isa isa, void *block, size_t bytes);
-ODVGP_API const char *
-odvgp_blas_isa(const odvgp_blas *blas); /* "c", "sse2", "avx2", "avx512", "neon" */
+/*  "c", "sse2", "avx2", "avx512" or "neon". */
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*  In what follows matrices are row-major, ld counts elements from row to row, operands may overlap only where it is said, and
-    pointers need no alignment beyond that of a real. NaN and infinity go through to the results that depend on them. Vectors
-    are matrices of one column (ld 1) or one row. Threads are used where the work is worth them. */
-/*  y[i] = f(x[i]) for n numbers; y may be x. Errors in units in the last place, over the whole range of arguments, subnormal ones
-    and results included; infinities and NaN as in C's functions of these names.
-      vexp, vlog1p, verf                 1.5
-      vlog                               1
-      vexpm1                             3
-      verfc                              5
-      vlogcdf                            6; log of the normal distribution function, dy (or NULL) its derivative phi(x) / Phi(x), 7
-      vsqrt                              0.5
-    The results of a number do not depend on where in the array it stands. */
+/*  For all routines below: matrices are row-major, and ld counts elements from one row to the next.
+    Operands may overlap only where the comment says so. Pointers need no more alignment than a
+    real. NaN and infinity propagate to the results that depend on them. Vectors are matrices of one
+    column (ld 1) or one row. Threads are used where the work is large enough. */
+/*  y[i] = f(x[i]) for n numbers; y may be x. Largest errors in units in the last place, over all
+    arguments, including subnormal arguments and results:
+        vexp, vlog1p, verf  1.5     vlog  1     vexpm1  3     verfc  5     vsqrt  0.5
+        vlogcdf             6, for log Phi(x), Phi the normal distribution function;
+                            7, for dy (or NULL), its derivative phi(x) / Phi(x)
+    Infinity and NaN behave as in C's functions of these names. A result does not depend on the
+    position in the array. */
 ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
 ODVGP_API void odvgp_vexpm1(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
                             odvgp_real *y);
@@ -1267,48 +1340,54 @@ ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_re
                              odvgp_real *y, odvgp_real *dy);
 ODVGP_API void odvgp_vsqrt(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
 
-/*  C <- alpha op(A) op(B) + beta C, op is the transpose where its flag is 1. C [m,n]; C may not alias A or B. beta = 0
-    ignores C. 2 m n k flops. */
+/*  C <- alpha op(A) op(B) + beta C, where op transposes if its flag (ta, tb) is 1. op(A) [m,k],
+    op(B) [k,n], C [m,n]. C may not alias A or B. beta = 0 ignores C. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
                           ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
                           const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
                           ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C; w [k], of any sign, or NULL; ta = 1 takes A^T. C [n,n], may not
-    alias A or w. n^2 k flops. */
+/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C, where op transposes if ta is 1.
+    op(A) [n,k], C [n,n]; w [k] of any sign, or NULL for ones. C may not alias A or w. n^2 k
+    flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
                           odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w,
                           odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or of which no more is wanted.
-    C [n,n], op(A) [n,k]; C may not alias A or B. n^2 k flops. */
+/*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or whose
+    upper triangle is not needed. op(A) [n,k], op(B) [k,n], C [n,n]. C may not alias A or B. n^2 k
+    flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
                            odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
                            const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
                            ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C, L [m,m] lower triangular with zeros above its diagonal, B and C [m,n]. C may not alias L
-    or B. m^2 n flops. */
+/*  C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal; B, C
+    [m,n]. C may not alias L or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
                           odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B,
                           ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  B <- op(L)^-1 B (left) or B op(L)^-1 (right), L lower; its upper triangle is not read. The diagonal is inverted first: the
-    size of each entry lies between the smallest normal number, DBL_MIN or FLT_MIN, and its inverse. B [m,n], may not alias L.
-    m^2 n or m n^2 flops. */
+/*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
+    triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
+    each diagonal entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its
+    inverse. m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
                           const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T. The strict upper triangle is not used or changed. n^3/3 flops. E_NOT_PD where a
-    pivot is not positive and finite (nor its inverse finite), with its row and value in info; A is partly factored then. */
+/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is neither read nor
+    written. E_NOT_PD if a pivot or its inverse is not positive and finite: info receives its row
+    and value, and A is partly factored. n^3/3 flops. */
 ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A,
                                    ptrdiff_t lda, odvgp_info *info);
-/*  The same from the last row up: lower triangle of P <- R with P = R^T R. Then R^-1 is the lower factor of P^-1. */
+/*  The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
+    factor of P^-1. */
 ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P,
                                            ptrdiff_t ldp, odvgp_info *info);
 /*  Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
-/*  Lower triangle of C <- L^T L, L lower triangular with zeros above its diagonal; with L^-1 for L this is the inverse of
-    L L^T. C may not alias L. n^3/3 flops. */
+/*  Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
+    L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
                            odvgp_real *C, ptrdiff_t ldc);
-/*  The adjoint of odvgp_potrf: G holds dloss/dL in its lower triangle, zeros above, and receives dloss/dA for the lower
-    triangle of A, dloss = sum_{i>=j} G_ij dA_ij (Murray 2016). L as potrf left it, G may not alias it. 2 n^3/3 flops. */
+/*  Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
+    receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
+    odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
                                    ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
@@ -1317,9 +1396,9 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 #endif /* declarations of one precision */
 
-/* ====================================================================================================================== */
-/*  >>impl                                                                                                                */
-/* ====================================================================================================================== */
+/* ============================================================================================== */
+/*  >>impl   the code; each section uses only what is above it */
+/* ============================================================================================== */
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
