@@ -323,7 +323,7 @@ typedef struct odvgp_events {
 
 /*  The family: any mean part goes with any covariance part. For named pairs see Models in >>manual;
     for symbols, >>conventions. q_mu and v_mu are in whitened coordinates.
-    Means:
+    Means, to which the prior mean m(x) is added:
         BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
         HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
         FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
@@ -374,12 +374,12 @@ typedef enum odvgp_objective {
     DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore evaluates the bound
     on the same rows once more and halves gamma's step until the bound is no lower than before
     (events.step_shortened).
-    EXACT makes a large where D is small, and what a means there changes fast with the kernel. If
-    the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001). With the
-    default, which starts at 0.01, the bound falls on some data. HYBRID's bound falls with 0.001,
-    too, because Adam's steps of Z_gamma move K(x,Zg) a and not only the part that beta lacks:
-    freeze Z_gamma. The natural step itself does not lower the bound, and a fall by ten times the
-    bound's size is undone, as in odvgp_step. */
+    EXACT makes the coefficients a large where D is small, and their meaning there changes fast with
+    the kernel. While the kernel is trained, give optim.lr no more than the paper's
+    odvgp_constant(0.001): with the default, which starts at 0.01, the bound falls on some data.
+    HYBRID's bound falls even with 0.001, because Adam's steps of Z_gamma move all of K(x,Zg) a and
+    not only the part that beta lacks: freeze Z_gamma. The natural step itself does not lower the
+    bound, and odvgp_step undoes a fall by ten times the bound's size. */
 typedef enum odvgp_gamma_step {
     ODVGP_GAMMA_STEP_ADAM,
     ODVGP_GAMMA_STEP_DIAGONAL,
@@ -468,8 +468,8 @@ typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_
 
 /*  Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
     size of a random sample: all rows if there are no more.
-        KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows; O(rows M D)
-                  (default).
+        KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
+                  of other rows if N is larger; O(rows M D) (default).
         RANDOM    Random rows.
         GREEDY    Rows one by one: always the row of largest variance given the rows before, with
                   the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows.
@@ -696,8 +696,7 @@ typedef struct odvgp_schedule {
 
 /*  Everything that determines a model. odvgp_config_defaults returns a complete one for given N, D,
     P, M and M_gamma; change what you need. Most users have about twelve choices: the member and its
-    sizes in layer[0], the kernel, the initial noise in lik, the batch and the step sizes in
-    optim. */
+    sizes in layer[0], the kernel, the initial noise in lik, the batch and step sizes in optim. */
 typedef struct odvgp_config {
     /* Rows of data, >= 1. The likelihood of a batch is scaled to this many rows. */
     ptrdiff_t N;
@@ -736,10 +735,9 @@ typedef struct odvgp_config {
            targets' variance. */
         odvgp_real noise_variance;
         /* Lower bound of the noise variance in units of the targets' variance (in units of 1 if
-           that is 0), from odvgp_init_data on. It keeps targets without noise from driving the
-           noise to 0. odvgp_set_bounds replaces it. -1: no bound; other negative values are
-           refused. odvgp_init_data refuses a bound that is not finite. Default 0: max(1e-10, 16 M
-           eps). */
+           that is 0), from odvgp_init_data on. It keeps targets without noise from driving it to 0.
+           odvgp_set_bounds replaces it. -1: no bound; other negative values are refused.
+           odvgp_init_data refuses a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
         odvgp_real noise_floor;
     } lik;
 
@@ -789,7 +787,7 @@ typedef struct odvgp_config {
         /* JOINT: one evaluation serves the natural step and Adam. The others evaluate twice, as
            published codes do. Default JOINT. */
         odvgp_update update;
-        /* Initial q(u). PRIOR: the prior. IDENTITY: S = I in the slots' coordinates. Default
+        /* q(u) begins as PRIOR: the prior, IDENTITY: S = I in the slots' coordinates. Default
            PRIOR. */
         odvgp_q_init q_init;
         odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER. */
@@ -810,8 +808,8 @@ typedef struct odvgp_config {
     ptrdiff_t tile;
     /* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
        computed twice. The same holds for the products of P > 1 covariance factors with the
-       features. Trades time against memory without changing a bit; 0 keeps nothing. Default 16
-       MiB. */
+       features. Trades time against memory, with the same bits; 0 keeps nothing. Default
+       16 MiB. */
     ptrdiff_t kernel_cache_bytes;
     /* Parts into which sums over the tiles of a step are split, a power of two up to 65536. The
        parts are added up a binary tree, so several processes can each compute some of them and get
@@ -825,9 +823,9 @@ typedef struct odvgp_config {
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*  Through this struct calls use a predictor, whose block it points to. The caller owns it;
-    odvgp_server_from_block or odvgp_server_from_file fills it, again if the block has moved. Read
-    only afterwards, so any number of threads share it. */
+/*  A handle on a predictor, for the calls that predict. The caller owns it; odvgp_server_from_block
+    or odvgp_server_from_file fills it, and must fill it again if the predictor's block has moved.
+    Calls only read it, so any number of threads share it. */
 typedef struct odvgp_server {
     const void *block;
     const void *isa;   /* the instruction set's table */
@@ -914,8 +912,8 @@ ODVGP_API size_t odvgp_config_size(void);
 /*  Schedules for step sizes: constant; or from `from` to `to` in equal ratios over `steps` steps,
     then constant. Large steps find hyperparameters and noise, small ones settle them;
     bench/RESULTS.md shows how the defaults were chosen. If your training does not take 5,000 steps,
-    let both step
-    sizes fall over its length:  cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
+    let both step sizes fall over its length:
+        cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 
@@ -935,8 +933,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const 
                                  odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*  Allocate a model and initialise it from the data (odvgp_init_data). Free it with
-    odvgp_model_free.
+/*  Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
         model      out; NULL on an error
         X [N,D], Y [N,T]   N from the config
         allocator  NULL: malloc and free
@@ -949,7 +946,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
 /*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many calls freeze
-    once.
+    once and use odvgp_predict.
         X [n,D]   mean, var [P,n] out or NULL: moments of f, without noise
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
@@ -979,18 +976,17 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
-    (config.init.hyper), Z_beta (init.beta), Z_gamma (init.gamma), noise (unless given: a tenth of
-    the targets' variance) and q (odvgp_init_q). The defaults are median distances, k-means++ with
-    Lloyd's iterations (mini-batches of rows if N is large), and random rows.
-    Adam and L-BFGS then measure steps of inducing inputs, mean functions and everything else that
-    has a unit in standard deviations of the columns of X and Y (in units of 1 before the call).
+    (config.init.hyper), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is given (a
+    tenth of the targets' variance), and q (odvgp_init_q).
+    From then on Adam and L-BFGS measure steps in standard deviations of the columns of X and Y for
+    inducing inputs, mean functions and everything else that has a unit (before: in units of 1).
     Training is therefore the same for data in other units.
     A trained model starts again with empty Adam moments and undiminished step sizes. The count of
-    steps, and with it schedules and the order of rows, continues. On an error the model is
-    unchanged.
+    steps continues, and with it schedules and the order of rows.
         X [N,D], Y [N,T]   N from the config
-    Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns
-    Cost     O(N D), plus that of the three options: O(min(N, 50 M) M D) with their defaults */
+    Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
+             unchanged
+    Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                        odvgp_info *info);
 
@@ -1005,7 +1001,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 /*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
     scale is 1 for a column that is constant except for rounding. The mean of a column of equal
     numbers is that number, so the standardised column is exactly 0.
-        X [n,D]   mean, scale [D] out, may not alias X
+        X [n,D]   mean, scale [D] out, no aliases
     Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
     Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
@@ -1013,8 +1009,7 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 
 /*  out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
     infinity propagate; differences too large for the type become infinite.
-    Returns  OK | E_ARG (NULL, n below 0, D below 1, a mean not finite, a scale not positive and
-             finite)
+    Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
     Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
                                          const odvgp_real *mean, const odvgp_real *scale,
@@ -1041,8 +1036,8 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
                                         const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report,
                                         odvgp_info *info);
 
-/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL. Exact if n = N. Changes
-    no parameter and undoes no update, even on an error.
+/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL. With n = N it
+    is the bound itself. Changes no parameter and undoes no update, even on an error.
         X [n,D], Y [n,T]   elbo out   kl out or NULL
         grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
                            values that odvgp_get returns
@@ -1062,8 +1057,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
                                           odvgp_real *grad, odvgp_info *info);
 
 /*  One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
-    SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. In whitened
-    coordinates, with precision P of q(u) and j = P q_mu:
+    SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
+    with precision P and j = P q_mu, in whitened coordinates, becomes
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
         j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
@@ -1078,13 +1073,13 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
                                           odvgp_real *elbo, odvgp_info *info);
 
 /*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
-    one pass over the data. Closed forms for the Gaussian likelihood: [VFE] eq. 10; [ODVGP] appendix
-    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. O(M)'s q_diag has no
-    closed form: its natural step is repeated on the sums of the pass until q_diag stays. After
-    training with a bound without q, predictions need this call; with EXACT the inducing inputs
-    become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their values and the others
-    get the optimum given these; a bound without q has no q to freeze. Where gamma points add
-    nothing, the optimum of gamma's a is not unique; the call takes one of the best.
+    one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
+    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. O(M)'s q_diag has
+    none: its natural step is repeated on the sums of the pass until q_diag stays.
+    After training with a bound without q, predictions need this call; with EXACT the inducing
+    inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their values and the
+    others get the optimum given these; a bound without q has no q to freeze. Where gamma points add
+    nothing, the optimal a is not unique, and the call takes one of the best.
         X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean
              than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another likelihood). On an
@@ -1094,14 +1089,13 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too la
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                    void *work, size_t bytes, odvgp_info *info);
 
-/*  Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
-    Gaussian and Determinantal Point Processes, 2014): it shows how far training can be from log
-    p(y).
+/*  How far training can be from log p(y): Titsias' upper bound (Variational Inference for Gaussian
+    and Determinantal Point Processes, 2014) with the inducing inputs Z_beta.
         upper   out        lower   out or NULL: Titsias' lower bound
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
-             small relative to the targets; E_UNSUPPORTED with another likelihood than the Gaussian
-             or the objectives PARTLY, TIGHT and EXACT */
+             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian
+             and for the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
                                          const odvgp_real *Y, void *work, size_t bytes,
                                          odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
@@ -1154,14 +1148,13 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odv
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  Write the kernel expression with its current values to text [size], terminated by a zero. With
-    ard, the geometric mean of the columns' values represents them;
-    odvgp_get("kernel.0.lengthscale") returns each. Returns the length needed, without the final
-    zero. */
+/*  Write the kernel expression with its current values to text [size], with a final zero. With ard
+    it shows the geometric mean over columns; odvgp_get("kernel.0.lengthscale") returns each value.
+    Returns the length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
-/*  The column of X to which number k of the slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") belongs, for a term with ard. -1 if one number serves all columns, or
+/*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
+    "kernel.<term>.variance") belongs, if the term has ard. -1 if one number serves all columns, or
     if there is no such term or number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
@@ -1202,12 +1195,11 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
                                               odvgp_isa isa, void *block, size_t block_bytes,
                                               odvgp_info *info);
 
-/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take several passes. 0: out of
-    range. */
+/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large. */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*  Mean and marginal variance of f at new inputs ([ODVGP] eq. 11 for ORTH; see odvgp_mean_part).
-    The variance is never negative: k - |A|^2 is clamped at 0, and the other terms are squares.
+    The variance is never negative.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [T,n] out or NULL: variance of y; Gaussian: var plus the noise variance
@@ -1276,8 +1268,8 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     Devices and pipes are written in place on Unix, where the system tells what path is. Elsewhere
     write to them yourself, because a rename replaces them.
     odvgp_file_read with block NULL only returns the size in *bytes.
-    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
-             size) */
+    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small;
+             *bytes is the size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity,
                                        size_t *bytes);
@@ -1347,20 +1339,20 @@ ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, p
                           const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
                           ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C, where op transposes if ta is 1.
-    op(A) [n,k], C [n,n]; w [k] of any sign, or NULL for ones. C may not alias A or w. n^2 k
-    flops. */
+    op(A) [n,k], C [n,n]; w [k] of any sign, or NULL for ones. C may not alias A or w.
+    n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
                           odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w,
                           odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or whose
-    upper triangle is not needed. op(A) [n,k], op(B) [k,n], C [n,n]. C may not alias A or B. n^2 k
-    flops. */
+    upper triangle is not needed. op(A) [n,k], op(B) [k,n], C [n,n]. C may not alias A or B.
+    n^2 k flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
                            odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
                            const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
                            ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal; B, C
-    [m,n]. C may not alias L or B. m^2 n flops. */
+/*  C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
+    B, C [m,n]. C may not alias L or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
                           odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B,
                           ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
