@@ -176,8 +176,8 @@ CONTENTS                            (to jump to a section, search for its tag in
     optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS moves
     everything and has no step sizes to choose; odvgp_fit ends when it has converged.
     The step sizes of Adam and of natural gradients fall over 5,000 steps by default. Large steps
-    find the kernel and the noise, small steps settle them. Let step sizes fall over the length of
-    your training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
+    find the kernel and the noise, small steps settle them. Let them fall over the length of your
+    training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
     With both optimisers, odvgp_set_bounds keeps positive numbers in a range and odvgp_set_prior
     adds prior densities of hyperparameters.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
@@ -910,9 +910,8 @@ ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 
 /*  Schedules for step sizes: constant; or from `from` to `to` in equal ratios over `steps` steps,
-    then constant. Large steps find hyperparameters and noise, small ones settle them;
-    bench/RESULTS.md shows how the defaults were chosen. If your training does not take 5,000 steps,
-    let both step sizes fall over its length:
+    then constant. bench/RESULTS.md shows how the defaults were chosen. If your training does not
+    take 5,000 steps, let both step sizes fall over its length (see Optimisers in >>manual):
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
