@@ -314,8 +314,9 @@ typedef struct odvgp_events {
     /* An update led to NaN, past the largest jitter, or to an implausibly low bound, and was
        undone. */
     uint64_t step_undone;
-    double jitter;      /* on the diagonal of Kb in the last evaluation, in absolute units */
-    const char *matrix; /* of the last jitter event: "Kb", or "C" (see Jitter); NULL: no event */
+    double jitter; /* on the diagonal of Kb in the last evaluation, in absolute units */
+    /* Matrix of the last jitter event: "Kb", or "C" (see Jitter in >>manual); NULL: no event. */
+    const char *matrix;
     ptrdiff_t pivot;    /* of the last jitter event */
     double pivot_value; /* value of that pivot */
     const char *cause;  /* likely cause in words */
@@ -850,15 +851,15 @@ typedef struct odvgp_report {
     odvgp_events events;
 } odvgp_report;
 
-/*  One named part of the parameter vector. Names, with term 0 of the kernel as an example:
-        kernel           "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
-                         "kernel.0.period" "kernel.0.offset"
-        likelihood       "noise_variance"
-        mean function    "mean.c" "mean.A" "mean.b"
-        beta             "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
-        gamma            "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
-                         FREE "Z_alpha" "a" */
+/*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
+    /* kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+                            "kernel.0.period" "kernel.0.offset"
+       likelihood:          "noise_variance"
+       mean function:       "mean.c" "mean.A" "mean.b"
+       beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
+       gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
+                            FREE "Z_alpha" "a" */
     const char *name;
     int dims;           /* 1, 2 or 3 */
     ptrdiff_t shape[3]; /* unused ones are 1 */
