@@ -101,7 +101,7 @@ CONTENTS                            (to jump to a section, search for its tag in
     block                  of memory: the caller's bytes; of q: the Gaussian on beta or gamma
     bound                  what training maximises: elbo, or another odvgp_objective
     chunk                  64 numbers that kernel code computes at once
-    derivative             of a function; gradient: all derivatives of a scalar
+    derivative             dy/dx; a gradient holds all derivatives of one number
     epoch                  one pass over the rows in a new random order
     factor                 Cholesky factor: L with L L^T = Kb, for example
     freeze                 a model: write its predictor; a slot: set trainable = 0
@@ -111,20 +111,20 @@ CONTENTS                            (to jump to a section, search for its tag in
     hook                   the caller's function and pointer: threads, allocator
     hyperparameters        lengthscales, variances, shape parameters, likelihood parameters
     inducing points        the points Z that summarise the data
-    isa                    one instruction set: its table of micro-kernels and sizes
+    isa                    an instruction set's table of micro-kernels and block sizes
     jitter                 a small number added to the diagonal of Kb or C
-    latent function        f; each output is one; a Gaussian target y is f plus noise
-    likelihood parameters  parameters of p(y|f); noise is the variance of the Gaussian one
+    latent function        f, one for each output; with the Gaussian likelihood y = f + noise
+    likelihood parameters  those of p(y|f); the Gaussian has one, the noise variance
     member                 a pair of a mean part and a covariance part
     natural step           an update of q along its natural gradient
     node                   a matrix on the tape, with the operation that computes it
     pivot                  the diagonal entry whose square root a Cholesky factorisation takes next
     predictor              a frozen model: one block without pointers that predicts
     q                      the approximate posterior; q(u) on beta, q(v) on SOLVE-GP's gamma
-    residual               what beta cannot express, such as C
+    residual               what beta does not explain, such as C of K(Zg,Zg)
     sampled columns        the gamma points from which a step estimates the KL term of gamma
     scratch                the caller's working memory for one call; its contents do not matter
-    server                 a small struct through which calls use a predictor
+    server                 a struct through which calls use a predictor
     shape parameter        alpha of rq, period of periodic, offset of polynomial
     shard                  a group of tiles with a sum of its own; any process can compute it
     slot                   a named part of the parameter vector
@@ -190,8 +190,8 @@ CONTENTS                            (to jump to a section, search for its tag in
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
     serving. Training memory stops growing with N once N reaches the number of rows that
     initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
-    (O(N^2)). Stack, compiled by gcc or clang with -O2, for M up to 512 (each doubling of M adds up
-    to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size
+    (O(N^2)). Stack, compiled by gcc or clang with -O2, for M up to 512 (each further doubling
+    adds up to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size
     take less than 8 KiB, all other calls less than 4 KiB. The two size calls keep the model that
     they measure on the stack, because it has no block yet.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
@@ -788,8 +788,7 @@ typedef struct odvgp_config {
         /* JOINT: one evaluation serves the natural step and Adam. The others evaluate twice, as
            published codes do. Default JOINT. */
         odvgp_update update;
-        /* q(u) begins as PRIOR: the prior, IDENTITY: S = I in the slots' coordinates. Default
-           PRIOR. */
+        /* Initial q(u): PRIOR, or IDENTITY: S = I in the slots' coordinates. Default PRIOR. */
         odvgp_q_init q_init;
         odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER. */
         odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE. */
