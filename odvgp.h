@@ -191,9 +191,9 @@ CONTENTS                            (to jump to a section, search for its tag in
     serving. Training memory stops growing with N once N reaches the number of rows that
     initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
     (O(N^2)). Stack, compiled by gcc or clang with -O2, for M up to 512 (each further doubling
-    adds up to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size
-    take less than 8 KiB, all other calls less than 4 KiB. The two size calls keep the model that
-    they measure on the stack, because it has no block yet.
+    adds up to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and
+    odvgp_load_size take less than 8 KiB, all other calls less than 4 KiB. The two size calls keep
+    the model that they measure on the stack, because it has no block yet.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents and the model
     stays usable. One exception: if a prediction is not finite, the outputs hold all results and
@@ -387,8 +387,8 @@ typedef enum odvgp_gamma_step {
     ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or one block
-    per step in turn. */
+/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or the
+    blocks alternately, one per step. */
 typedef enum odvgp_blocks_step {
     ODVGP_BLOCKS_STEP_TOGETHER,
     ODVGP_BLOCKS_STEP_ALTERNATE
