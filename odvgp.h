@@ -13547,6 +13547,7 @@ static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluat
         return ODVGP_OK;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
+    state->lbfgs_valid = 0; /* g is overwritten, also where that fails */
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
     if (s) {
         odvgp__restore_jitters(m);

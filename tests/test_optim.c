@@ -1148,6 +1148,8 @@ TEST(a_gradient_that_overflows_is_an_error) {
     for (i = 0; i < N; i++) x[i] = (odvgp_real)(0.1 * i), y[i] = (odvgp_real)(i % 3 - 1);
     c.isa = test_isa(), c.optim.kind = ODVGP_OPTIMIZER_LBFGS, c.optim.natgrad = 0, c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
     if (!CHECK_STATUS(odvgp_model_create(&m, &c, x, y, NULL, &info), ODVGP_OK)) return;
+    CHECK_STATUS(odvgp_step(m, x, y, NULL, &info), ODVGP_OK); /* it knows bound and gradient, of data that change then */
+    y[3] = (odvgp_real)0.5;
     m->data_sd[0] = m->data_sd[1] = ODVGP__TINY / 1000; /* as a forged file can have it */
     i = odvgp_step(m, x, y, NULL, &info);
     CHECK_SAY(i == ODVGP_E_NAN && info.text[0], "%s", odvgp_status_text((odvgp_status)i));
