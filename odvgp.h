@@ -85,19 +85,25 @@ CONTENTS                            (to jump to a section, search for its tag in
     With the Gaussian likelihood F = T = P.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding. mean and var [P,n] hold one
     row per output. Triangular matrices are lower. `ld` counts elements from one row to the next.
-  Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 a sum of squares.
+  Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
+    entries in a KL, of each column (each x) in a variance.
     Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
     W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
     A_v = L_v^-1 (K(Zg,X) - W^T A).
-    q(u) on beta has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T L^T when whitened.
-    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p): a lower bound of log p(y), in nats
-    for all N rows. Gradients are those of the loss = -elbo.
+    u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance
+    S = L q_sqrt q_sqrt^T L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u
+    leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
+    q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
+    is SVGP.
+    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters: a
+    lower bound of log p(y) if there are no such priors, in nats for all N rows. KL is that of q(u),
+    plus that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
   Glossary.
     adjoint                derivative of the loss with respect to a node's value
     ard                    one lengthscale (linear: one variance) for each column of X
     base kernel            one term of a kernel expression, such as rbf(0.5)
     batch, minibatch       the rows of one training step
-    beta                   inducing points of the covariance, and of the mean beside gamma
+    beta                   inducing points Zb, which mean and covariance use
     block                  of memory: the caller's bytes; of q: the Gaussian on beta or gamma
     bound                  what training maximises: elbo, or another odvgp_objective
     chunk                  64 numbers that kernel code computes at once
@@ -105,7 +111,7 @@ CONTENTS                            (to jump to a section, search for its tag in
     epoch                  one pass over the rows in a new random order
     factor                 Cholesky factor: L with L L^T = Kb, for example
     freeze                 a model: write its predictor; a slot: set trainable = 0
-    gamma                  inducing points that only the mean uses; SOLVE-GP's second block
+    gamma                  further points Zg: only for the mean, or SOLVE-GP's second block
     gamma projection       c = L^-1 K(Zb,Zg) a, the part of gamma's mean that beta can express
     head                   the nodes that depend only on parameters
     hook                   the caller's function and pointer: threads, allocator
@@ -120,8 +126,8 @@ CONTENTS                            (to jump to a section, search for its tag in
     node                   a matrix on the tape, with the operation that computes it
     pivot                  the diagonal entry whose square root a Cholesky factorisation takes next
     predictor              a frozen model: one block without pointers that predicts
-    q                      the approximate posterior; q(u) on beta, q(v) on SOLVE-GP's gamma
-    residual               what beta does not explain, such as C of K(Zg,Zg)
+    q                      the approximate posterior; q(u), and for SOLVE-GP q(v)
+    residual               what beta does not explain: v of f(Zg), C of K(Zg,Zg)
     sampled columns        the gamma points from which a step estimates the KL term of gamma
     scratch                the caller's working memory for one call; its contents do not matter
     server                 a struct through which calls use a predictor
@@ -134,7 +140,7 @@ CONTENTS                            (to jump to a section, search for its tag in
     tile nodes             the nodes that depend on the rows of a tile
     transpose              A^T; flags ta, tb, trans of the linear algebra
     unit                   one Gaussian process of the model, with its kernel, points and q
-    whitened               in coordinates where the prior of u is N(0, I)
+    whitened               in coordinates where the prior of u (and of v) is N(0, I)
 
 >>options                             default   effect
     ODVGP_IMPLEMENTATION              -         compile the code here
@@ -170,7 +176,8 @@ CONTENTS                            (to jump to a section, search for its tag in
       SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
       O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
     odvgp_config_defaults selects ORTH if |gamma| > 0 and COUPLED otherwise. With optim.natgrad = 1
-    natural gradients move q(u) on beta and Adam moves everything else (ORTHNAT, COUPLEDNAT). With
+    natural gradients move q(u), and SOLVE-GP's q(v); Adam moves everything else (ORTHNAT,
+    COUPLEDNAT). With
     optim.natgrad = 0 Adam moves everything; FREE, INVERSE and DIAGONAL require it, except in O(M).
   Optimisers. Adam is the default; it works on minibatches. For data that fit into one batch, set
     optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS moves
@@ -182,7 +189,8 @@ CONTENTS                            (to jump to a section, search for its tag in
     adds prior densities of hyperparameters.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
     Mg = 2..3 M. More beta points improve the variance and the mean; more gamma points improve only
-    the mean, at a cost that is only linear.
+    the mean, at a cost that is only linear. SOLVE-GP differs: its gamma improves the variance too,
+    and a step takes O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
   Units. The library does not scale X and Y. Standardise their columns (odvgp_column_scales,
     odvgp_standardise) and pass the scales to odvgp_freeze to get predictions in original units, as
     the command-line tool does. odvgp_init_data estimates the hyperparameters that the kernel
@@ -723,8 +731,7 @@ typedef struct odvgp_config {
         /* Inputs and outputs (latent functions), each >= 1. Gaussian: one column of targets for
            each output. */
         ptrdiff_t D, P;
-        /* Inducing points: |beta| >= 1 for the covariance, |gamma| >= 0 for the mean. BETA ignores
-           gamma. */
+        /* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
         ptrdiff_t M, M_gamma;
         odvgp_mean_function mean_function; /* Default ZERO. */
     } layer[1];
@@ -964,8 +971,8 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 
 /*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model lives in
     the block and needs no release. Z is 0 (call odvgp_init_data, or odvgp_set and then
-    odvgp_init_q). Hyperparameters have the values of the kernel expression, else 1. q_mu and
-    a_gamma are 0, q_sqrt is the identity.
+    odvgp_init_q). Hyperparameters have the values of the kernel expression, else 1. q_mu, v_mu and
+    a_gamma are 0, q_sqrt and v_sqrt are the identity.
     Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
              lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
@@ -1025,7 +1032,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
         X [N,D], Y [N,T]       report   out or NULL
     Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, for numbers of 1e200,
              for example) | E_NOT_PD
-    Cost     O(B M^2 + B Mg D + M Mg D + M^3) */
+    Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
                                   odvgp_report *report, odvgp_info *info);
 
@@ -1117,8 +1124,8 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
                                  ptrdiff_t count, odvgp_info *info);
 
 /*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*' means all slots that begin
-    so: "kernel.*". With optim.natgrad the two slots of q(u) move together: freezing one stops both.
-    odvgp_natgrad_step moves them anyway.
+    so: "kernel.*". With optim.natgrad the two slots of q(u), or of q(v), move together: freezing one
+    stops both. odvgp_natgrad_step moves them anyway.
     Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
@@ -1207,7 +1214,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of
              1e200, for example). In the last case the outputs hold all results, finite or not;
              after other errors they are unchanged. The three calls below do the same
-    Cost     O(n M^2 + n Mg D); without variances O(n (M + Mg) D)
+    Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
     Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
                                      odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
@@ -4676,7 +4683,8 @@ static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
     return exp(sum / (double)n);
 }
 
-static void odvgp__put_base_kernel(odvgp__text *t, const odvgp__base_kernel *base, const odvgp_real *hyp)
+static void odvgp__put_base_kernel(odvgp__text *t, const odvgp__base_kernel *base,
+                                   const odvgp_real *hyp)
 {
     const odvgp__base_kernel_kind *kind = &odvgp__base_kernel_kinds[base->type];
     odvgp__put(t, kind->name);
@@ -10965,7 +10973,8 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
     The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
     head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-    Cost: see odvgp_step. */
+    Which nodes these are is decided once, when the model is made: odvgp__build_tape in >>layout
+    calls the pieces of >>graph and the members' functions of >>parts. Cost: see odvgp_step. */
 /* ---------------------------------------------------------------------------------------------- */
 /*  Rows to evaluate: n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct odvgp__rows {
