@@ -34,6 +34,25 @@ Do this:
             return 0;
         }
 
+    Serve a trained model from a controller (examples/04_use_a_trained_model.c is a whole program):
+    train and odvgp_freeze on a host, store the block as an array of 32-bit words, and then
+
+        #define ODVGP_FLOAT
+        #define ODVGP_NO_TRAINING
+        #define ODVGP_NO_STDIO
+        #define ODVGP_ASSERT(x) ((void)0)
+        #define ODVGP_IMPLEMENTATION
+        #include "odvgp.h"
+        static const uint32_t block[] = { 0x5056444f, ... };  // in flash; it must stay where it is
+        static unsigned char scratch[6144];     // odvgpf_predict_scratch(&server, 1), from the host
+        static odvgpf_server server;
+        int begin(void) {
+            return odvgpf_server_from_block(&server, block, sizeof block, ODVGP_ISA_AUTO, NULL);
+        }
+        int predict(const float *x, float *mean, float *var_y) {
+            return odvgpf_predict(&server, x, 1, mean, NULL, var_y, scratch, sizeof scratch);
+        }
+
 CONTENTS                            (to jump to a section, search for its tag including the arrows)
     >>conventions   sizes, storage, symbols, glossary
     >>options       macros that change what is compiled
@@ -147,13 +166,16 @@ CONTENTS                            (to jump to a section, search for its tag in
     ODVGP_STATIC                      -         make every function static (one translation unit)
     ODVGP_API                         extern    linkage of public functions, for instance
                                                 __declspec(dllexport)
-    ODVGP_FLOAT                       -         float instead of double; names begin with odvgpf_.
-                                                One program can use both
+    ODVGP_FLOAT                       -         float instead of double. Functions, and types that
+                                                hold reals, begin with odvgpf_; enumerations,
+                                                odvgp_info, odvgp_events and hooks keep their names.
+                                                One program can use both precisions
     ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
                                                 odvgpf_x after the header (one precision per file)
     ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
     ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
-                                                serves models from blocks and files
+                                                serves models from blocks and files. Includes
+                                                ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
     ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
                                                 odvgp_model_free, odvgp_predict_once)
     ODVGP_NO_STDIO                    -         leave out the two calls that take a path
@@ -223,7 +245,9 @@ CONTENTS                            (to jump to a section, search for its tag in
   Precision. double by default. float needs jitter.relative >= 16 M eps, which the defaults ensure.
     The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
     -Ofast, -ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
-    -fassociative-math to the code: do not use them.
+    -fassociative-math to the code: do not use them. gcc fuses a * b + c into one rounding where the
+    instruction set can, which changes last bits with the optimisation level: for the same bits from
+    different builds give -ffp-contract=off.
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
   Sources.
     [ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
@@ -277,6 +301,10 @@ CONTENTS                            (to jump to a section, search for its tag in
 #endif
 #if ODVGP_MAX_BASE_KERNELS < 1 || ODVGP_MAX_BASE_KERNELS > 32
 #error "ODVGP_MAX_BASE_KERNELS must be 1..32"
+#endif
+
+#if defined(ODVGP_NO_TRAINING) && !defined(ODVGP_NO_MALLOC)
+#define ODVGP_NO_MALLOC
 #endif
 
 /*  What every call that can fail returns. */
@@ -1124,8 +1152,8 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
                                  ptrdiff_t count, odvgp_info *info);
 
 /*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*' means all slots that begin
-    so: "kernel.*". With optim.natgrad the two slots of q(u), or of q(v), move together: freezing one
-    stops both. odvgp_natgrad_step moves them anyway.
+    so: "kernel.*". With optim.natgrad the two slots of q(u), or of q(v), move together: freezing
+    one stops both. odvgp_natgrad_step moves them anyway.
     Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
@@ -1181,9 +1209,12 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
 /*  Fill a server; every call that predicts takes one. Both ways check place and size of the block,
     version, kernel, checksum and numbers, so that later calls need no checks, and select the
     instruction set.
-        odvgp_server_from_block   block holds the bytes of odvgp_freeze, aligned for a real, from
-                                  any build of this version and precision. A kernel with more terms
-                                  than ODVGP_MAX_BASE_KERNELS is refused
+        odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
+                                  version and precision, whatever its pointers and instruction set,
+                                  on a machine of this byte order. Its address must be aligned for a
+                                  real, best to 64 bytes: an array of unsigned char need not be. The
+                                  server points to the block, which must stay. A kernel with more
+                                  terms than ODVGP_MAX_BASE_KERNELS is refused
         odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
                                   predictor is written to the caller's block; the file is not needed
                                   afterwards
@@ -1201,7 +1232,9 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
                                               odvgp_isa isa, void *block, size_t block_bytes,
                                               odvgp_info *info);
 
-/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large. */
+/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
+    They depend on model, rows, precision and instruction set. For a static array on a target, print
+    them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*  Mean and marginal variance of f at new inputs ([ODVGP] eq. 11 for ORTH; see odvgp_mean_part).
@@ -1209,7 +1242,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [T,n] out or NULL: variance of y; Gaussian: var plus the noise variance
-        scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1
+        scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
         Outputs may not alias X.
     Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of
              1e200, for example). In the last case the outputs hold all results, finite or not;
