@@ -51,7 +51,7 @@ const double *serve_piece(char piece)
            : piece == 'a' ? v.alpha
            : piece == 'g' ? v.a_gamma
            : piece == 'L' ? v.L
-           : piece == 'R' ? v.root
+           : piece == 'R' ? v.factor
                           : v.hyp;
 }
 
