@@ -679,14 +679,6 @@ typedef struct odvgp_allocator {
 #define odvgp_potrf             odvgpf_potrf
 #define odvgp_potrf_reverse     odvgpf_potrf_reverse
 #define odvgp_trtri             odvgpf_trtri
-#define odvgp_vexp              odvgpf_vexp
-#define odvgp_vexpm1            odvgpf_vexpm1
-#define odvgp_vlog              odvgpf_vlog
-#define odvgp_vlog1p            odvgpf_vlog1p
-#define odvgp_verf              odvgpf_verf
-#define odvgp_verfc             odvgpf_verfc
-#define odvgp_vlogcdf           odvgpf_vlogcdf
-#define odvgp_vsqrt             odvgpf_vsqrt
 #define odvgp_gemmt             odvgpf_gemmt
 #define odvgp_lauum             odvgpf_lauum
 #define odvgp_potrf_adjoint     odvgpf_potrf_adjoint
@@ -1352,25 +1344,6 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
     Operands may overlap only where the comment says so. Pointers need no more alignment than a
     real. NaN and infinity propagate to the results that depend on them. Vectors are matrices of one
     column (ld 1) or one row. Threads are used where the work is large enough. */
-/*  y[i] = f(x[i]) for n numbers; y may be x. Largest errors in units in the last place, over all
-    arguments, including subnormal arguments and results:
-        vexp, vlog1p, verf  1.5     vlog  1     vexpm1  3     verfc  5     vsqrt  0.5
-        vlogcdf             6, for log Phi(x), Phi the normal distribution function;
-                            7, for dy (or NULL), its derivative phi(x) / Phi(x)
-    Infinity and NaN behave as in C's functions of these names. A result does not depend on the
-    position in the array. */
-ODVGP_API void odvgp_vexp(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_vexpm1(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
-                            odvgp_real *y);
-ODVGP_API void odvgp_vlog(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_vlog1p(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
-                            odvgp_real *y);
-ODVGP_API void odvgp_verf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_verfc(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
-                             odvgp_real *y, odvgp_real *dy);
-ODVGP_API void odvgp_vsqrt(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
-
 /*  C <- alpha op(A) op(B) + beta C, where op transposes if its flag (ta, tb) is 1. op(A) [m,k],
     op(B) [k,n], C [m,n]. C may not alias A or B. beta = 0 ignores C. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
@@ -2203,8 +2176,14 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
 
     Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
     is a chain of some twenty operations of four cycles each, and few such chains fit into a
-    processor's window. No branches; special cases are selected at the end. All polynomials are
-    interpolated at Chebyshev points. Formulas, and errors of double (float):
+    processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
+    as in C's functions, and a result does not depend on the position in the chunk. Largest errors
+    in units in the last place, over all arguments, subnormal ones included:
+
+        exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
+        log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
+
+    All polynomials are interpolated at Chebyshev points. Formulas, and errors of double (float):
 
         exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
         log      x = 2^k (1 + f), s = f / (2 + f);
@@ -3526,42 +3505,6 @@ typedef struct odvgp__operand {
     const odvgp_real *at, *ragged;
     ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } odvgp__operand;
-
-/* --- arrays of any length: whole chunks, then the rest in a padded chunk --- */
-
-static void odvgp__map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x,
-                       odvgp_real *y, odvgp_real *dy)
-{
-    odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
-    ptrdiff_t i = 0;
-    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK)
-        odvgp__isa_of(blas)->map[f](x + i, y + i, dy ? dy + i : NULL);
-    if (i >= n) return;
-    odvgp__copy(rest[0], x + i, n - i);
-    odvgp__isa_of(blas)->map[f](rest[0], rest[1], rest[2]);
-    odvgp__copy(y + i, rest[1], n - i);
-    if (dy) odvgp__copy(dy + i, rest[2], n - i);
-}
-
-#define ODVGP__MAP(name, f) \
-    ODVGP_API void odvgp_##name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, \
-                                odvgp_real *y) \
-    { \
-        odvgp__map(blas, f, n, x, y, NULL); \
-    }
-ODVGP__MAP(vexp, ODVGP__EXP)
-ODVGP__MAP(vexpm1, ODVGP__EXPM1)
-ODVGP__MAP(vlog, ODVGP__LOG)
-ODVGP__MAP(vlog1p, ODVGP__LOG1P)
-ODVGP__MAP(verf, ODVGP__ERF)
-ODVGP__MAP(verfc, ODVGP__ERFC)
-ODVGP__MAP(vsqrt, ODVGP__VSQRT)
-
-ODVGP_API void odvgp_vlogcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x,
-                             odvgp_real *y, odvgp_real *dy)
-{
-    odvgp__map(blas, ODVGP__LOGCDF, n, x, y, dy);
-}
 
 /*  Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
     to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
@@ -16188,14 +16131,6 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_potrf
 #undef odvgp_potrf_reverse
 #undef odvgp_trtri
-#undef odvgp_vexp
-#undef odvgp_vexpm1
-#undef odvgp_vlog
-#undef odvgp_vlog1p
-#undef odvgp_verf
-#undef odvgp_verfc
-#undef odvgp_vlogcdf
-#undef odvgp_vsqrt
 #undef odvgp_gemmt
 #undef odvgp_lauum
 #undef odvgp_potrf_adjoint

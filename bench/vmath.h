@@ -2,9 +2,11 @@
 
     A line of the table is a name, our function for n numbers, the library's for one, and the range of arguments. */
 
+#include "../tests/arrays.h"
+
 enum { VMATH_N = 4096 }; /* both arrays stay in the first-level cache, or nearly */
 
-static void vmath_logcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) { odvgp_vlogcdf(blas, n, x, y, NULL); }
+static void vmath_logcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) { array_logcdf(blas, n, x, y, NULL); }
 static odvgp_real libm_logcdf(odvgp_real x) { return (odvgp_real)log(0.5 * erfc(-0.70710678118654752 * (double)x)); }
 
 #ifdef ODVGP_FLOAT
@@ -21,14 +23,14 @@ typedef struct vmath_row {
 } vmath_row;
 
 static const vmath_row vmath_rows[] = {
-    {"exp", odvgp_vexp, VMATH_LIBM(exp), -20, 0}, /* where kernels have it */
-    {"expm1", odvgp_vexpm1, VMATH_LIBM(expm1), -2, 2},
-    {"log", odvgp_vlog, VMATH_LIBM(log), 0.01, 100},
-    {"log1p", odvgp_vlog1p, VMATH_LIBM(log1p), -0.9, 10},
-    {"erf", odvgp_verf, VMATH_LIBM(erf), -3, 3},
-    {"erfc", odvgp_verfc, VMATH_LIBM(erfc), -3, 10},
+    {"exp", array_exp, VMATH_LIBM(exp), -20, 0}, /* where kernels have it */
+    {"expm1", array_expm1, VMATH_LIBM(expm1), -2, 2},
+    {"log", array_log, VMATH_LIBM(log), 0.01, 100},
+    {"log1p", array_log1p, VMATH_LIBM(log1p), -0.9, 10},
+    {"erf", array_erf, VMATH_LIBM(erf), -3, 3},
+    {"erfc", array_erfc, VMATH_LIBM(erfc), -3, 10},
     {"log Phi", vmath_logcdf, libm_logcdf, -5, 5}, /* log(erfc(...) / 2), good for moderate arguments only */
-    {"sqrt", odvgp_vsqrt, VMATH_LIBM(sqrt), 0, 100},
+    {"sqrt", array_sqrt, VMATH_LIBM(sqrt), 0, 100},
 };
 
 static void bench_vmath(void)

@@ -4,7 +4,7 @@
 #   - a function odvgp__x or odvgp_x that is named (called, or given to another one) in a section above the one that defines it;
 #   - a prototype of a function of a later section, which would hide such a call;
 #   - a tag of the contents at the top that does not stand exactly twice, there and as a section's head, or heads in another order.
-# Comments, strings and the declarations of >>api do not count. Functions that macros define by pasting names (odvgp_vexp) are not
+# Comments, strings and the declarations of >>api do not count. Functions that macros define by pasting names (odvgp__vexp_avx2) are not
 # known by name; prototypes of static functions are all found. Needs awk only.
 LC_ALL=C exec awk '
 function fail(text) { print text; offences++ }

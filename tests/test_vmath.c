@@ -4,6 +4,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "arrays.h"
 
 typedef long double wide;
 typedef void call(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y);
@@ -44,13 +45,13 @@ static wide ref_ratio(wide x) {
 
 static void ratio(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) {
     odvgp_real *value = NEW(odvgp_real, n), *alone = NEW(odvgp_real, n);
-    odvgp_vlogcdf(blas, n, x, alone, NULL);
-    odvgp_vlogcdf(blas, n, x, value, y); /* y may be x */
+    array_logcdf(blas, n, x, alone, NULL);
+    array_logcdf(blas, n, x, value, y); /* y may be x */
     CHECK_BITS(value, alone, (size_t)n * sizeof *value);
     free(value);
     free(alone);
 }
-static void logcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) { odvgp_vlogcdf(blas, n, x, y, NULL); }
+static void logcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) { array_logcdf(blas, n, x, y, NULL); }
 
 static const struct function {
     const char *name;
@@ -60,15 +61,15 @@ static const struct function {
     double range[4][2];          /* where formulas change */
     int falls, all;              /* direction; 1: defined for all x */
 } functions[] = {
-    {"exp", odvgp_vexp, ref_exp, 1.5, 1.5, {{-1, 1}, {-110, 90}, {-746, 710}, {-20, 20}}, 0, 1},
-    {"log", odvgp_vlog, ref_log, 1, 1, {{0.5, 2}, {0.99, 1.01}, {0, 1e-3}, {1, 1e6}}, 0, 0},
-    {"log1p", odvgp_vlog1p, ref_log1p, 1.5, 1.5, {{-1, 1}, {-0.01, 0.01}, {-0.4, 0.6}, {0, 100}}, 0, 0},
-    {"expm1", odvgp_vexpm1, ref_expm1, 3, 3, {{-1, 1}, {-0.01, 0.01}, {-45, 45}, {-110, 710}}, 0, 1},
-    {"erf", odvgp_verf, ref_erf, 1.5, 1.5, {{-1, 1}, {0.9, 1.1}, {-7, 7}, {-2, 2}}, 0, 1},
-    {"erfc", odvgp_verfc, ref_erfc, 5, 5, {{-1, 1}, {0.3, 1.2}, {-7, 11}, {-2, 28}}, 1, 1},
+    {"exp", array_exp, ref_exp, 1.5, 1.5, {{-1, 1}, {-110, 90}, {-746, 710}, {-20, 20}}, 0, 1},
+    {"log", array_log, ref_log, 1, 1, {{0.5, 2}, {0.99, 1.01}, {0, 1e-3}, {1, 1e6}}, 0, 0},
+    {"log1p", array_log1p, ref_log1p, 1.5, 1.5, {{-1, 1}, {-0.01, 0.01}, {-0.4, 0.6}, {0, 100}}, 0, 0},
+    {"expm1", array_expm1, ref_expm1, 3, 3, {{-1, 1}, {-0.01, 0.01}, {-45, 45}, {-110, 710}}, 0, 1},
+    {"erf", array_erf, ref_erf, 1.5, 1.5, {{-1, 1}, {0.9, 1.1}, {-7, 7}, {-2, 2}}, 0, 1},
+    {"erfc", array_erfc, ref_erfc, 5, 5, {{-1, 1}, {0.3, 1.2}, {-7, 11}, {-2, 28}}, 1, 1},
     {"logcdf", logcdf, ref_logcdf, 6, 6, {{-1, 1}, {-10, 10}, {-40, 40}, {-1000, 15}}, 0, 1},
     {"ratio", ratio, ref_ratio, 7, 7, {{-1, 1}, {-10, 10}, {-40, 40}, {-1000, 15}}, 1, 1},
-    {"sqrt", odvgp_vsqrt, ref_sqrt, 0.5, 0.5, {{0, 1}, {0, 1e6}, {1, 4}, {0, 1e-30}}, 0, 0},
+    {"sqrt", array_sqrt, ref_sqrt, 0.5, 0.5, {{0, 1}, {0, 1e6}, {1, 4}, {0, 1e-30}}, 0, 0},
 };
 #define FUNCTIONS ((int)(sizeof functions / sizeof functions[0]))
 
@@ -165,7 +166,7 @@ TEST(logcdf_stays_below_its_bound_everywhere) {
     for (e = 0; e < ISAS; e++) {
         if (!engines[e].there) continue;
         flushes = test_flushes(odvgp_blas_isa(&engines[e].blas));
-        odvgp_vlogcdf(&engines[e].blas, ALL, x, y, NULL);
+        array_logcdf(&engines[e].blas, ALL, x, y, NULL);
         for (i = 0; i < ALL; i++)
             CHECK_SAY(places(y[i], want[i]) <= 6 + slack, "logcdf on %s is off by %.3f places at %.17g", odvgp_blas_isa(&engines[e].blas), places(y[i], want[i]), (double)x[i]);
     }
@@ -205,20 +206,20 @@ TEST(special_values) {
         call *f;
         double x, y;
     } cases[] = {
-        {odvgp_vexp, 0, 1}, {odvgp_vexp, -0.0, 1}, {odvgp_vexp, inf, inf}, {odvgp_vexp, -inf, 0}, {odvgp_vexp, most, inf},
-        {odvgp_vexp, -most, 0}, {odvgp_vexp, tiny, 1}, {odvgp_vexp, -tiny, 1},
-        {odvgp_vlog, 0, -inf}, {odvgp_vlog, -0.0, -inf}, {odvgp_vlog, 1, 0}, {odvgp_vlog, inf, inf}, {odvgp_vlog, -inf, nan},
-        {odvgp_vlog, -1, nan}, {odvgp_vlog, -tiny, nan},
-        {odvgp_vlog1p, 0, 0}, {odvgp_vlog1p, -0.0, -0.0}, {odvgp_vlog1p, -1, -inf}, {odvgp_vlog1p, -2, nan}, {odvgp_vlog1p, inf, inf},
-        {odvgp_vlog1p, -inf, nan}, {odvgp_vlog1p, tiny, tiny}, {odvgp_vlog1p, -tiny, -tiny},
-        {odvgp_vexpm1, 0, 0}, {odvgp_vexpm1, -0.0, -0.0}, {odvgp_vexpm1, inf, inf}, {odvgp_vexpm1, -inf, -1}, {odvgp_vexpm1, most, inf},
-        {odvgp_vexpm1, -most, -1}, {odvgp_vexpm1, tiny, tiny}, {odvgp_vexpm1, -tiny, -tiny},
-        {odvgp_verf, 0, 0}, {odvgp_verf, -0.0, -0.0}, {odvgp_verf, inf, 1}, {odvgp_verf, -inf, -1}, {odvgp_verf, most, 1},
-        {odvgp_verf, -most, -1}, {odvgp_verf, tiny, tiny},
-        {odvgp_verfc, 0, 1}, {odvgp_verfc, -0.0, 1}, {odvgp_verfc, inf, 0}, {odvgp_verfc, -inf, 2}, {odvgp_verfc, most, 0},
-        {odvgp_verfc, -most, 2}, {odvgp_verfc, tiny, 1},
+        {array_exp, 0, 1}, {array_exp, -0.0, 1}, {array_exp, inf, inf}, {array_exp, -inf, 0}, {array_exp, most, inf},
+        {array_exp, -most, 0}, {array_exp, tiny, 1}, {array_exp, -tiny, 1},
+        {array_log, 0, -inf}, {array_log, -0.0, -inf}, {array_log, 1, 0}, {array_log, inf, inf}, {array_log, -inf, nan},
+        {array_log, -1, nan}, {array_log, -tiny, nan},
+        {array_log1p, 0, 0}, {array_log1p, -0.0, -0.0}, {array_log1p, -1, -inf}, {array_log1p, -2, nan}, {array_log1p, inf, inf},
+        {array_log1p, -inf, nan}, {array_log1p, tiny, tiny}, {array_log1p, -tiny, -tiny},
+        {array_expm1, 0, 0}, {array_expm1, -0.0, -0.0}, {array_expm1, inf, inf}, {array_expm1, -inf, -1}, {array_expm1, most, inf},
+        {array_expm1, -most, -1}, {array_expm1, tiny, tiny}, {array_expm1, -tiny, -tiny},
+        {array_erf, 0, 0}, {array_erf, -0.0, -0.0}, {array_erf, inf, 1}, {array_erf, -inf, -1}, {array_erf, most, 1},
+        {array_erf, -most, -1}, {array_erf, tiny, tiny},
+        {array_erfc, 0, 1}, {array_erfc, -0.0, 1}, {array_erfc, inf, 0}, {array_erfc, -inf, 2}, {array_erfc, most, 0},
+        {array_erfc, -most, 2}, {array_erfc, tiny, 1},
         {logcdf, -inf, -inf}, {logcdf, -most, -inf}, {ratio, inf, 0}, {ratio, -inf, inf}, {ratio, most, 0},
-        {odvgp_vsqrt, 0, 0}, {odvgp_vsqrt, -0.0, -0.0}, {odvgp_vsqrt, inf, inf}, {odvgp_vsqrt, -1, nan}, {odvgp_vsqrt, -inf, nan},
+        {array_sqrt, 0, 0}, {array_sqrt, -0.0, -0.0}, {array_sqrt, inf, inf}, {array_sqrt, -1, nan}, {array_sqrt, -inf, nan},
     };
     int i, e, k;
     for (e = 0; e < ISAS; e++) {
@@ -235,12 +236,12 @@ TEST(special_values) {
             CHECK_SAY(y[0] != y[0] && y[1] != y[1], "%s of NaN", functions[k].name);
         }
         odvgp_real x[2] = {(odvgp_real)HUGE_VAL, (odvgp_real)HUGE_REAL}, y[2], d[2];
-        odvgp_vlogcdf(&engines[e].blas, 2, x, y, d);
+        array_logcdf(&engines[e].blas, 2, x, y, d);
         CHECK(y[0] == 0 && y[1] == 0);
         /* the whole range of subnormal results is reached */
         x[0] = (odvgp_real)BY_PRECISION(-745.13, -103.97);
         x[1] = (odvgp_real)BY_PRECISION(709.78, 88.72);
-        odvgp_vexp(&engines[e].blas, 2, x, y);
+        array_exp(&engines[e].blas, 2, x, y);
         CHECK(y[0] > 0 && (double)y[0] <= 2 * tiny && (double)y[1] <= most && (double)y[1] > 0.9 * most);
     }
 }
@@ -269,12 +270,12 @@ TEST(a_result_does_not_depend_on_its_place) {
     for (e = 0; e < ISAS; e++) { /* either output may be the input */
         if (!engines[e].there) continue;
         for (i = 0; i < LENGTHS; i++) x[i] = (odvgp_real)test_between(-9, 9);
-        odvgp_vlogcdf(&engines[e].blas, LENGTHS, x, all, ratios);
+        array_logcdf(&engines[e].blas, LENGTHS, x, all, ratios);
         memcpy(y, x, sizeof y);
-        odvgp_vlogcdf(&engines[e].blas, LENGTHS, y, y, d);
+        array_logcdf(&engines[e].blas, LENGTHS, y, y, d);
         CHECK(!memcmp(y, all, sizeof all) && !memcmp(d, ratios, sizeof ratios));
         memcpy(d, x, sizeof d);
-        odvgp_vlogcdf(&engines[e].blas, LENGTHS, d, y, d);
+        array_logcdf(&engines[e].blas, LENGTHS, d, y, d);
         CHECK(!memcmp(y, all, sizeof all) && !memcmp(d, ratios, sizeof ratios));
     }
 }
