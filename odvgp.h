@@ -756,7 +756,7 @@ typedef struct odvgp_config {
         odvgp_mean_function mean_function; /* Default ZERO. */
     } layer[1];
 
-    /* The likelihood and the initial values of its parameters. */
+    /* The likelihood. The two numbers are the Gaussian's. */
     struct {
         odvgp_likelihood kind; /* Default GAUSSIAN. */
         /* Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
@@ -5647,39 +5647,49 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 
     Gaussian, noise variance s, T = F:
         E_q[log p(y|f)] = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
-        log E_q[p(y|f)] = log N(y; mean, var + s) */
+        log E_q[p(y|f)] = log N(y; mean, var + s)
+
+    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions
+    and parameters here, a row of the table, and the names of its slots at odvgp_slot. If starting
+    values are in units of y, odvgp_init_data must set them, as it does for the Gaussian's noise. */
 /* ---------------------------------------------------------------------------------------------- */
 enum {
-    ODVGP__LIK_GAUSSIAN = 1,    /* y = f + noise; the first parameter is the noise variance */
+    /* y = f + Gaussian noise, whose variance is the first parameter: enables the closed forms */
+    ODVGP__LIK_GAUSSIAN = 1,
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
     ODVGP__LIK_CLASSES = 4,     /* targets are class numbers */
     ODVGP__LIK_FACTORS = 8,     /* each target depends on one function: T = F */
-    ODVGP__LIK_SCALABLE = 16    /* y may be shifted and scaled, and f with it; needs FACTORS */
+    /* odvgp_scales may hold scales of y. Parameters stay in training units; the caller rescales
+       moments and densities. Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
+    ODVGP__LIK_SCALABLE = 16
 };
 
 /*  Input and output for n rows of data. Each function and each target is one matrix row. */
 typedef struct odvgp__lik_job {
     ptrdiff_t n, F, T, ld;
     const odvgp_real *Y;          /* [T,ld]; y_moments does not use it */
-    const odvgp_real *mean, *var; /* [F,ld] */
+    const odvgp_real *mean, *var; /* [F,ld]; var >= 0, and 0 is possible */
     const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
-    /* [F,ld], stored by expect; if these and dpar are NULL, it computes only the value */
+    /* Derivatives of the sum with respect to means, variances and the values of parameters (not to
+       their logarithms, and without the factor N/B: the caller applies both). expect stores dmean
+       and dvar [F,ld], and adds to dpar, in the order of par. All three are NULL if only the value
+       is requested. */
     odvgp_real *dmean, *dvar;
-    double *dpar; /* same order as par; expect adds to it */
+    double *dpar;
 } odvgp__lik_job;
 
-/*  One parameter: slot name, number of values, their starting value. */
+/*  One parameter. */
 typedef struct odvgp__lik_param {
-    const char *name;
-    ptrdiff_t count;
-    double start;
-    int positive;
+    const char *name; /* of the slot */
+    ptrdiff_t count;  /* of values */
+    double start;     /* of each value, in the units that the likelihood has */
+    int positive;     /* 1: trained through config.positive_transform; 0: free */
 } odvgp__lik_param;
 
-/*  Table row of a likelihood. It fixes the order of its sums, so that bits do not depend on
-    threads. The job does not hold yet what likelihoods without a closed form need (Gauss-Hermite
-    nodes, a seed and a counter for samples, scratch, the isa), nor weights of targets (0: missing),
-    which no caller has. */
+/*  Table row of a likelihood. expect must sum in a fixed order, so that bits do not depend on
+    threads. Its functions may use libm. The job does not hold yet what likelihoods without a
+    closed form need (Gauss-Hermite nodes, a seed and a counter for samples, scratch, the isa), nor
+    weights of targets (0: missing), which no caller has. */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
