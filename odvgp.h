@@ -771,9 +771,9 @@ typedef struct odvgp_config {
 
     /* How odvgp_init_data chooses inducing points and hyperparameters. */
     struct {
-        odvgp_init_beta beta;   /* Default KMEANS. */
-        odvgp_init_gamma gamma; /* Default RANDOM. */
-        odvgp_init_hyper hyper; /* Default MEDIAN. */
+        odvgp_init_beta beta;         /* Default KMEANS. */
+        odvgp_init_gamma gamma;       /* Default RANDOM. */
+        odvgp_init_hyper hyperparams; /* Default MEDIAN. */
     } init;
 
     /* How parameters are trained. */
@@ -1002,8 +1002,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
-    (config.init.hyper), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is given (a
-    tenth of the targets' variance), and q (odvgp_init_q).
+    (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is given
+    (a tenth of the targets' variance), and q (odvgp_init_q).
     From then on Adam and L-BFGS measure steps in standard deviations of the columns of X and Y for
     inducing inputs, mean functions and everything else that has a unit (before: in units of 1).
     Training is therefore the same for data in other units.
@@ -10528,7 +10528,7 @@ static const odvgp__field odvgp__fields[] = {
     ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
     ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
     ODVGP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_RESIDUAL, "random residual"),
-    ODVGP__CHOICE(init.hyper, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
+    ODVGP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
     ODVGP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
     ODVGP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
     ODVGP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
@@ -13907,7 +13907,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
     w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
     w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-    if (c->init.hyper == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+    if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
     if (greedy) {
         w->sample = odvgp__take(a, sample, u->D);
         w->factor = odvgp__take(a, sample, u->M);
@@ -14576,7 +14576,7 @@ static void odvgp__init_base_kernel(odvgp__unit *u, const odvgp_real *X, uint32_
     int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
     ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
     if (odvgp__geometry(base) == ODVGP__DISTANCE)
-        start = odvgp__hyper_methods[m->cfg.init.hyper].base(u, X, i, w);
+        start = odvgp__hyper_methods[m->cfg.init.hyperparams].base(u, X, i, w);
     if (base->type == ODVGP__WHITE) start.variance *= 0.1;
     if (base->type == ODVGP__POLYNOMIAL)
         start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
@@ -14594,8 +14594,8 @@ static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_r
                               odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
-    if (odvgp__hyper_methods[m->cfg.init.hyper].look)
-        odvgp__hyper_methods[m->cfg.init.hyper].look(u, X, Y, w);
+    if (odvgp__hyper_methods[m->cfg.init.hyperparams].look)
+        odvgp__hyper_methods[m->cfg.init.hyperparams].look(u, X, Y, w);
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 

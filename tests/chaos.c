@@ -94,7 +94,7 @@ static const struct field {
               {FIELD(reproduce.q_init), CHOICE, 0, ODVGP_Q_INIT_IDENTITY, NONE},
               {FIELD(init.beta), CHOICE, 0, ODVGP_INIT_BETA_FARTHEST, NONE},
               {FIELD(init.gamma), CHOICE, 0, ODVGP_INIT_GAMMA_RESIDUAL, NONE},
-              {FIELD(init.hyper), CHOICE, 0, ODVGP_INIT_HYPER_ULAPANE, NONE},
+              {FIELD(init.hyperparams), CHOICE, 0, ODVGP_INIT_HYPER_ULAPANE, NONE},
               {FIELD(optim.kind), CHOICE, 0, ODVGP_OPTIMIZER_LBFGS, NONE},
               {FIELD(optim.natgrad), CHOICE, 0, 1, NONE},
               {FIELD(reproduce.adam_eps_inside), CHOICE, 0, 1, NONE},

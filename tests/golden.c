@@ -433,7 +433,7 @@ static const struct {
                 {"beta_greedy", FIELD(init.beta), ODVGP_INIT_BETA_GREEDY},
                 {"beta_farthest", FIELD(init.beta), ODVGP_INIT_BETA_FARTHEST},
                 {"gamma_residual", FIELD(init.gamma), ODVGP_INIT_GAMMA_RESIDUAL},
-                {"hyper_ulapane", FIELD(init.hyper), ODVGP_INIT_HYPER_ULAPANE}};
+                {"hyper_ulapane", FIELD(init.hyperparams), ODVGP_INIT_HYPER_ULAPANE}};
 
 static const struct {
     const char *word;

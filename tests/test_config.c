@@ -196,8 +196,8 @@ TEST(each_name_sets_its_field) {
     WORD("init.beta", "farthest", init.beta, ODVGP_INIT_BETA_FARTHEST);
     WORD("init.gamma", "random", init.gamma, ODVGP_INIT_GAMMA_RANDOM);
     WORD("init.gamma", "residual", init.gamma, ODVGP_INIT_GAMMA_RESIDUAL);
-    WORD("init.hyper", "median", init.hyper, ODVGP_INIT_HYPER_MEDIAN);
-    WORD("init.hyper", "ulapane", init.hyper, ODVGP_INIT_HYPER_ULAPANE);
+    WORD("init.hyperparams", "median", init.hyperparams, ODVGP_INIT_HYPER_MEDIAN);
+    WORD("init.hyperparams", "ulapane", init.hyperparams, ODVGP_INIT_HYPER_ULAPANE);
     WORD("reproduce.update", "joint", reproduce.update, ODVGP_UPDATE_JOINT);
     WORD("reproduce.update", "natgrad_first", reproduce.update, ODVGP_UPDATE_NATGRAD_FIRST);
     WORD("reproduce.update", "adam_first", reproduce.update, ODVGP_UPDATE_ADAM_FIRST);

@@ -93,7 +93,7 @@ static int write_file(void) {
     c.seed = UINT64_C(0x123456789abcdef0);
     c.init.beta = ODVGP_INIT_BETA_FARTHEST;
     c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
-    c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+    c.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     c.isa = ODVGP_ISA_C;
     make_data(X, Y);
     if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL, NULL)) return 1;
@@ -214,7 +214,7 @@ TEST(models_are_what_they_were) {
     CHECK(odvgp_model_config(m)->seed == UINT64_C(0x123456789abcdef0));
     CHECK_INT(odvgp_model_config(m)->init.beta, ODVGP_INIT_BETA_FARTHEST);
     CHECK_INT(odvgp_model_config(m)->init.gamma, ODVGP_INIT_GAMMA_RESIDUAL);
-    CHECK_INT(odvgp_model_config(m)->init.hyper, ODVGP_INIT_HYPER_ULAPANE);
+    CHECK_INT(odvgp_model_config(m)->init.hyperparams, ODVGP_INIT_HYPER_ULAPANE);
     CHECK_INT(odvgp_save_size(m, user_bytes), bytes);
     again = NEW(unsigned char, bytes);
     jitter = odvgp_model_events(m).jitter;

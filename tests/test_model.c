@@ -1380,7 +1380,7 @@ TEST(inducing_points_are_rows_that_differ) {
                     hyper = (k + beta) % 2;
                     c.init.beta = (odvgp_init_beta)beta;
                     c.init.gamma = (odvgp_init_gamma)gamma;
-                    c.init.hyper = (odvgp_init_hyper)hyper;
+                    c.init.hyperparams = (odvgp_init_hyper)hyper;
                     a = make(&c, kernels[k % 4]);
                     for (i = 0; k == 1 && i < 24; i += 2) { /* pairs that hardly differ: what beta explains as well as itself */
                         memcpy(a.X + 3 * i + 3, a.X + 3 * i, 3 * sizeof *a.X);
@@ -1583,7 +1583,7 @@ TEST(every_member_can_be_started_by_the_kernel) {
         for (i = 0; i < 120; i++) X[i] = (odvgp_real)test_between(-2, 2);
         for (i = 0; i < 60; i++) Y[i] = (odvgp_real)sin((double)X[2 * i] + (double)X[2 * i + 1]);
         c.layer[0].mean_part = pair[k].mean, c.layer[0].cov_part = pair[k].cov, c.optim.natgrad = 0;
-        c.init.beta = ODVGP_INIT_BETA_GREEDY, c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL, c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+        c.init.beta = ODVGP_INIT_BETA_GREEDY, c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL, c.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
         c.layer[0].kernel = "matern32(0.7)";
         c.isa = test_isa();
         if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "member %d: %s", (int)k, info.text)) continue;
@@ -1635,7 +1635,7 @@ TEST(gaps_and_steps_make_hyperparameters) {
     int i;
     double d_y[2][2] = {{7.0 / 3, 3}, {2, 2}}, variance, all;
     for (i = 0; i < 10; i++) X[i] = (odvgp_real)x[i / 2][i % 2], Y[i] = (odvgp_real)y[i / 2][i % 2];
-    c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+    c.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     c.isa = test_isa();
     c.layer[0].kernel = "rbf(dims=0) * rbf(7, dims=1) + rbf(ard, variance=3)";
     CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);

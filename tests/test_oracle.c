@@ -1320,7 +1320,7 @@ static void run_ulapane(ocase *c) {
     N = X->dim[0], D = X->dim[1];
     cfg = odvgp_config_defaults(N, D, 1, 2, 0);
     cfg.layer[0].kernel = "rbf";
-    cfg.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+    cfg.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     cfg.isa = test_isa();
     if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create", &info)) return;
     good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);

@@ -157,8 +157,8 @@ TEST(bad_configs_are_refused) {
         {"init_beta < 0", AT(init.beta), INT, -1, ODVGP_E_ARG},
         {"init_gamma", AT(init.gamma), INT, 2, ODVGP_E_ARG},
         {"init_gamma < 0", AT(init.gamma), INT, -1, ODVGP_E_ARG},
-        {"init_hyper", AT(init.hyper), INT, 2, ODVGP_E_ARG},
-        {"init_hyper < 0", AT(init.hyper), INT, -1, ODVGP_E_ARG},
+        {"init_hyper", AT(init.hyperparams), INT, 2, ODVGP_E_ARG},
+        {"init_hyper < 0", AT(init.hyperparams), INT, -1, ODVGP_E_ARG},
         {"update", AT(reproduce.update), INT, 3, ODVGP_OK},
         {"natgrad", AT(optim.natgrad), INT, 2, ODVGP_OK},
         {"adam_eps_inside", AT(reproduce.adam_eps_inside), INT, 2, ODVGP_E_ARG},
@@ -766,7 +766,7 @@ TEST(exact_blocks_at_any_alignment) {
             c.tile = o % 2 ? 5 : 0;
             c.init.beta = (odvgp_init_beta)((o + (size_t)round) % 4);
             c.init.gamma = (odvgp_init_gamma)(o / 2 % 2);
-            c.init.hyper = (odvgp_init_hyper)(o / 4 % 2);
+            c.init.hyperparams = (odvgp_init_hyper)(o / 4 % 2);
             if (o % 4 == 3) c.layer[0].kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
             data(&d, c.N, c.layer[0].D, c.layer[0].P);
             CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
@@ -911,7 +911,7 @@ TEST(nothing_is_allocated_after_the_start) {
             c.reproduce.update = (odvgp_update)update;
             c.init.beta = (odvgp_init_beta)(update + natgrad);
             c.init.gamma = (odvgp_init_gamma)natgrad;
-            c.init.hyper = (odvgp_init_hyper)natgrad;
+            c.init.hyperparams = (odvgp_init_hyper)natgrad;
             a = make(&c);
             bytes = odvgp_predictor_size(a.m);
             block = test_alloc(bytes);
@@ -1061,7 +1061,7 @@ TEST(memory_does_not_grow_with_the_data) {
         c.layer[0].M = 500;
         c.init.beta = ODVGP_INIT_BETA_GREEDY;
         c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
-        c.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+        c.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     }
 }
 

@@ -62,7 +62,7 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     cfg.layer[0].cov_part = how->cov, cfg.reproduce.parametrisation = how->param, cfg.reproduce.diag_step = how->diag;
     if (how->cov == ODVGP_COV_PART_DIAGONAL) cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
     cfg.layer[0].kernel = kernel_of(s, m);
-    cfg.init.hyper = ODVGP_INIT_HYPER_ULAPANE;
+    cfg.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     cfg.lik.noise_variance = hyper_fixed(s)   ? 0.045
                          : m == BEST_OM_2 ? 0.02
                          : is_best(m)     ? s->noise

@@ -274,7 +274,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
     c.reproduce.update = (odvgp_update)option_choice(o, OPT_UPDATE);
     c.init.beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
     c.init.gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
-    c.init.hyper = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
+    c.init.hyperparams = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
     /* The cheapest choice: exact regression does not use them. */
     if (is_exact(b)) c.init.beta = ODVGP_INIT_BETA_RANDOM;
     c.optim.natgrad = natgrad_of(o, b);
