@@ -1002,8 +1002,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
-    (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is given
-    (a tenth of the targets' variance), and q (odvgp_init_q).
+    (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
+    given (a tenth of the targets' variance), and q (odvgp_init_q).
     From then on Adam and L-BFGS measure steps in standard deviations of the columns of X and Y for
     inducing inputs, mean functions and everything else that has a unit (before: in units of 1).
     Training is therefore the same for data in other units.
