@@ -15917,8 +15917,8 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
                                                     size_t *bytes, odvgp_info *info)
 {
     odvgp__draft draft;
-    return odvgp__file_model(f, h, threads, isa, odvgp__model_start(&draft.model, &draft.unit),
-                             bytes, info);
+    odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
+    return odvgp__file_model(f, h, threads, isa, m, bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
