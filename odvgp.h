@@ -280,9 +280,9 @@ CONTENTS                            (to jump to a section, search for its tag in
            with Gaussian likelihood; bounds without q, the best q, L-BFGS; Adam and natural
            gradients, schedules; bounds and priors of hyperparameters; kernel expressions of ten
            kernels; frozen predictor, server, model files (version 5); sums in shards that do not
-           depend on threads; positive numbers trained by their logarithms. Dense linear algebra
-           and vector math for SSE2, AVX2, AVX-512, NEON and plain C; the kernel matrix of gamma is
-           kept for the gradient (config.kernel_cache_bytes).
+           depend on threads; positive numbers trained by their logarithms; configs set by name;
+           ODVGP_NO_TRAINING. Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON
+           and plain C; the kernel matrix of gamma is kept for the gradient.
 */
 
 /* ============================================================================================== */
