@@ -2,7 +2,7 @@
 
         make demo          or          cc -O2 -I. -DODVGP_USE_PTHREADS examples/demo.c -o demo -lm -pthread && ./demo --out .
 
-    COUPLED and ORTH, each by Adam alone and with natural gradients (NAT), on examples/diamonds.csv: what does a diamond cost?
+    COUPLED and ORTH, each with Adam only and with natural gradients (NAT), on examples/diamonds.csv: what does a diamond cost?
     The library's defaults, scaled to take half a minute: 100 beta and 300 gamma points, batches of 512 and 4,000 steps; Salimbeni et
     al. 2018, appendix E, have 300 and 700 points, batches of 1,024 and 20,000 steps. The four take turns in blocks of steps, each with its own
     clock, so that whatever else the machine does meets all of them; tests and drawing are on nobody's clock. */
@@ -230,7 +230,7 @@ static void report(const method *m, const dataset *d, ptrdiff_t done, ptrdiff_t 
     if (dollars) printf("Price off by: half of the diamonds are priced closer than this.\n");
     printf("\nLowest test RMSE: %s. Highest test log-likelihood: %s.\n", m[accurate].name, m[likely].name);
     printf("With gamma points the RMSE is ");
-    compare(m[0].rmse, m[2].rmse, "by Adam alone and ");
+    compare(m[0].rmse, m[2].rmse, "with Adam only and ");
     compare(m[1].rmse, m[3].rmse, "with natural gradients,\n");
     printf("at %.1f times the time per step.\n", (m[2].clock + m[3].clock) / (m[0].clock + m[1].clock));
     if (done < steps)

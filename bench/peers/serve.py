@@ -3,8 +3,8 @@
     python3 bench/peers/serve.py build/serve.so [|beta| |gamma| D kernel]        or        make bench-serve
 
 The formula has what a NumPy program would prepare once: points divided by the lengthscales, their squares, the inverse of L,
-q_sqrt transposed. One BLAS thread. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are removed from the environment: NumPy's library
-shall choose for itself."""
+q_sqrt transposed. It uses one BLAS thread. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are removed from the environment, so that
+NumPy's library chooses its kernels itself."""
 import ctypes
 import os
 import sys
