@@ -325,7 +325,7 @@ typedef enum odvgp_status {
 #define ODVGP__X(name, text) ODVGP_##name,
     ODVGP_STATUS_LIST(ODVGP__X)
 #undef ODVGP__X
-        ODVGP_STATUS_COUNT
+            ODVGP_STATUS_COUNT
 } odvgp_status;
 
 /*  What went wrong. Valid only after a call has returned an error. */
@@ -685,7 +685,7 @@ typedef struct odvgp_allocator {
 #endif
 
 #if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || \
-    (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
+        (!defined(ODVGP_FLOAT) && !defined(ODVGP__H_F64))
 #ifdef ODVGP_FLOAT
 #define ODVGP__H_F32
 typedef float odvgp_real;
@@ -911,8 +911,8 @@ typedef struct odvgp_scales {
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
     named above. ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
-ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
-                                             ptrdiff_t M_gamma);
+ODVGP_API odvgp_config odvgp_config_defaults(
+        ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
 /*  Set one field by its name, for configs from a command line, a file or another language:
         odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
@@ -931,8 +931,8 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; NULL
                         behind the last
     odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
-ODVGP_API odvgp_status odvgp_config_set(odvgp_config *config, const char *assignment,
-                                        odvgp_info *info);
+ODVGP_API odvgp_status odvgp_config_set(
+        odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 
@@ -954,9 +954,8 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status);
     Returns  OK | E_STOPPED | what odvgp_step returns
     Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-                                 ptrdiff_t steps,
-                                 int (*watch)(void *user, const odvgp_report *report), void *user,
-                                 odvgp_info *info);
+        ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
+        odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
 /*  Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
@@ -966,8 +965,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const 
         info       out or NULL: what went wrong
     Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
-                                          const odvgp_real *X, const odvgp_real *Y,
-                                          const odvgp_allocator *allocator, odvgp_info *info);
+        const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
+        odvgp_info *info);
 /*  Free a model that odvgp_model_create made. NULL is allowed. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
@@ -976,7 +975,7 @@ ODVGP_API void odvgp_model_free(odvgp_model *model);
         X [n,D]   mean, var [P,n] out or NULL: moments of f, without noise
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
-                                          odvgp_real *mean, odvgp_real *var, odvgp_info *info);
+        odvgp_real *mean, odvgp_real *var, odvgp_info *info);
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -986,8 +985,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 /*  Bytes that a model of this config needs: parameters, optimiser state, tape and scratch. Includes
     slack for a block at any address. For the growth with N see Memory in >>manual.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
-ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes,
-                                        odvgp_info *info);
+ODVGP_API odvgp_status odvgp_model_size(
+        const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
 /*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model lives in
     the block and needs no release. Z is 0 (call odvgp_init_data, or odvgp_set and then
@@ -996,7 +995,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
     Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
              lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
-                                        void *block, size_t bytes, odvgp_info *info);
+        void *block, size_t bytes, odvgp_info *info);
 
 /*  The config that the model uses: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
@@ -1013,8 +1012,8 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
              unchanged
     Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
-ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-                                       odvgp_info *info);
+ODVGP_API odvgp_status odvgp_init_data(
+        odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
 /*  Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
     inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
@@ -1031,15 +1030,14 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
     Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
-                                           odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
+        odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
 /*  out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
     infinity propagate; differences too large for the type become infinite.
     Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
     Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
-                                         const odvgp_real *mean, const odvgp_real *scale,
-                                         odvgp_real *out);
+        const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
 
 /*  One training step on the next minibatch: rows from a random permutation in each epoch, or all
     rows if batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or
@@ -1054,13 +1052,12 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
              for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-                                  odvgp_report *report, odvgp_info *info);
+        odvgp_report *report, odvgp_info *info);
 
 /*  odvgp_step on rows that the caller chooses (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1.
     L-BFGS needs n = N and returns E_UNSUPPORTED otherwise. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
-                                        const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report,
-                                        odvgp_info *info);
+        const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
 /*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL. With n = N it
     is the bound itself. Changes no parameter and undoes no update, even on an error.
@@ -1070,17 +1067,15 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
     Returns  OK | E_ARG | E_NAN | E_NOT_PD
     Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-                                  ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
-                                  odvgp_info *info);
+        ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
     columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count. Unbiased over uniformly
     drawn subsets; a sampled KL can be negative.
     Returns  as odvgp_elbo; E_ARG also for a repeated column */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
-                                          const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx,
-                                          ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
-                                          odvgp_real *grad, odvgp_info *info);
+        const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
+        odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*  One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
     SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
@@ -1095,8 +1090,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
              enough for some output, E_UNSUPPORTED if the member has no natural step
     Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
-                                          const odvgp_real *Y, ptrdiff_t n, odvgp_real tau,
-                                          odvgp_real *elbo, odvgp_info *info);
+        const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
 /*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
     one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
@@ -1113,7 +1107,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-                                   void *work, size_t bytes, odvgp_info *info);
+        void *work, size_t bytes, odvgp_info *info);
 
 /*  How far training can be from log p(y): Titsias' upper bound (Variational Inference for Gaussian
     and Determinantal Point Processes, 2014) with the inducing inputs Z_beta.
@@ -1123,8 +1117,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
              small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian
              and for the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
-                                         const odvgp_real *Y, void *work, size_t bytes,
-                                         odvgp_real *upper, odvgp_real *lower, odvgp_info *info);
+        const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
+        odvgp_info *info);
 
 /*  Slots, the named parts of the parameter vector, in order; and the length of the vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
@@ -1138,10 +1132,10 @@ ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
     and accept only those within their bounds. odvgp_set ignores entries above the diagonal of a
     lower triangular slot.
     Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
-ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
-                                 ptrdiff_t count);
+ODVGP_API odvgp_status odvgp_get(
+        const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
-                                 ptrdiff_t count, odvgp_info *info);
+        ptrdiff_t count, odvgp_info *info);
 
 /*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*' means all slots that begin
     so: "kernel.*". With optim.natgrad the two slots of q(u), or of q(v), move together: freezing
@@ -1158,8 +1152,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name,
     low without an upper bound. The same happens later to a value that initialisation or a natural
     step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
     Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
-ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, odvgp_real low,
-                                        odvgp_real high);
+ODVGP_API odvgp_status odvgp_set_bounds(
+        odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
 
 /*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
     odvgp_prior defines a and b. A name that ends in '*' means all such slots that begin so. The log
@@ -1167,8 +1161,8 @@ ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *model, const char *name, od
     gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so
     the maximum does not depend on config.positive_transform or on bounds.
     Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
-                                       odvgp_real a, odvgp_real b);
+ODVGP_API odvgp_status odvgp_set_prior(
+        odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
 /*  Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -1196,7 +1190,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
     Cost     O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
-                                    size_t bytes, odvgp_info *info);
+        size_t bytes, odvgp_info *info);
 
 /*  Fill a server; every call that predicts takes one. Both ways check place and size of the block,
     version, kernel, checksum and numbers, so that later calls need no checks, and select the
@@ -1216,13 +1210,12 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
     Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
              E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
     Cost     reads each byte once */
-ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
-                                               size_t bytes, odvgp_isa isa, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_server_from_block(
+        odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
-                                         const void **user, size_t *user_bytes, odvgp_info *info);
+        const void **user, size_t *user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
-                                              odvgp_isa isa, void *block, size_t block_bytes,
-                                              odvgp_info *info);
+        odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 
 /*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
     They depend on model, rows, precision and instruction set. For a static array on a target, print
@@ -1242,21 +1235,18 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
     Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-                                     odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
-                                     void *scratch, size_t scratch_bytes);
+        odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
 /*  Mean [P,n] (or NULL) and full covariance [P,n,n] of f at the rows of X; cov is symmetric.
         scratch  odvgp_predict_scratch(server, n) bytes
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
-                                         ptrdiff_t n, odvgp_real *mean, odvgp_real *cov,
-                                         void *scratch, size_t scratch_bytes);
+        ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*  log p(y|data) of given targets Y [n,T], separately for each row: logp [n], summed over outputs,
     for y in its own units. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
-                                          const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
-                                          void *scratch, size_t scratch_bytes);
+        const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
 /*  Joint samples of f at the rows of X: f [samples,P,n]. The covariance is factored by a pivoted
     Cholesky factorisation, so singular covariances need no jitter. Sample number s depends only on
@@ -1265,8 +1255,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvg
     Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-                                    ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch,
-                                    size_t scratch_bytes);
+        ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
 
 /*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
     with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
@@ -1283,13 +1272,12 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
              odvgp_freeze returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
 ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user,
-                                  size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
+        size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
-                                       odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes,
-                                       const void **user, size_t *user_bytes, odvgp_info *info);
+        odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes, const void **user,
+        size_t *user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
-                                  odvgp_isa isa, void *block, size_t block_bytes,
-                                  odvgp_model **model, odvgp_info *info);
+        odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
 /*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
@@ -1302,8 +1290,8 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small;
              *bytes is the size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
-ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity,
-                                       size_t *bytes);
+ODVGP_API odvgp_status odvgp_file_read(
+        const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
 /*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
@@ -1316,8 +1304,8 @@ ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t cap
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
-ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, void *block, size_t bytes,
-                                        odvgp_threads *hook);
+ODVGP_API odvgp_status odvgp_pool_start(
+        odvgp_pool **pool, int count, void *block, size_t bytes, odvgp_threads *hook);
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 #endif
 
@@ -1335,8 +1323,8 @@ typedef struct odvgp_blas {
     ptrdiff_t pack_stride, mc, kc, nc;
 } odvgp_blas;
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
-ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
-                                       odvgp_isa isa, void *block, size_t bytes);
+ODVGP_API odvgp_status odvgp_blas_init(
+        odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes);
 /*  "c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
@@ -1347,53 +1335,51 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 /*  C <- alpha op(A) op(B) + beta C, where op transposes if its flag (ta, tb) is 1. op(A) [m,k],
     op(B) [k,n], C [m,n]. C may not alias A or B. beta = 0 ignores C. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
-                          ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
-                          ptrdiff_t ldc);
+        ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
+        ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C, where op transposes if ta is 1.
     op(A) [n,k], C [n,n]; w [k] of any sign, or NULL for ones. C may not alias A or w.
     n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
-                          odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w,
-                          odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+        odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
+        odvgp_real *C, ptrdiff_t ldc);
 /*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or whose
     upper triangle is not needed. op(A) [n,k], op(B) [k,n], C [n,n]. C may not alias A or B.
     n^2 k flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
-                           odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                           const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
-                           ptrdiff_t ldc);
+        odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
+        odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
     B, C [m,n]. C may not alias L or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
-                          odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B,
-                          ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
+        odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb,
+        odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
     triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
     each diagonal entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its
     inverse. m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
-                          const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
+        const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
 /*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is neither read nor
     written. E_NOT_PD if a pivot or its inverse is not positive and finite: info receives its row
     and value, and A is partly factored. n^3/3 flops. */
-ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A,
-                                   ptrdiff_t lda, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_potrf(
+        const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
 /*  The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
     factor of P^-1. */
-ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P,
-                                           ptrdiff_t ldp, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_potrf_reverse(
+        const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
 /*  Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
 /*  Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
     L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
-                           odvgp_real *C, ptrdiff_t ldc);
+        odvgp_real *C, ptrdiff_t ldc);
 /*  Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
     receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
     odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
-                                   ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
+        ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
 #ifdef __cplusplus
 }
@@ -1412,7 +1398,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as
     written. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
-    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+        (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
     "-ffinite-math-only, or put -fno-fast-math behind them"
 #endif
@@ -1587,7 +1573,7 @@ static void odvgp__put_real(odvgp__text *t, double v)
 /*  Fill info and return the status, so that failing is one line. The text is "what: sentence",
     followed by row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
-                                ptrdiff_t row, double value, const char *sentence)
+        ptrdiff_t row, double value, const char *sentence)
 {
     if (info) {
         odvgp__text t;
@@ -1619,7 +1605,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 {
     static const char *const texts[] = {
 #define ODVGP__X(name, text) text,
-        ODVGP_STATUS_LIST(ODVGP__X)
+            ODVGP_STATUS_LIST(ODVGP__X)
 #undef ODVGP__X
     };
     return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
@@ -1633,7 +1619,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 /* ---------------------------------------------------------------------------------------------- */
 /*  gcc for Windows is excluded because it misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
-    !defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
+        !defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
 #define ODVGP__X86
 #include <cpuid.h>
 #include <immintrin.h>
@@ -1647,7 +1633,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #endif
 /*  The compiler's target decides about NEON. On 32-bit ARM it serves float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
-    !defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
+        !defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON
 #include <arm_neon.h>
 #endif
@@ -1845,8 +1831,8 @@ static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int 
 }
 
 /*  The part [*from, *to) of n items that task i of `tasks` gets. */
-static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from,
-                         ptrdiff_t *to)
+static void odvgp__share(
+        ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
     *from = n > 0 ? odvgp__share_begin(n, unit, tasks, i) : 0;
     *to = n > 0 ? odvgp__share_begin(n, unit, tasks, i + 1) : 0;
@@ -1854,9 +1840,7 @@ static void odvgp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_
 
 #ifdef ODVGP_USE_PTHREADS
 #ifndef __GNUC__
-#error \
-    "the ready-made pool needs the __atomic functions of gcc and clang; without them give a hook " \
-    "of your own"
+#error "the ready-made pool needs gcc's or clang's __atomic functions; without them give a hook"
 #endif
 #include <fenv.h>
 #include <pthread.h>
@@ -1921,8 +1905,8 @@ static void odvgp__pool_work(odvgp_pool *pool, int worker)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
     while (ticket & ODVGP__UNTAKEN) {
-        if (!__atomic_compare_exchange_n(&pool->ticket, &ticket, ticket - 1, 0, __ATOMIC_ACQUIRE,
-                                         __ATOMIC_RELAXED))
+        if (!__atomic_compare_exchange_n(
+                    &pool->ticket, &ticket, ticket - 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
         if (worker) fesetenv(&pool->environment);
         pool->task(pool->arg, pool->n - (int)(ticket & ODVGP__UNTAKEN));
@@ -2002,13 +1986,13 @@ ODVGP_API size_t odvgp_pool_size(int count)
            64;
 }
 
-ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block, size_t bytes,
-                                        odvgp_threads *hook)
+ODVGP_API odvgp_status odvgp_pool_start(
+        odvgp_pool **out, int count, void *block, size_t bytes, odvgp_threads *hook)
 {
     if (!out || !block || !hook || count < 1 || count > 256) return ODVGP_E_ARG;
     if (bytes < odvgp_pool_size(count)) return ODVGP_E_MEMORY;
     odvgp_pool *pool =
-        (odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
+            (odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
     memset(pool, 0, sizeof *pool);
     if (pthread_mutex_init(&pool->mutex, NULL)) return ODVGP_E_MEMORY;
     if (pthread_cond_init(&pool->wake, NULL)) {
@@ -2022,7 +2006,7 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, void *block
     }
     pool->process = getpid();
     while (pool->workers < count - 1 &&
-           !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
+            !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
     /* If fewer workers than asked for could be started, they still do all tasks. */
     hook->run = odvgp__pool_run;
@@ -2150,8 +2134,8 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
     Feistel network permutes the next even power of two (at most 4 n); it is applied until the value
     falls below n, at most four times on average. A network of few bits prefers some permutations,
     so small n are shuffled instead. */
-ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_t epoch,
-                                         ptrdiff_t n, ptrdiff_t i)
+ODVGP__TRAINING ptrdiff_t odvgp__permute(
+        uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
     uint64_t key = odvgp__random(seed, stream, epoch), x = (uint64_t)i, mask;
     if (n <= ODVGP__SHUFFLED) return odvgp__shuffle(key, n, i);
@@ -2162,7 +2146,7 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(uint64_t seed, uint64_t stream, uint64_
         uint64_t left = x >> half, right = x & mask;
         for (uint64_t round = 0; round < 6; round++) {
             uint64_t next =
-                left ^ (odvgp__mix(key + right * UINT64_C(0x9e3779b97f4a7c15) + round) & mask);
+                    left ^ (odvgp__mix(key + right * UINT64_C(0x9e3779b97f4a7c15) + round) & mask);
             left = right;
             right = next;
         }
@@ -2349,8 +2333,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     typedef odvgp__u_c odvgp__u_##S __attribute__((vector_size(sizeof(ODVGP__V_##S)))); \
     TARGET ODVGP__INLINE odvgp__u_##S odvgp__bits_##S(ODVGP__V_##S v) { return (odvgp__u_##S)v; } \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__real_##S(odvgp__u_##S u) { return (ODVGP__V_##S)u; } \
-    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S(ODVGP__V_##S a, ODVGP__V_##S b, \
-                                                      ODVGP__V_##S x, ODVGP__V_##S y) \
+    TARGET ODVGP__INLINE ODVGP__V_##S odvgp__less_##S( \
+            ODVGP__V_##S a, ODVGP__V_##S b, ODVGP__V_##S x, ODVGP__V_##S y) \
     { \
         odvgp__u_##S mask = (odvgp__u_##S)(a < b); \
         return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
@@ -2390,11 +2374,11 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__EXPS(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
     { \
-        return odvgp__real_##S((odvgp__bits_##S(n) << ODVGP__MANTISSA) + \
-                               odvgp__bits_##S(ODVGP__K(S, 1))); \
+        return odvgp__real_##S( \
+                (odvgp__bits_##S(n) << ODVGP__MANTISSA) + odvgp__bits_##S(ODVGP__K(S, 1))); \
     } \
     TARGET ODVGP__INLINE void odvgp__expm1_core_##S( \
-        const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n, ODVGP__V_##S *p) \
+            const ODVGP__V_##S *x, const ODVGP__V_##S *rest, ODVGP__V_##S *n, ODVGP__V_##S *p) \
     { \
         const ODVGP__V_##S round = ODVGP__K(S, ODVGP__ROUND), \
                            log2e = ODVGP__K(S, 1.44269504088896340736); \
@@ -2414,8 +2398,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                            one = ODVGP__K(S, 1); \
         ODVGP__V_##S n[4], p[4]; \
         odvgp__expm1_core_##S(x, NULL, n, p); \
-        ODVGP__WAYS(e[q] = \
-                        odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
+        ODVGP__WAYS( \
+                e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
 /*  Functions from four vectors to four vectors. */
@@ -2424,7 +2408,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     { \
         ODVGP__V_##S n[4], p[4]; \
         ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), \
-                                          ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q]))) \
+                            ODVGP__MAX_##S(ODVGP__K(S, ODVGP__EXP_LOW), x[q]))) \
         odvgp__expm1_core_##S(y, NULL, n, p); \
         ODVGP__WAYS(y[q] = odvgp__raise_##S(p[q] + ODVGP__K(S, 1), n[q])) \
     } \
@@ -2434,15 +2418,15 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         const ODVGP__V_##S one = ODVGP__K(S, 1), tiny = ODVGP__K(S, ODVGP__EPS / 16), \
                            past = ODVGP__K(S, 60); \
         ODVGP__V_##S n[4], p[4], t[4]; \
-        ODVGP__WAYS(y[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__EXP_HIGH), \
-                                          ODVGP__MAX_##S(ODVGP__K(S, -60), x[q]))) \
+        ODVGP__WAYS(y[q] = ODVGP__MIN_##S( \
+                            ODVGP__K(S, ODVGP__EXP_HIGH), ODVGP__MAX_##S(ODVGP__K(S, -60), x[q]))) \
         odvgp__expm1_core_##S(y, NULL, n, p); \
-        ODVGP__WAYS(t[q] = \
-                        odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
+        ODVGP__WAYS( \
+                t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
         ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one)) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q])) \
-        ODVGP__WAYS( \
-            t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(t[q] = odvgp__real_##S( \
+                            odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
 #define ODVGP__MAP_LOG(TARGET, S) \
@@ -2457,17 +2441,17 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(f[q] = odvgp__less_##S(x[q], least, x[q] * ODVGP__K(S, ODVGP__LIFT), x[q])) \
         ODVGP__WAYS(k[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) + \
                                            (odvgp__bits_##S(one) - odvgp__bits_##S(root)))) \
-        ODVGP__WAYS(f[q] = odvgp__real_##S( \
-                               odvgp__bits_##S(f[q]) - \
-                               ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) << ODVGP__MANTISSA) + \
-                               odvgp__bits_##S(one)) - \
+        ODVGP__WAYS(f[q] = odvgp__real_##S(odvgp__bits_##S(f[q]) - \
+                                           ((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) \
+                                                   << ODVGP__MANTISSA) + \
+                                           odvgp__bits_##S(one)) - \
                            one) \
         ODVGP__WAYS(k[q] = odvgp__real_##S((odvgp__bits_##S(k[q]) >> ODVGP__MANTISSA) + \
                                            odvgp__bits_##S(whole)) - \
                            whole) \
         ODVGP__WAYS(k[q] = k[q] - odvgp__less_##S(x[q], least, \
-                                                  ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER), \
-                                                  ODVGP__K(S, ODVGP__BIAS))) \
+                                          ODVGP__K(S, ODVGP__BIAS + ODVGP__LIFT_POWER), \
+                                          ODVGP__K(S, ODVGP__BIAS))) \
         ODVGP__WAYS(s[q] = f[q] / (ODVGP__K(S, 2) + f[q])) \
         ODVGP__WAYS(r[q] = s[q] * s[q]) \
         ODVGP__WAYS(p[q] = ODVGP__K(S, ODVGP__P_LOG_TOP)) \
@@ -2492,10 +2476,10 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         odvgp__log_##S(u, y); \
         ODVGP__WAYS(t[q] = odvgp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one))) \
         ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], \
-                                           y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
+                            y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q])) \
-        ODVGP__WAYS( \
-            t[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(t[q] = odvgp__real_##S( \
+                            odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
     }
 #define ODVGP__MAP_ERF(TARGET, S) \
@@ -2509,8 +2493,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(y[q] = p[q] / ODVGP__FMA_##S(ODVGP__K(S, 2), x[q], ODVGP__K(S, 1))) \
     } \
     /*  y <- y exp(-c a^2) for a >= 0; c is 1 or 1/2 */ \
-    TARGET ODVGP__INLINE void odvgp__times_bell_##S(const ODVGP__V_##S *a, ODVGP__V_##S c, \
-                                                    ODVGP__V_##S *y) \
+    TARGET ODVGP__INLINE void odvgp__times_bell_##S( \
+            const ODVGP__V_##S *a, ODVGP__V_##S c, ODVGP__V_##S *y) \
     { \
         ODVGP__V_##S h[4], d[4], n[4], p[4]; \
         ODVGP__WAYS(h[q] = odvgp__real_##S((odvgp__bits_##S(a[q]) >> ODVGP__HALF) << ODVGP__HALF)) \
@@ -2535,8 +2519,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), \
                            half = ODVGP__K(S, 0.5); \
         ODVGP__V_##S a[4], e[4]; \
-        ODVGP__WAYS( \
-            a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(a[q] = odvgp__real_##S( \
+                            odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q])) \
         odvgp__erfcx_##S(a, y); \
         odvgp__times_bell_##S(a, one, y); \
@@ -2558,16 +2542,16 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     /*  log Phi and its derivative. A single logarithm serves all three ranges: its argument is \
         erfcx(z) / 2, (1 + erf) / 2 or 1 - Phi(-x). The last two add what the sum or difference \
         lost in rounding. bell: exp(-x^2/2). */ \
-    TARGET ODVGP__INLINE void odvgp__logcdf_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y, \
-                                                ODVGP__V_##S *derivative) \
+    TARGET ODVGP__INLINE void odvgp__logcdf_##S( \
+            const ODVGP__V_##S *x, ODVGP__V_##S *y, ODVGP__V_##S *derivative) \
     { \
         const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), half = ODVGP__K(S, 0.5), \
                            least = ODVGP__K(S, ODVGP__TINY); \
         const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), \
                            root = ODVGP__K(S, 0.70710678118654752440); \
         ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
-        ODVGP__WAYS( \
-            a[q] = odvgp__real_##S(odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+        ODVGP__WAYS(a[q] = odvgp__real_##S( \
+                            odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
         ODVGP__WAYS(t[q] = a[q] * root) \
         odvgp__erfcx_##S(t, w); \
         ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q])) \
@@ -2575,13 +2559,13 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(bell[q] = one) \
         odvgp__times_bell_##S(t, half, bell); \
         ODVGP__WAYS(e[q] = w[q] * bell[q]) \
-        ODVGP__WAYS(derivative[q] = odvgp__less_##S(zero, x[q], bell[q] * density / (one - e[q]), \
-                                                    density / w[q])) \
-        ODVGP__WAYS(derivative[q] = \
-                        odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], derivative[q])) \
+        ODVGP__WAYS(derivative[q] = odvgp__less_##S( \
+                            zero, x[q], bell[q] * density / (one - e[q]), density / w[q])) \
+        ODVGP__WAYS( \
+                derivative[q] = odvgp__less_##S(x[q], ODVGP__K(S, -1e10), a[q], derivative[q])) \
         ODVGP__WAYS(w[q] = odvgp__less_##S(zero, x[q], one - e[q], w[q])) \
         ODVGP__WAYS(e[q] = odvgp__less_##S(zero, x[q], (zero - e[q] - (w[q] - one)) / w[q], \
-                                           zero - half * a[q] * a[q])) \
+                            zero - half * a[q] * a[q])) \
         ODVGP__WAYS(t[q] = x[q] * root) \
         odvgp__erf_core_##S(t, bell); \
         ODVGP__WAYS(t[q] = half + half * bell[q]) \
@@ -2623,15 +2607,15 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__MAP_LIST(S) \
     { \
         odvgp__vexp_##S, odvgp__vexpm1_##S, odvgp__vlog_##S, odvgp__vlog1p_##S, odvgp__verf_##S, \
-            odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
+                odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
 /*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Differences, unlike
     |x|^2 + |z|^2 - 2 x z, never give a negative result and give 0 where points coincide. They are
     no slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
-    TARGET static void odvgp__sqdist_##S(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, \
-                                         ptrdiff_t ld, odvgp_real *r2) \
+    TARGET static void odvgp__sqdist_##S( \
+            ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR)); \
@@ -2660,12 +2644,12 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
     TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
-                                         const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
+            const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
     { \
-        const odvgp_real factor = scale * (type == ODVGP__MATERN52   ? 5 \
-                                           : type == ODVGP__MATERN32 ? 3 \
-                                           : type == ODVGP__RBF      ? ODVGP__R(0.5) \
-                                                                     : 1); \
+        const odvgp_real factor = scale * (type == ODVGP__MATERN52          ? 5 \
+                                                  : type == ODVGP__MATERN32 ? 3 \
+                                                  : type == ODVGP__RBF      ? ODVGP__R(0.5) \
+                                                                            : 1); \
         const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), \
                            zero = ODVGP__SET1_##S(0), one = ODVGP__SET1_##S(1); \
         enum { L = ODVGP__LANES_##S }; \
@@ -2681,7 +2665,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q]) \
             if (type == ODVGP__MATERN52) \
                 ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), \
-                                                  one + s[q]) * \
+                                           one + s[q]) * \
                                    e[q]) \
             ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q])) \
             if (!dk) continue; \
@@ -2689,8 +2673,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                                                                        : ODVGP__R(-0.5)) * \
                                e[q]) \
             if (type == ODVGP__MATERN12) \
-                ODVGP__WAYS( \
-                    t[q] = odvgp__less_##S(s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
+                ODVGP__WAYS(t[q] = odvgp__less_##S( \
+                                    s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
             if (type == ODVGP__MATERN52) \
                 ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q]) \
             ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q])) \
@@ -2731,9 +2715,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 
 /*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and `vectors` vectors of their columns. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
-    TARGET ODVGP__INLINE void odvgp__update_##name( \
-        int ways, int vectors, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
-        const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
+    TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, \
+            const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
+            odvgp_real *y, ptrdiff_t ldy) \
     { \
         enum { L = ODVGP__LANES_##V }; \
         ODVGP__V_##V s[4][4]; \
@@ -2764,8 +2748,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
                 = scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
 #define ODVGP__ARRAYS(TARGET, S) \
-    TARGET static void odvgp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, \
-                                       odvgp_real *y) \
+    TARGET static void odvgp__axpy_##S( \
+            ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S f = ODVGP__SET1_##S(a); \
@@ -2796,8 +2780,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         return sum; \
     } \
     TARGET ODVGP__INLINE void odvgp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
-                                                  const odvgp_real *y, ptrdiff_t ldy, \
-                                                  odvgp_real *part) \
+            const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ODVGP__V_##S s[ODVGP__ABREAST_##S][4]; \
@@ -2809,7 +2792,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             ODVGP__WAYS({ \
                 const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L); \
                 ODVGP__ABREAST( \
-                    s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
+                        s[w][q] = ODVGP__FMA_##S(v, ODVGP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
             }) \
         for (; j + L <= n; j += L) { \
             const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j); \
@@ -2818,7 +2801,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__ABREAST(ODVGP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
     } \
     TARGET static void odvgp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
-                                       const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
+            const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S }; \
         while (L > 1 && count > 1) { \
@@ -2845,9 +2828,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
         for (; count > 0; count--, y += ldy) *out++ = odvgp__dot_##S(n, x, y); \
     } \
-    TARGET ODVGP__INLINE void odvgp__spreads_of_##S( \
-        int ways, ptrdiff_t n, const odvgp_real *x, ptrdiff_t step, const odvgp_real *z, \
-        const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
+    TARGET ODVGP__INLINE void odvgp__spreads_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
+            ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
+            odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ODVGP__V_##S s[ODVGP__ABREAST_##S][4], all[ODVGP__ABREAST_##S]; \
@@ -2872,8 +2855,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     } \
     TARGET static void odvgp__spreads_##S(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, \
-                                          ptrdiff_t step, const odvgp_real *z, \
-                                          const odvgp_real *h, ptrdiff_t ld, odvgp_real *out) \
+            ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
+            odvgp_real *out) \
     { \
         enum { W = ODVGP__ABREAST_##S }; \
         for (; count >= W; count -= W, x += W * step, h += W * ld, out += W * step) \
@@ -2883,9 +2866,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     } \
     ODVGP__UPDATE_OF(TARGET, vectors_##S, S) \
     ODVGP__UPDATE_OF(TARGET, reals_##S, c) \
-    TARGET ODVGP__INLINE void odvgp__update_rows_##S( \
-        int ways, ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, \
-        const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
+    TARGET ODVGP__INLINE void odvgp__update_rows_##S(int ways, ptrdiff_t n, ptrdiff_t k, \
+            const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
+            odvgp_real *y, ptrdiff_t ldy) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ptrdiff_t j = 0; \
@@ -2898,8 +2881,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         if (j < n) odvgp__update_reals_##S(ways, 1, k, x + j, ldx, f, fw, fk, y + j, ldy); \
     } \
     TARGET static void odvgp__update_##S(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, \
-                                         ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, \
-                                         ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy) \
+            ptrdiff_t ldx, ptrdiff_t count, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
+            odvgp_real *y, ptrdiff_t ldy) \
     { \
         for (; count >= 4; count -= 4, f += 4 * fw, y += 4 * ldy) \
             odvgp__update_rows_##S(4, n, k, x, ldx, f, fw, fk, y, ldy); \
@@ -2907,8 +2890,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             odvgp__update_rows_##S(2, n, k, x, ldx, f, fw, fk, y, ldy); \
         if (count) odvgp__update_rows_##S(1, n, k, x, ldx, f, fw, fk, y, ldy); \
     } \
-    TARGET static void odvgp__squares_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, \
-                                          ptrdiff_t ld, odvgp_real *out) \
+    TARGET static void odvgp__squares_##S( \
+            ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         for (; rows >= 4; rows -= 4, A += 4 * ld) { \
@@ -2927,8 +2910,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (; rows > 0; rows--, A += ld) \
             for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j]; \
     } \
-    TARGET static void odvgp__weigh_##S(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, \
-                                        odvgp_real *A, ptrdiff_t ld) \
+    TARGET static void odvgp__weigh_##S( \
+            ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S two = ODVGP__SET1_##S(2); \
@@ -2940,7 +2923,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     } \
     TARGET static void odvgp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, \
-                                        odvgp_real b, const odvgp_real *y, odvgp_real *out) \
+            odvgp_real b, const odvgp_real *y, odvgp_real *out) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b); \
@@ -2949,8 +2932,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
             ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j)); \
         for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
     } \
-    TARGET static void odvgp__combine_##S(int product, const odvgp_real *x, const odvgp_real *y, \
-                                          odvgp_real *out) \
+    TARGET static void odvgp__combine_##S( \
+            int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
     { \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
             ODVGP__V_##S a = ODVGP__LOAD_##S(x + j), b = ODVGP__LOAD_##S(y + j); \
@@ -2960,8 +2943,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     } \
     TARGET static void odvgp__derivative_##S(odvgp_real scale, const odvgp_real *adjoint, \
-                                             const odvgp_real *d2, int first, odvgp_real *dk, \
-                                             odvgp_real *h) \
+            const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h) \
     { \
         for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
             ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum; \
@@ -3001,15 +2983,15 @@ ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
 /*  out_j += sum_i A_ij^2 */
-static void odvgp__column_squares_add(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols,
-                                      ptrdiff_t ld, odvgp_real *out)
+static void odvgp__column_squares_add(
+        const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
     for (ptrdiff_t i = 0; i < rows; i++)
         for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
-ODVGP__TRAINING void odvgp__column_squares(const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols,
-                                           ptrdiff_t ld, odvgp_real *out)
+ODVGP__TRAINING void odvgp__column_squares(
+        const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
     odvgp__zero(out, cols);
     odvgp__column_squares_add(A, rows, cols, ld, out);
@@ -3057,11 +3039,10 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
     in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
 /* ---------------------------------------------------------------------------------------------- */
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
-                           ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
-                           odvgp_real *c, ptrdiff_t cs);
+        ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c,
+        ptrdiff_t cs);
 typedef void (*odvgp__solve)(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,
-                             const odvgp_real *tri, const odvgp_real *x, ptrdiff_t xs,
-                             odvgp_real *t, ptrdiff_t ts);
+        const odvgp_real *tri, const odvgp_real *x, ptrdiff_t xs, odvgp_real *t, ptrdiff_t ts);
 
 enum {
     ODVGP__MAX_MR = 8,
@@ -3078,30 +3059,30 @@ typedef struct odvgp__isa {
     odvgp__solve solve[4];
     ptrdiff_t (*factor)(odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri);
     void (*copy)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *w,
-                 const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
+            const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
     void (*transpose)(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, const odvgp_real *from,
-                      ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
-    void (*sqdist)(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld,
-                   odvgp_real *r2);
+            ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts);
+    void (*sqdist)(
+            ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2);
     void (*radial)(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k,
-                   odvgp_real *dk);
+            odvgp_real *dk);
     void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
     odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
     void (*map[ODVGP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
     void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
     void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
-                       odvgp_real *dk, odvgp_real *h);
+            odvgp_real *dk, odvgp_real *h);
     void (*dots)(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, const odvgp_real *y,
-                 ptrdiff_t ldy, odvgp_real *out);
+            ptrdiff_t ldy, odvgp_real *out);
     void (*update)(ptrdiff_t n, ptrdiff_t k, const odvgp_real *x, ptrdiff_t ldx, ptrdiff_t count,
-                   const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
-    void (*squares)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld,
-                    odvgp_real *out);
+            const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, odvgp_real *y, ptrdiff_t ldy);
+    void (*squares)(
+            ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out);
     void (*weigh)(ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld);
     void (*blend)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, const odvgp_real *y,
-                  odvgp_real *out);
+            odvgp_real *out);
     void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step,
-                    const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out);
+            const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out);
 } odvgp__isa;
 
 /* --- X for all rows; for the vectors of a row; SUBTRACT for the rows above row i --- */
@@ -3161,9 +3142,9 @@ typedef struct odvgp__isa {
 /* clang-format on */
 
 #define ODVGP__UKR(TARGET, S, ROWS, NV) \
-    TARGET static void odvgp__ukr##NV##_##S( \
-        ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, \
-        const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs) \
+    TARGET static void odvgp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, \
+            const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, \
+            odvgp_real *c, ptrdiff_t cs) \
     { \
         ROWS(ODVGP__ZERO, NV, S) \
         for (; k > 0; k--, a += acs, b += bs) { \
@@ -3179,9 +3160,9 @@ typedef struct odvgp__isa {
 
 /*  Solves t in place. tri [MR, stride MAX_MR]: a lower triangle with its diagonal inverted. */
 #define ODVGP__SOLVE(TARGET, S, ROWS, NV) \
-    TARGET static void odvgp__solve##NV##_##S( \
-        ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *tri, \
-        const odvgp_real *b, ptrdiff_t bs, odvgp_real *t, ptrdiff_t ts) \
+    TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, \
+            ptrdiff_t acs, const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, \
+            odvgp_real *t, ptrdiff_t ts) \
     { \
         ROWS(ODVGP__GET, NV, S) \
         for (; k > 0; k--, a += acs, b += bs) { \
@@ -3196,8 +3177,8 @@ typedef struct odvgp__isa {
     diagonal, so that no pivot waits for a square root. All loops are unrolled, so that it stays in
     registers. Returns -1, or the first row whose pivot or its inverse is not positive and finite;
     d[row,row] is then that pivot. */
-ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs,
-                                           odvgp_real *tri)
+ODVGP__INLINE ptrdiff_t odvgp__factor_body(
+        const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
     odvgp_real T[ODVGP__MAX_MR][ODVGP__MAX_MR], inverse[ODVGP__MAX_MR];
     ODVGP__UNROLL
@@ -3240,8 +3221,8 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
     transpose: to[p * ts + i] = from[i * fs + p], likewise. p < k; strides may be negative. */
 #define ODVGP__COPY(TARGET, S) \
     TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
-                                       const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs, \
-                                       odvgp_real *to, ptrdiff_t ts) \
+            const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, \
+            ptrdiff_t ts) \
     { \
         for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) { \
             ptrdiff_t i = 0; \
@@ -3256,8 +3237,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 
 #define ODVGP__TRANSPOSE(TARGET, S) \
     TARGET static void odvgp__transpose_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
-                                            const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, \
-                                            ptrdiff_t ts) \
+            const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, ptrdiff_t ts) \
     { \
         enum { L = ODVGP__LANES_##S }; \
         ptrdiff_t whole = n / L * L, p = 0; \
@@ -3281,9 +3261,9 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(const int MR, odvgp_real *d, ptrdiff_
 /*  All micro-kernels of isa S, of R rows and up to NVMAX vectors. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
     ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
-        ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
-            ODVGP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t odvgp__factor_##S( \
-                odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
+            ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
+                    ODVGP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t odvgp__factor_##S( \
+                            odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
     { \
         return odvgp__factor_body(R, d, rs, cs, tri); \
     }
@@ -3325,34 +3305,34 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #define ODVGP__ISA(S, id, v, R, NVMAX, MC, KC, NC) \
     { \
 #S, id, R, NVMAX *ODVGP__LANES_##S, ODVGP__LANES_##S, MC, KC, NC, \
-            ODVGP__LIST##NVMAX(odvgp__ukr, S), ODVGP__LIST##NVMAX(odvgp__solve, S), \
-            odvgp__factor_##S, odvgp__copy_##S, odvgp__transpose_##S, ODVGP__VROW(v) \
+                ODVGP__LIST##NVMAX(odvgp__ukr, S), ODVGP__LIST##NVMAX(odvgp__solve, S), \
+                odvgp__factor_##S, odvgp__copy_##S, odvgp__transpose_##S, ODVGP__VROW(v) \
     }
 #define ODVGP__VROW(isa) \
     odvgp__sqdist_##isa, odvgp__radial_##isa, odvgp__axpy_##isa, odvgp__dot_##isa, \
-        ODVGP__MAP_LIST(isa), odvgp__combine_##isa, odvgp__derivative_##isa, odvgp__dots_##isa, \
-        odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, odvgp__blend_##isa, \
-        odvgp__spreads_##isa
+            ODVGP__MAP_LIST(isa), odvgp__combine_##isa, odvgp__derivative_##isa, \
+            odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
+            odvgp__blend_##isa, odvgp__spreads_##isa
 
 /*  Best first. MC is a multiple of MR, NC of NR. */
 static const odvgp__isa odvgp__isas[] = {
 #ifdef ODVGP__AVX512
-    ODVGP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
+        ODVGP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
 #endif
 #ifdef ODVGP__AVX2
-    ODVGP__ISA(avx2, ODVGP_ISA_AVX2, avx2, 6, 2, 96, 256, 1536),
+        ODVGP__ISA(avx2, ODVGP_ISA_AVX2, avx2, 6, 2, 96, 256, 1536),
 #endif
 #ifdef ODVGP__SSE2
-    ODVGP__ISA(sse2, ODVGP_ISA_SSE2, sse2, 6, 2, 96, 256, 1536),
+        ODVGP__ISA(sse2, ODVGP_ISA_SSE2, sse2, 6, 2, 96, 256, 1536),
 #endif
 #ifdef ODVGP__NEON
 #ifdef __aarch64__
-    ODVGP__ISA(neon, ODVGP_ISA_NEON, neon, 8, 3, 96, 256, 1536),
+        ODVGP__ISA(neon, ODVGP_ISA_NEON, neon, 8, 3, 96, 256, 1536),
 #else
-    ODVGP__ISA(neon, ODVGP_ISA_NEON, neon, 6, 2, 96, 256, 1536),
+        ODVGP__ISA(neon, ODVGP_ISA_NEON, neon, 6, 2, 96, 256, 1536),
 #endif
 #endif
-    ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
+        ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
 /*  The isa of this id, or the best one for AUTO; NULL if the machine or the build lacks it. */
@@ -3437,8 +3417,8 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 
 /*  Block sizes for problems up to m x n x k and the size of each task's area. Smaller problems need
     smaller areas. */
-static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
-                          odvgp_blas *blas)
+static void odvgp__blocks(
+        const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE);
     if (order > 0) order += ODVGP__MAX_MR;
@@ -3451,13 +3431,13 @@ static void odvgp__blocks(const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdi
     ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR),
               factor = order * odvgp__square_stride(isa, order);
     blas->pack_stride =
-        ODVGP__MAX((blas->mc + blas->nc) * blas->kc, ODVGP__MAX(solve, factor)) + 16;
+            ODVGP__MAX((blas->mc + blas->nc) * blas->kc, ODVGP__MAX(solve, factor)) + 16;
     blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
 /*  A blas for problems up to m x n x k, with its packing area from the arena. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
+        ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     memset(blas, 0, sizeof *blas);
     if (threads) blas->threads = *threads;
@@ -3473,14 +3453,14 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
         odvgp_blas blas;
         odvgp__arena_init(&a, NULL, 0);
         odvgp__blas_layout(&a, &odvgp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2,
-                           PTRDIFF_MAX / 2, &blas);
+                PTRDIFF_MAX / 2, &blas);
         most = ODVGP__MAX(most, a.used);
     }
     return most + 64;
 }
 
-ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
-                                       odvgp_isa isa, void *block, size_t bytes)
+ODVGP_API odvgp_status odvgp_blas_init(
+        odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes)
 {
     const odvgp__isa *row = odvgp__isa_find(isa);
     odvgp__arena a;
@@ -3509,8 +3489,7 @@ typedef struct odvgp__operand {
 /*  Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
     to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
 static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
-                        const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
-                        odvgp_real *to)
+        const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
     if (rs == 1) {
         isa->copy(k, n, unit, w, from, cs, to, unit);
@@ -3523,8 +3502,8 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
 /*  Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
     leaves it in place and copies only a ragged last panel. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
-                                     ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from,
-                                     ptrdiff_t rs, ptrdiff_t cs, odvgp_real *area)
+        ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
+        odvgp_real *area)
 {
     odvgp__operand o = {from, area, rs, rs, cs, 1, unit};
     ptrdiff_t whole = n / unit * unit;
@@ -3539,16 +3518,15 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
     }
     if (whole < n)
         odvgp__pack(isa, n - whole, k, unit, w, from + whole * rs, rs, cs,
-                    area + (packed ? whole * k : 0));
+                area + (packed ? whole * k : 0));
     return o;
 }
 
 /*  The tile [rows, cols] of C at row i and column j, from k steps of a and b. A tile that is not
     whole or crosses the diagonal goes through the buffer `tile`. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
-                             const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b,
-                             ptrdiff_t bs, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols,
-                             odvgp_real *tile)
+        const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
+        ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
 {
     int vectors = (int)((cols + isa->lanes - 1) / isa->lanes),
         triangle = g->c_part == ODVGP__LOWER && j + cols > i + 1;
@@ -3565,7 +3543,7 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
     for (ptrdiff_t r = 0; r < isa->MR && add; r++)
         for (ptrdiff_t s = 0; s < width; s++)
             tile[r * width + s] =
-                r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
+                    r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
     isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
     for (ptrdiff_t r = 0; r < rows; r++) {
         ptrdiff_t end = triangle ? ODVGP__MIN(cols, i + r - j + 1) : cols;
@@ -3575,8 +3553,8 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
 
 /*  The inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
-                         ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
-                         const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
+        ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
+        const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
 {
     for (ptrdiff_t jr = 0; jr < nc; jr += isa->NR) {
         const odvgp_real *b = B->at + jr * B->step;
@@ -3596,21 +3574,21 @@ static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptr
             if (cols <= 0 || from >= to) continue;
             if (rows < isa->MR) a = A->ragged, ars = A->ragged_rs, acs = A->ragged_cs;
             odvgp__tile_of_c(isa, g, add, to - from, a + from * acs, ars, acs, b + from * bs, bs, i,
-                             j, rows, cols, tile);
+                    j, rows, cols, tile);
         }
     }
 }
 
-static int odvgp__block_is_zero(int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0,
-                                ptrdiff_t cols)
+static int odvgp__block_is_zero(
+        int part, ptrdiff_t row0, ptrdiff_t rows, ptrdiff_t col0, ptrdiff_t cols)
 {
     return part == ODVGP__LOWER   ? col0 >= row0 + rows
            : part == ODVGP__UPPER ? col0 + cols <= row0
                                   : 0;
 }
 
-static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0,
-                           ptrdiff_t j1)
+static void odvgp__scale_c(
+        const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j0, ptrdiff_t j1)
 {
     for (ptrdiff_t i = i0; i < i1 && g->beta != 1; i++) {
         ptrdiff_t end = g->c_part == ODVGP__LOWER ? ODVGP__MIN(j1, i + 1) : j1;
@@ -3623,15 +3601,15 @@ static void odvgp__scale_c(const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdi
 
 /*  The outer loops: rows [i0, i1) and columns [j0, j1) of C. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
-                          ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
+        ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
     /* add = 0: the first block of steps overwrites C unread. With triangles or k = 0 some tiles may
        have no such block, so C is scaled first. */
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
-    int pack_b =
-        g->w || g->bcs != 1 || (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
+    int pack_b = g->w || g->bcs != 1 ||
+                 (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
     int pack_a = j1 - j0 > ODVGP__PACK_COLS && g->k * (i1 - i0) > ODVGP__PACK_SIZE;
     if (add) odvgp__scale_c(g, i0, i1, j0, j1);
     for (ptrdiff_t j = j0; j < j1; j += blas->nc) {
@@ -3640,15 +3618,14 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
             ptrdiff_t kc = ODVGP__MIN(blas->kc, g->k - p);
             if (odvgp__block_is_zero(g->b_part, p, kc, j, nc)) continue;
             odvgp__operand B = odvgp__prepare(isa, pack_b, nc, kc, isa->NR, g->w ? g->w + p : NULL,
-                                              g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
+                    g->B + p * g->brs + j * g->bcs, g->bcs, g->brs, pb);
             for (ptrdiff_t i = i0; i < i1; i += blas->mc) {
                 ptrdiff_t mc = ODVGP__MIN(blas->mc, i1 - i);
                 if (odvgp__block_is_zero(g->a_part, i, mc, p, kc) ||
-                    (g->c_part == ODVGP__LOWER && i + mc <= j))
+                        (g->c_part == ODVGP__LOWER && i + mc <= j))
                     continue;
-                odvgp__operand A =
-                    odvgp__prepare(isa, pack_a, mc, kc, isa->MR, NULL,
-                                   g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
+                odvgp__operand A = odvgp__prepare(isa, pack_a, mc, kc, isa->MR, NULL,
+                        g->A + i * g->ars + p * g->acs, g->ars, g->acs, pa);
                 odvgp__macro(isa, g, add || p > 0, i, mc, j, nc, p, kc, &A, &B, tile);
             }
         }
@@ -3667,7 +3644,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
             ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0,
                       to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
             isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1),
-                      g->A + p * g->acs + from, g->C + from);
+                    g->A + p * g->acs + from, g->C + from);
         }
         return;
     }
@@ -3728,8 +3705,8 @@ static void odvgp__mm_task(void *arg, int t)
         double n = (double)g->m;
         i0 = (ptrdiff_t)(n * sqrt((double)t / job->tasks)) / isa->MR * isa->MR;
         i1 = t + 1 == job->tasks
-                 ? g->m
-                 : (ptrdiff_t)(n * sqrt((double)(t + 1) / job->tasks)) / isa->MR * isa->MR;
+                     ? g->m
+                     : (ptrdiff_t)(n * sqrt((double)(t + 1) / job->tasks)) / isa->MR * isa->MR;
         j1 = ODVGP__MIN(g->n, i1);
     } else {
         odvgp__share(g->m, isa->MR, job->tasks / job->across, t / job->across, &i0, &i1);
@@ -3750,15 +3727,15 @@ static int odvgp__cblas(const odvgp__mm *g)
     ptrdiff_t ldb = bt ? ODVGP__MAX(g->bcs, g->k) : ODVGP__MAX(g->brs, g->n),
               ldc = ODVGP__MAX(g->ldc, g->n);
     if (g->w || g->c_part != ODVGP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX ||
-        lda > INT_MAX || ldb > INT_MAX || ldc > INT_MAX)
+            lda > INT_MAX || ldb > INT_MAX || ldc > INT_MAX)
         return 0;
     CBLAS_TRANSPOSE ta = at ? CblasTrans : CblasNoTrans, tb = bt ? CblasTrans : CblasNoTrans;
 #ifdef ODVGP_FLOAT
     cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
-                g->B, (int)ldb, g->beta, g->C, (int)ldc);
+            g->B, (int)ldb, g->beta, g->C, (int)ldc);
 #else
     cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
-                g->B, (int)ldb, g->beta, g->C, (int)ldc);
+            g->B, (int)ldb, g->beta, g->C, (int)ldc);
 #endif
     return 1;
 }
@@ -3787,9 +3764,8 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 
 /*  Describes a plain product; the caller then sets parts and weights. */
 static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
-                                odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                                const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
-                                ptrdiff_t ldc)
+        odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
+        odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g;
     memset(&g, 0, sizeof g);
@@ -3810,17 +3786,16 @@ static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdif
 }
 
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
-                          ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                          const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
-                          ptrdiff_t ldc)
+        ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
+        ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     odvgp__mm_run(blas, &g);
 }
 
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
-                          odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w,
-                          odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+        odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
+        odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, !ta, n, n, k, alpha, A, lda, A, lda, beta, C, ldc);
     g.w = w;
@@ -3829,9 +3804,8 @@ ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t
 }
 
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
-                           odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda,
-                           const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta, odvgp_real *C,
-                           ptrdiff_t ldc)
+        odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
+        odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(ta, tb, n, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
     g.c_part = ODVGP__LOWER;
@@ -3839,7 +3813,7 @@ ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, 
 }
 
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
-                           odvgp_real *C, ptrdiff_t ldc)
+        odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(1, 0, n, n, n, 1, L, ldl, L, ldl, 0, C, ldc);
     g.a_part = ODVGP__UPPER;
@@ -3848,8 +3822,8 @@ ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real
 }
 
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
-                          odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B,
-                          ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
+        odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb,
+        odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
     odvgp__mm g = odvgp__mm_make(trans, 0, m, n, m, alpha, L, ldl, B, ldb, beta, C, ldc);
     g.a_part = trans ? ODVGP__UPPER : ODVGP__LOWER;
@@ -3877,8 +3851,8 @@ typedef struct odvgp__triangle {
     ptrdiff_t rs, cs;
 } odvgp__triangle;
 
-static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_real *L,
-                                          ptrdiff_t ldl)
+static odvgp__triangle odvgp__triangle_of(
+        int trans, ptrdiff_t m, const odvgp_real *L, ptrdiff_t ldl)
 {
     odvgp__triangle t = {m, L, ldl, 1};
     if (trans) {
@@ -3892,8 +3866,8 @@ static odvgp__triangle odvgp__triangle_of(int trans, ptrdiff_t m, const odvgp_re
 /*  What the fused kernel needs besides the triangle. tri [m rounded up, MAX_MR]: the MR x MR blocks
     on the diagonal, with inverted diagonals, padded with ones. last [m, MR], if MR does not divide
     m: the last rows by columns, padded with zeros. */
-static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle *t,
-                                    odvgp_real *tri, odvgp_real *last)
+static void odvgp__prepare_triangle(
+        const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
 {
     const int MR = isa->MR;
     for (ptrdiff_t r0 = 0; r0 < t->m; r0 += MR, tri += MR * ODVGP__MAX_MR)
@@ -3911,8 +3885,8 @@ static void odvgp__prepare_triangle(const odvgp__isa *isa, const odvgp__triangle
 
 /*  Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
 static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
-                               const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top,
-                               int vectors, odvgp_real *X, ptrdiff_t xs)
+        const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top, int vectors, odvgp_real *X,
+        ptrdiff_t xs)
 {
     const int MR = isa->MR;
     for (ptrdiff_t r = top / MR * MR; r < t->m; r += MR) {
@@ -3920,7 +3894,7 @@ static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
         ptrdiff_t rs = t->rs, cs = t->cs;
         if (r + MR > t->m) a = last + top * MR, rs = 1, cs = MR;
         isa->solve[vectors - 1](ODVGP__MAX(0, r - top), a, rs, cs, tri + r * ODVGP__MAX_MR,
-                                X + top * xs, xs, X + r * xs, xs);
+                X + top * xs, xs, X + r * xs, xs);
     }
 }
 
@@ -3935,7 +3909,7 @@ typedef struct odvgp__solve_job {
 
 /*  Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
-                              ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
+        ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
@@ -3944,8 +3918,8 @@ static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_
     else isa->copy(m, cols, width, NULL, job->B + end * job->ldb + j, sign * job->ldb, X, xs);
 }
 
-static void odvgp__store_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
-                               const odvgp_real *X, ptrdiff_t xs)
+static void odvgp__store_strip(
+        const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
 {
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
@@ -3973,7 +3947,7 @@ static void odvgp__solve_task(void *arg, int i)
         if (!job->right && cols == width && m == rows && m <= ODVGP__IN_PLACE) {
             ptrdiff_t end = job->reversed ? m - 1 : 0;
             odvgp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes),
-                               job->B + end * job->ldb + j, job->reversed ? -job->ldb : job->ldb);
+                    job->B + end * job->ldb + j, job->reversed ? -job->ldb : job->ldb);
             continue;
         }
         odvgp__load_strip(job, j, cols, width, X, NR);
@@ -3985,7 +3959,7 @@ static void odvgp__solve_task(void *arg, int i)
 /*  x <- op(L)^-1 x for a contiguous vector: dot products with rows of L, or for L^T rows of L
     subtracted. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
-                        ptrdiff_t ldl, odvgp_real *x)
+        ptrdiff_t ldl, odvgp_real *x)
 {
     for (ptrdiff_t i = 0; i < n && !trans; i++)
         x[i] = (x[i] - isa->dot(i, L + i * ldl, x)) / L[i * ldl + i];
@@ -3996,7 +3970,7 @@ static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odv
 }
 
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
-                          const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
+        const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
     ptrdiff_t order = right ? n : m, cols = right ? m : n, h = odvgp__half(order), rest = order - h;
     if (m <= 0 || n <= 0) return;
@@ -4007,8 +3981,8 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     }
     if (order <= ODVGP__BASE) {
         int reversed = right ? !trans : trans;
-        odvgp__solve_job job = {
-            blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
+        odvgp__solve_job job = {blas, odvgp__triangle_of(reversed, order, L, ldl), right, reversed,
+                1, cols, B, ldb};
         if ((double)order * (double)order * (double)cols >= ODVGP__TASK_WORK)
             job.tasks = odvgp__tasks(&blas->threads);
         odvgp__run(&blas->threads, job.tasks, odvgp__solve_task, &job);
@@ -4047,8 +4021,8 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
     W[i * ws + dir * j] with ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the
     first bad row, or -1. */
-static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W,
-                                      ptrdiff_t ws, ptrdiff_t dir)
+static ptrdiff_t odvgp__factor_square(
+        const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
@@ -4080,7 +4054,7 @@ static ptrdiff_t odvgp__factor_square(const odvgp_blas *blas, ptrdiff_t n, odvgp
 /*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
     dir -1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
-                               ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
+        ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
     ptrdiff_t whole = odvgp__round_up(n, isa->MR),
               columns = whole + (isa->MR % isa->lanes ? isa->lanes - 1 : 0);
@@ -4089,7 +4063,7 @@ static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_r
         if (dir > 0) isa->transpose(j + rows, rows, rows, A + j * lda, lda, W + j, ws);
         else
             isa->copy(rows, j + rows, j + rows, NULL, A + j * lda, lda,
-                      W + (n - 1 - j) * ws - (n - 1), -ws);
+                    W + (n - 1 - j) * ws - (n - 1), -ws);
     }
     /* the identity where rows are missing, zeros where columns are */
     for (ptrdiff_t i = 0; i < whole && columns > n; i++)
@@ -4097,7 +4071,7 @@ static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_r
 }
 
 static void odvgp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
-                                const odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
+        const odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
     const ptrdiff_t step = ODVGP__MAX_LANES, last = n - 1;
     for (ptrdiff_t j = 0; j < n; j += step) {
@@ -4119,8 +4093,7 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
 
 /*  n <= BASE. `first` is added to the row reported. */
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
-                                      odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
-                                      odvgp_info *info)
+        odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole),
@@ -4139,8 +4112,7 @@ static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdi
 }
 
 static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, int reverse, ptrdiff_t n,
-                                      odvgp_real *A, ptrdiff_t lda, ptrdiff_t first,
-                                      odvgp_info *info)
+        odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
     if (n <= 0) return ODVGP_OK;
     if (n <= ODVGP__POTRF_BASE) return odvgp__potrf_base(blas, reverse, n, A, lda, first, info);
@@ -4161,14 +4133,14 @@ static odvgp_status odvgp__potrf_from(const odvgp_blas *blas, int reverse, ptrdi
     return odvgp__potrf_from(blas, 0, rest, A22, lda, first + h, info);
 }
 
-ODVGP_API odvgp_status odvgp_potrf(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A,
-                                   ptrdiff_t lda, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_potrf(
+        const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info)
 {
     return odvgp__potrf_from(blas, 0, n, A, lda, 0, info);
 }
 
-ODVGP_API odvgp_status odvgp_potrf_reverse(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P,
-                                           ptrdiff_t ldp, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_potrf_reverse(
+        const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info)
 {
     return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
@@ -4187,8 +4159,8 @@ static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L
         ptrdiff_t cols = ODVGP__MIN(NR, n - j), top = j / isa->MR * isa->MR;
         odvgp__zero(X + top * NR, (rows - top) * NR);
         for (ptrdiff_t i = 0; i < cols; i++) X[(j + i) * NR + i] = 1;
-        odvgp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X,
-                           NR);
+        odvgp__solve_strip(
+                isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
         for (ptrdiff_t r = j; r < n; r++)
             for (ptrdiff_t i = 0; i < ODVGP__MIN(cols, r - j + 1); i++)
                 L[r * ldl + j + i] = X[r * NR + i];
@@ -4212,8 +4184,8 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 }
 
 /*  Unblocked, column by column from the last ([CHOL]). */
-static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
-                                      odvgp_real *G, ptrdiff_t ldg)
+static void odvgp__potrf_adjoint_base(
+        ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
 {
     for (ptrdiff_t j = n - 1; j >= 0; j--) {
         odvgp_real inverse = 1 / L[j * ldl + j], sum = 0;
@@ -4230,7 +4202,7 @@ static void odvgp__potrf_adjoint_base(ptrdiff_t n, const odvgp_real *L, ptrdiff_
 }
 
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
-                                   ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
+        ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
 {
     ODVGP_ASSERT(n <= 0 || L != G);
     if (n <= ODVGP__HALF_UNIT) {
@@ -4339,16 +4311,16 @@ typedef struct odvgp__base_kernel_kind {
 
 /*  Indexed by type. */
 static const odvgp__base_kernel_kind odvgp__base_kernel_kinds[ODVGP__BASE_KERNEL_TYPES] = {
-    {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
-    {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
-    {"matern32", ODVGP__DISTANCE, ODVGP__MATERN32, NULL},
-    {"matern52", ODVGP__DISTANCE, ODVGP__MATERN52, NULL},
-    {"rq", ODVGP__DISTANCE, ODVGP__NOT_RADIAL, "alpha"},
-    {"periodic", ODVGP__CIRCLE, ODVGP__RBF, "period"},
-    {"linear", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, NULL},
-    {"polynomial", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, "offset"},
-    {"constant", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
-    {"white", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
+        {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
+        {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
+        {"matern32", ODVGP__DISTANCE, ODVGP__MATERN32, NULL},
+        {"matern52", ODVGP__DISTANCE, ODVGP__MATERN52, NULL},
+        {"rq", ODVGP__DISTANCE, ODVGP__NOT_RADIAL, "alpha"},
+        {"periodic", ODVGP__CIRCLE, ODVGP__RBF, "period"},
+        {"linear", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, NULL},
+        {"polynomial", ODVGP__INNER_PRODUCT, ODVGP__NOT_RADIAL, "offset"},
+        {"constant", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
+        {"white", ODVGP__NO_INPUT, ODVGP__NOT_RADIAL, NULL},
 };
 
 static int odvgp__geometry(const odvgp__base_kernel *base)
@@ -4434,8 +4406,8 @@ static uint32_t odvgp__parse_column(odvgp__parser *p)
 {
     double v = odvgp__parse_number(p);
     return v == floor(v) && v <= p->k->D
-               ? (uint32_t)v
-               : odvgp__parse_fail(p, "a column is not below the number of inputs");
+                   ? (uint32_t)v
+                   : odvgp__parse_fail(p, "a column is not below the number of inputs");
 }
 
 /*  dims=0:3+5 */
@@ -4543,15 +4515,15 @@ static uint32_t odvgp__parse_base_kernel(odvgp__parser *p)
     size_t length = 0;
     odvgp__skip_spaces(p);
     while ((p->at[length] >= 'a' && p->at[length] <= 'z') ||
-           (p->at[length] >= '0' && p->at[length] <= '9'))
+            (p->at[length] >= '0' && p->at[length] <= '9'))
         length++;
     while (type < ODVGP__BASE_KERNEL_TYPES &&
-           (strlen(odvgp__base_kernel_kinds[type].name) != length ||
-            strncmp(odvgp__base_kernel_kinds[type].name, p->at, length) != 0))
+            (strlen(odvgp__base_kernel_kinds[type].name) != length ||
+                    strncmp(odvgp__base_kernel_kinds[type].name, p->at, length) != 0))
         type++;
     if (type == ODVGP__BASE_KERNEL_TYPES)
-        return odvgp__parse_fail(p,
-                                 length ? "no kernel of this name" : "a kernel's name is missing");
+        return odvgp__parse_fail(
+                p, length ? "no kernel of this name" : "a kernel's name is missing");
     if (k->base_kernels == ODVGP_MAX_BASE_KERNELS)
         return odvgp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
     p->at += length;
@@ -4627,8 +4599,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
 
 /*  value [3 * ODVGP_MAX_BASE_KERNELS] receives each base kernel's lengthscale, variance and shape
     parameter, 1 where not given. */
-ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *text, ptrdiff_t D,
-                                                 double *value, odvgp_info *info)
+ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
+        odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
     odvgp__parser p;
     memset(k, 0, sizeof *k);
@@ -4642,8 +4614,8 @@ ODVGP__TRAINING odvgp_status odvgp__kernel_parse(odvgp__kernel *k, const char *t
     odvgp__skip_spaces(&p);
     if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
     if (p.error)
-        return odvgp__fail(info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(p.at - p.start),
-                           p.error);
+        return odvgp__fail(
+                info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(p.at - p.start), p.error);
     odvgp__kernel_finish(k);
     return ODVGP_OK;
 }
@@ -4659,8 +4631,8 @@ static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
     return exp(sum / (double)n);
 }
 
-static void odvgp__put_base_kernel(odvgp__text *t, const odvgp__base_kernel *base,
-                                   const odvgp_real *hyp)
+static void odvgp__put_base_kernel(
+        odvgp__text *t, const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
     const odvgp__base_kernel_kind *kind = &odvgp__base_kernel_kinds[base->type];
     odvgp__put(t, kind->name);
@@ -4693,7 +4665,7 @@ static void odvgp__put_base_kernel(odvgp__text *t, const odvgp__base_kernel *bas
 }
 
 ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k,
-                                       const odvgp_real *hyp, uint32_t node, int inside_product)
+        const odvgp_real *hyp, uint32_t node, int inside_product)
 {
     const uint32_t *n = k->node[node];
     if (n[0] == ODVGP__NODE_BASE_KERNEL) {
@@ -4723,8 +4695,8 @@ static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
 }
 
 /*  The scale of active column d. */
-static odvgp_real odvgp__base_column(const odvgp__base_kernel *base, const odvgp_real *hyp,
-                                     ptrdiff_t d)
+static odvgp_real odvgp__base_column(
+        const odvgp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
 {
     if (!base->ard) return 1;
     if (!base->nls) return ODVGP__SQRT(hyp[base->var + (uint32_t)d]);
@@ -4744,8 +4716,8 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 /*  to[i * rs + d * cs] <- points i, active columns d. For periodic, columns 2 d and 2 d + 1 are
     cosine and sine. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
-                          const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre,
-                          odvgp_real *to, ptrdiff_t rs, ptrdiff_t cs)
+        const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
+        ptrdiff_t cs)
 {
     const odvgp__base_kernel *base = &k->base[k->group_base[group]];
     ptrdiff_t D = (ptrdiff_t)k->D;
@@ -4768,9 +4740,8 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 /*  The adjoint of one point: adds its columns' gradient to dx [D] and, for periodic, to the
     period's in dhyp; NULL: not wanted. */
 static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
-                              const odvgp_real *x, const odvgp_real *centre,
-                              const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx,
-                              odvgp_real *dhyp)
+        const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
+        const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
 {
     const odvgp__base_kernel *base = &k->base[k->group_base[group]];
     int circle = odvgp__geometry(base) == ODVGP__CIRCLE;
@@ -4825,7 +4796,7 @@ typedef struct odvgp__kjob {
     ptrdiff_t lds;
     /* scratch; u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
     odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
-        *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
+            *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
     odvgp_real *R, *T, *chunks;
     ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (see odvgp__kchunk) */
     ptrdiff_t ld, first, rows; /* m padded; the current rows */
@@ -4835,9 +4806,8 @@ typedef struct odvgp__kjob {
 /*  Initialises a job that asks for nothing yet. The struct is large: returning it by value would
     put two copies on the stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
-                                       const odvgp__kernel *k, const odvgp_real *hyp,
-                                       const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2,
-                                       ptrdiff_t m)
+        const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
+        const odvgp_real *X2, ptrdiff_t m)
 {
     memset(job, 0, sizeof *job);
     job->blas = blas;
@@ -4857,7 +4827,7 @@ static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
 }
 
 static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t rows,
-                                      ptrdiff_t m, ptrdiff_t P, odvgp__kjob *job)
+        ptrdiff_t m, ptrdiff_t P, odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m);
     job->lds = rows;
@@ -4869,7 +4839,7 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
 /*  At most `tasks` tasks run at once. Set job->kept before: the forward run needs derivatives if
     they are kept, the adjoint if not. */
 static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
-                                  ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
+        ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
     ptrdiff_t ld = odvgp__padded(m), rows = adjoint ? ODVGP__MIN(n, ODVGP__KROWS) : n, widest = 1;
     job->ld = ld;
@@ -4956,8 +4926,7 @@ static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_
 /*  rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
     and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
 static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
-                           const odvgp_real *d2, odvgp_real *k, odvgp_real *dk,
-                           odvgp_real *shape_param)
+        const odvgp_real *d2, odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
     odvgp_real by = scale / (2 * alpha);
     if (by > ODVGP__R(ODVGP__FAR)) by = ODVGP__R(ODVGP__FAR); /* as in odvgp__base_scale */
@@ -4979,8 +4948,8 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
 }
 
 /*  polynomial of an inner product s: t^degree with t = v s + offset, and dk/dt. */
-static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const odvgp_real *hyp,
-                                         odvgp_real s, odvgp_real *derivative)
+static odvgp_real odvgp__base_polynomial(
+        const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
 {
     odvgp_real t = hyp[base->var] * s + hyp[base->shape_param], power = 1;
     for (uint32_t e = 1; e < base->degree; e++) power *= t;
@@ -4991,7 +4960,7 @@ static odvgp_real odvgp__base_polynomial(const odvgp__base_kernel *base, const o
 /*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its derivatives
     unless NULL. Inlined: calls would cost 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
-                                      const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
+        const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
     const odvgp__base_kernel *base = &job->k->base[l];
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -5030,7 +4999,7 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
 
 /*  s <- x . z for a chunk of points z. */
 static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x,
-                                  const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
+        const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
     odvgp__zero(s, ODVGP__CHUNK);
     for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
@@ -5039,7 +5008,7 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
 /*  Values of all nodes for current row `row` and columns j ... j + 63; the last node's, the
     kernel's, go to `to`. `back` receives the base kernels' derivatives unless NULL. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
-                                 ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
+        ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -5056,7 +5025,7 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
         if (node[0] == ODVGP__NODE_BASE_KERNEL) {
             uint32_t g = k->base[node[1]].group;
             odvgp__base_values(job, node[1], job->first + row, j,
-                               g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
+                    g == ODVGP__NO_GROUP ? NULL : c->d2[g], v, back);
             continue;
         }
         isa->combine(node[0] == ODVGP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
@@ -5087,8 +5056,8 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
         uint32_t l = k->node[t][1], g = k->base[l].group;
         if (g != ODVGP__NO_GROUP)
             isa->derivative(odvgp__base_scale(&k->base[l], job->hyp),
-                            job->plain ? NULL : c->adjoint[t], c->forward.d2[g],
-                            k->group_base[g] == l, c->dk[l], job->H[g] + c->at);
+                    job->plain ? NULL : c->adjoint[t], c->forward.d2[g], k->group_base[g] == l,
+                    c->dk[l], job->H[g] + c->at);
         if (job->plain) continue;
         if (odvgp__has_shape_param(&k->base[l]))
             isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
@@ -5099,8 +5068,7 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
 
 /*  to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
 static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x,
-                              ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to,
-                              ptrdiff_t step)
+        ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
 {
     odvgp_real sum[ODVGP__DOTS];
     if (count == 1) {
@@ -5118,8 +5086,8 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
     derivatives[(p * nhyp + h) * stride]; odvgp__kernel_adjoint_derivatives applies the factors.
     last: the last node's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
-                              ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw,
-                              const odvgp_real *last, odvgp_real *derivatives, ptrdiff_t stride)
+        ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
+        odvgp_real *derivatives, ptrdiff_t stride)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -5133,20 +5101,20 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
                                                       : c->forward.value[t];
         if (base->type == ODVGP__POLYNOMIAL) value = c->dk[l];
         if (odvgp__one_variance(base))
-            odvgp__chunk_dots(isa, cols, value, count, w, ldw, derivatives + base->var * stride,
-                              step);
+            odvgp__chunk_dots(
+                    isa, cols, value, count, w, ldw, derivatives + base->var * stride, step);
         if (odvgp__one_lengthscale(base))
-            odvgp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride,
-                              step);
+            odvgp__chunk_dots(
+                    isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride, step);
         if (odvgp__has_shape_param(base))
             odvgp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
-                              derivatives + base->shape_param * stride, step);
+                    derivatives + base->shape_param * stride, step);
     }
 }
 
 /*  V0, H and derivatives of row i, the current row r. */
-static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i,
-                                   ptrdiff_t r)
+static void odvgp__derivatives_row(
+        const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -5166,14 +5134,14 @@ static void odvgp__derivatives_row(const odvgp__kjob *job, odvgp__kchunk_back *c
             odvgp_real *w = c->weights[0];
             odvgp__zero(w + cols, ODVGP__CHUNK - cols);
             odvgp__copy(w, job->dK + i * job->lddk + j, cols);
-            odvgp__chunk_sums(job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r,
-                              job->lds);
+            odvgp__chunk_sums(
+                    job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
             for (uint32_t g = 0; g < k->ngroup; g++)
                 isa->combine(1, job->H[g] + at, w, job->H[g] + at);
             continue;
         }
         odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at,
-                          job->derivatives + r, job->lds);
+                job->derivatives + r, job->lds);
     }
 }
 
@@ -5223,7 +5191,7 @@ static void odvgp__derivatives_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
     const odvgp_real *sums =
-        odvgp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
+            odvgp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
     odvgp__kchunk_back c;
     odvgp__chunk_place_back(job, t, &c);
     for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
@@ -5248,18 +5216,18 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
             odvgp__zero(job->out + p * job->ldo, job->n);
         return;
     }
-    odvgp__kernel_scratch(&scratch, job->k, job->n, job->m, job->P,
-                          odvgp__tasks(&job->blas->threads), 0, job);
+    odvgp__kernel_scratch(
+            &scratch, job->k, job->n, job->m, job->P, odvgp__tasks(&job->blas->threads), 0, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < job->k->ngroup; g++)
         odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g],
-                      odvgp__group_dims(job->k, g), 1);
+                odvgp__group_dims(job->k, g), 1);
     job->tasks = odvgp__kernel_tasks(job);
     job->first = 0;
     job->rows = job->n;
     odvgp__run(&job->blas->threads, job->tasks,
-               job->kept ? odvgp__derivatives_task : odvgp__kernel_task, job);
+            job->kept ? odvgp__derivatives_task : odvgp__kernel_task, job);
 }
 
 /* --- adjoint --- */
@@ -5281,12 +5249,12 @@ static void odvgp__kernel_weights_task(void *arg, int t)
             const odvgp_real *dout = job->dout + job->first;
             if (job->da)
                 isa->update(cols, to - from, job->V0 + from * job->ld + j, job->ld, job->P,
-                            dout + from, job->ldo, 1, job->da + j, job->lda);
+                        dout + from, job->ldo, 1, job->da + j, job->lda);
             for (ptrdiff_t r = from; r < to; r += ROWS) {
                 ptrdiff_t rows = ODVGP__MIN((ptrdiff_t)ROWS, to - r);
                 odvgp__zero(dK[0], ROWS * ODVGP__CHUNK);
                 isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0],
-                            ODVGP__CHUNK);
+                        ODVGP__CHUNK);
                 for (ptrdiff_t q = 0; q < rows; q++)
                     for (uint32_t g = 0; g < job->k->ngroup; g++) {
                         odvgp_real *H = job->H[g] + (r + q) * job->ld + j;
@@ -5301,7 +5269,7 @@ static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h,
 {
     for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
         const odvgp_real *derivatives =
-            job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
+                job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
         odvgp_real sum = 0;
         for (ptrdiff_t r = 0; r < job->rows; r++)
             sum += job->dK ? derivatives[r]
@@ -5325,8 +5293,8 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 }
 
 /*  Whether gradients of a group's points are needed, for the inputs or for a period. */
-static int odvgp__points_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base,
-                                const odvgp_real *dX)
+static int odvgp__points_wanted(
+        const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
 {
     return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
@@ -5347,13 +5315,13 @@ static void odvgp__spread_task(void *arg, int t)
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
     ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
     for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
-         r += ODVGP__SPREAD_ROWS * job->tasks) {
+            r += ODVGP__SPREAD_ROWS * job->tasks) {
         ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
         /* H is 0 beyond n and in its padding */
         ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
         for (ptrdiff_t d = 0; d < nd; d++)
             isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
-                         job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
+                    job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
     }
 }
 
@@ -5396,17 +5364,17 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
             job->R[r * (nd + 1) + nd] = 1;
         }
         odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1,
-                   job->V[g], nd + 1);
+                job->V[g], nd + 1);
     }
     if (!odvgp__points_wanted(job, base, job->dX1)) return;
     odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
-               job->T, nd + 1);
+            job->T, nd + 1);
     for (ptrdiff_t r = 0; r < job->rows; r++) {
         odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
         ptrdiff_t i = (job->first + r) * D;
         for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
         odvgp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t,
-                          job->dX1 ? job->dX1 + i : NULL, job->dhyp);
+                job->dX1 ? job->dX1 + i : NULL, job->dhyp);
     }
 }
 
@@ -5438,7 +5406,7 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
         const odvgp_real *w = job->w[g] + j * (nd + 1);
         for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
         odvgp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V,
-                          job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
+                job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
     }
 }
 
@@ -5449,7 +5417,7 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
     const odvgp__kernel *k = job->k;
     if (job->n == 0 || job->m == 0) return;
     odvgp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P,
-                          odvgp__tasks(&job->blas->threads), 1, job);
+            odvgp__tasks(&job->blas->threads), 1, job);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__kernel_prepare(job);
     for (uint32_t g = 0; g < k->ngroup; g++) {
@@ -5464,7 +5432,7 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
         block.rows = job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
         for (uint32_t g = 0; g < k->ngroup; g++) {
             odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
-                          job->centre, job->u[g], odvgp__group_dims(k, g), 1);
+                    job->centre, job->u[g], odvgp__group_dims(k, g), 1);
             if (job->kept) block.H[g] += job->first * job->ld;
         }
         if (job->kept) {
@@ -5500,7 +5468,7 @@ static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 
 /*  Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
 static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
-                                ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
+        ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
     for (uint32_t g = 0; g < k->ngroup; g++) {
         odvgp__points(k, g, hyp, Z, m, centre, to, 1, ld);
@@ -5514,8 +5482,7 @@ static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_
 /*  Kernel values of the point u, row i of X1, with columns j ... j + 63 of the points: returns
     where they are in `work`. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
-                                             ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld,
-                                             ptrdiff_t j, odvgp_real *work)
+        ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
     const odvgp__kernel *k = job->k;
     const odvgp__isa *isa = odvgp__isa_of(job->blas);
@@ -5534,11 +5501,10 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
         if (node[0] == ODVGP__NODE_BASE_KERNEL) {
             uint32_t g = k->base[node[1]].group;
             odvgp__base_values(job, node[1], i, j,
-                               g == ODVGP__NO_GROUP ? NULL : work + (ptrdiff_t)g * ODVGP__CHUNK, v,
-                               NULL);
+                    g == ODVGP__NO_GROUP ? NULL : work + (ptrdiff_t)g * ODVGP__CHUNK, v, NULL);
         } else
             isa->combine(node[0] == ODVGP__NODE_PRODUCT, value + (ptrdiff_t)node[1] * ODVGP__CHUNK,
-                         value + (ptrdiff_t)node[2] * ODVGP__CHUNK, v);
+                    value + (ptrdiff_t)node[2] * ODVGP__CHUNK, v);
     }
     return v;
 }
@@ -5560,8 +5526,8 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 }
 
 /*  x.x over a base kernel's columns. x NULL: inputs of 1, the mean square of standardised data. */
-static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp_real *hyp,
-                                     const odvgp_real *x)
+static odvgp_real odvgp__base_square(
+        const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
     odvgp_real sum = 0;
     for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
@@ -5571,8 +5537,8 @@ static odvgp_real odvgp__base_square(const odvgp__base_kernel *base, const odvgp
     return sum;
 }
 
-static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_real *hyp,
-                                   const odvgp_real *x)
+static odvgp_real odvgp__base_diag(
+        const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
     odvgp_real derivative;
     if (odvgp__geometry(base) != ODVGP__INNER_PRODUCT) return hyp[base->var];
@@ -5583,14 +5549,14 @@ static odvgp_real odvgp__base_diag(const odvgp__base_kernel *base, const odvgp_r
 
 /*  Returns k(x,x); value [nnode] receives the nodes' values. x NULL: for inputs of mean square 1,
     as a unit for quantities relative to the prior. */
-static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *hyp,
-                                     const odvgp_real *x, odvgp_real *value)
+static odvgp_real odvgp__kernel_diag(
+        const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
     odvgp_real last = 0;
     for (uint32_t t = 0; t < k->nnode; t++) {
         const uint32_t *node = k->node[t];
         last = value[t] = node[0] == ODVGP__NODE_BASE_KERNEL
-                              ? odvgp__base_diag(&k->base[node[1]], hyp, x)
+                                  ? odvgp__base_diag(&k->base[node[1]], hyp, x)
                           : node[0] == ODVGP__NODE_SUM ? value[node[1]] + value[node[2]]
                                                        : value[node[1]] * value[node[2]];
     }
@@ -5599,8 +5565,7 @@ static odvgp_real odvgp__kernel_diag(const odvgp__kernel *k, const odvgp_real *h
 
 /*  Adds to dhyp and dx (NULL: not wanted) the derivatives of a base kernel's k(x,x). */
 static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
-                                     const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp,
-                                     odvgp_real *dx)
+        const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
     if (odvgp__geometry(base) != ODVGP__INNER_PRODUCT) {
         if (dhyp) dhyp[base->var] += adjoint;
@@ -5621,8 +5586,7 @@ static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp
 }
 
 ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const odvgp_real *hyp,
-                                                const odvgp_real *x, odvgp_real adjoint,
-                                                odvgp_real *dhyp, odvgp_real *dx)
+        const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
     odvgp_real value[ODVGP__MAX_NODES] = {0}, d[ODVGP__MAX_NODES] = {0};
     odvgp__kernel_diag(k, hyp, x, value);
@@ -5731,14 +5695,13 @@ static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, p
 
 /*  Check rows of T targets, numbered from `first`; info names the first bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
-                                         ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
-                                         odvgp_info *info)
+        ptrdiff_t count, ptrdiff_t T, ptrdiff_t first, odvgp_info *info)
 {
     ptrdiff_t bad = 0;
     const char *why = lik->check_y(y, count, &bad);
     if (!why) return ODVGP_OK;
     return odvgp__fail(info, odvgp__finite(y + bad, 1) ? ODVGP_E_ARG : ODVGP_E_NAN, "Y",
-                       first + bad / T, (double)y[bad], why);
+            first + bad / T, (double)y[bad], why);
 }
 
 /*  Expected log density of target t, and the derivatives that the job requests. */
@@ -5789,12 +5752,13 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 static const odvgp__lik_param odvgp__gaussian_params[] = {{"noise_variance", 1, 0.1, 1}};
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
-    /* same order as enum odvgp_likelihood */
-    {"gaussian",
-     ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE,
-     odvgp__one_target_each, odvgp__gaussian_params, ODVGP__COUNT(odvgp__gaussian_params),
-     odvgp__check_y_finite, odvgp__gaussian_expect, odvgp__gaussian_y_moments,
-     odvgp__gaussian_log_density},
+        /* same order as enum odvgp_likelihood */
+        {"gaussian",
+                ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS |
+                        ODVGP__LIK_SCALABLE,
+                odvgp__one_target_each, odvgp__gaussian_params,
+                ODVGP__COUNT(odvgp__gaussian_params), odvgp__check_y_finite, odvgp__gaussian_expect,
+                odvgp__gaussian_y_moments, odvgp__gaussian_log_density},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -5920,7 +5884,7 @@ typedef struct odvgp__view {
     odvgp_real *factor;
     odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
-        *y_scale;
+            *y_scale;
 } odvgp__view;
 /*  Set the pointers of v; base NULL only measures. Needs M_factor <= M. Returns the number of
     reals, -1 if it overflows. */
@@ -5965,8 +5929,8 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
-    odvgp__view_layout(p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->base_kernels)),
-                       &v);
+    odvgp__view_layout(
+            p, (odvgp_real *)((uintptr_t)p + odvgp__predictor_head(p->base_kernels)), &v);
     return v;
 }
 
@@ -5998,8 +5962,8 @@ typedef struct odvgp__prediction {
     ptrdiff_t ld;
 } odvgp__prediction;
 
-static void odvgp__predict_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows,
-                                  odvgp__prediction *t)
+static void odvgp__predict_layout(
+        odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__prediction *t)
 {
     const odvgp__predictor *p = (const odvgp__predictor *)s->block;
     ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, columns = (ptrdiff_t)p->columns;
@@ -6061,8 +6025,8 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
 }
 
 /*  Set up the state in the caller's scratch, which saves stack. NULL: the scratch is too small. */
-static odvgp__prediction *odvgp__predict_begin(const odvgp_server *s, ptrdiff_t rows, void *scratch,
-                                               size_t bytes)
+static odvgp__prediction *odvgp__predict_begin(
+        const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
     odvgp__arena a;
     odvgp__arena_init(&a, scratch, bytes);
@@ -6092,8 +6056,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 /*  Compute row i of k(x,Z) for m prepared points Z. Store it in `to` [m], or NULL; add its products
     with coefficients [P,m], or NULL, to the mean. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
-                               const odvgp_real *points, const odvgp_real *centre,
-                               const odvgp_real *coefficients, odvgp_real *to)
+        const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
+        odvgp_real *to)
 {
     const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
@@ -6135,7 +6099,7 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
     for (ptrdiff_t i = 0; i < n; i++) {
         if (features || !p->no_alpha)
             odvgp__predict_row(t, i, M, t->v.beta, t->v.beta_centre,
-                               p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
+                    p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
         if (Mg) odvgp__predict_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
     }
     odvgp__predict_mean_function(t, n);
@@ -6144,8 +6108,8 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 /*  x <- L^-1 x for one contiguous vector, in blocks of rows. Each block first subtracts its
     products with all solved numbers, which do not depend on each other; only then does each row of
     the block wait for the row before. */
-static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L,
-                                ptrdiff_t ldl, odvgp_real *x)
+static void odvgp__solve_vector(
+        const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
     enum { BLOCK = ODVGP__MAX_LANES };
     for (ptrdiff_t from = 0; from < n; from += BLOCK) {
@@ -6164,8 +6128,8 @@ static void odvgp__solve_vector(const odvgp__isa *isa, ptrdiff_t n, const odvgp_
 }
 
 /*  x <- L^-1 x for each row x of X [n,M]. */
-static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L,
-                                 odvgp_real *X)
+static void odvgp__predict_solve(
+        odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M;
     if (n == 1) odvgp__solve_vector(odvgp__isa_of(&t->blas), M, L, M, X);
@@ -6174,7 +6138,7 @@ static void odvgp__predict_solve(odvgp__prediction *t, ptrdiff_t n, const odvgp_
 
 /*  n rows of T <- A R for one block R [m,m], lower triangular, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
-                                   const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
+        const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
     const odvgp__isa *isa = odvgp__isa_of(&t->blas);
     ptrdiff_t M = (ptrdiff_t)t->p->M;
@@ -6274,20 +6238,19 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
     return job;
 }
 
-static odvgp_status odvgp__predict_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-                                         const void *scratch)
+static odvgp_status odvgp__predict_check(
+        const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const void *scratch)
 {
     const odvgp__predictor *p = odvgp__served(s);
     if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
     if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
-        n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
+            n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
         return ODVGP_E_SIZE;
     return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-                                     odvgp_real *mean, odvgp_real *var, odvgp_real *var_y,
-                                     void *scratch, size_t scratch_bytes)
+        odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes)
 {
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
@@ -6325,12 +6288,12 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-static odvgp_status odvgp__served_targets_check(const odvgp_server *s, const odvgp_real *Y,
-                                                ptrdiff_t count)
+static odvgp_status odvgp__served_targets_check(
+        const odvgp_server *s, const odvgp_real *Y, ptrdiff_t count)
 {
     const odvgp__predictor *p = (const odvgp__predictor *)s->block;
-    return odvgp__targets_check(&odvgp__likelihoods[p->likelihood], Y, count, (ptrdiff_t)p->T, 0,
-                                NULL);
+    return odvgp__targets_check(
+            &odvgp__likelihoods[p->likelihood], Y, count, (ptrdiff_t)p->T, 0, NULL);
 }
 
 /*  Targets [n,T], transposed into t->y, in training units. */
@@ -6343,8 +6306,7 @@ static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, pt
 }
 
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_real *X,
-                                          const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp,
-                                          void *scratch, size_t scratch_bytes)
+        const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes)
 {
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
@@ -6385,14 +6347,14 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
         odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
         for (ptrdiff_t j = 0; j <= i; j += ODVGP__CHUNK)
             odvgp__copy(C + i * n + j,
-                        odvgp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
-                        ODVGP__MIN(i + 1 - j, ODVGP__CHUNK));
+                    odvgp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
+                    ODVGP__MIN(i + 1 - j, ODVGP__CHUNK));
     }
 }
 
 /*  Mean [F,n], or NULL, and cov [F,n,n] of a tile, in units of y. Leaves k(x,x) in t->prior. */
-static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n,
-                               odvgp_real *mean, odvgp_real *cov)
+static void odvgp__predict_cov(
+        odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
     ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
     int dense = odvgp__factors[t->p->factor].of_S;
@@ -6416,8 +6378,7 @@ static void odvgp__predict_cov(odvgp__prediction *t, const odvgp_real *X, ptrdif
 }
 
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-                                         odvgp_real *mean, odvgp_real *cov, void *scratch,
-                                         size_t scratch_bytes)
+        odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes)
 {
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
@@ -6471,8 +6432,8 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 
 /*  The same with C scaled to prior variance 1 and L scaled back, so that rounding is relative to
     the prior variance of each point. */
-static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real *prior,
-                                   ptrdiff_t *perm)
+static void odvgp__scaled_cholesky(
+        ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < n; j++)
@@ -6485,8 +6446,7 @@ static void odvgp__scaled_cholesky(ptrdiff_t n, odvgp_real *C, const odvgp_real 
 }
 
 static void odvgp__sample_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff_t n,
-                                 odvgp_real **cov, odvgp_real **mean, odvgp_real **z,
-                                 ptrdiff_t **perm)
+        odvgp_real **cov, odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
     ptrdiff_t F = s->F;
     *cov = odvgp__take(a, F * n, n);
@@ -6508,8 +6468,7 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 }
 
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-                                    ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch,
-                                    size_t scratch_bytes)
+        ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
     odvgp__arena a;
     odvgp_real *cov, *mean, *z;
@@ -6534,8 +6493,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
             const odvgp_real *L = cov + q * n * n;
             odvgp_real *out = f + (k * F + q) * n;
             for (ptrdiff_t i = 0; i < n; i++)
-                z[i] = (odvgp_real)odvgp__normal(seed, ODVGP__STREAM_SAMPLE,
-                                                 (uint64_t)((k * F + q) * n + i));
+                z[i] = (odvgp_real)odvgp__normal(
+                        seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
             for (ptrdiff_t i = 0; i < n; i++) {
                 odvgp_real sum = mean[q * n + perm[q * n + i]];
                 for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
@@ -6635,13 +6594,13 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
     uint32_t used[ODVGP__MAX_NODES] = {0}, uses[ODVGP_MAX_BASE_KERNELS] = {0}, hyp = k->nhyp,
              groups = k->ngroup, group_base[ODVGP_MAX_BASE_KERNELS];
     if (k->D != (uint32_t)D || k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS ||
-        k->nnode != 2 * k->base_kernels - 1)
+            k->nnode != 2 * k->base_kernels - 1)
         return 0;
     for (uint32_t i = 0; i < k->base_kernels; i++) {
         const odvgp__base_kernel *base = &k->base[i];
         uint64_t dims = base->nranges ? 0 : k->D;
         if (base->type >= ODVGP__BASE_KERNEL_TYPES || base->ard > 1 ||
-            base->nranges > ODVGP__MAX_RANGES)
+                base->nranges > ODVGP__MAX_RANGES)
             return 0;
         if (base->ard && !odvgp__has_lengthscale(base) && base->type != ODVGP__LINEAR) return 0;
         if (base->nranges && odvgp__geometry(base) == ODVGP__NO_INPUT) return 0;
@@ -6699,26 +6658,25 @@ static void odvgp__predictor_sum(const odvgp__predictor *p, uint32_t *sum)
 }
 
 static const char odvgp__too_many_base_kernels[] =
-    "its kernel has more terms than this build allows: compile with a larger "
-    "ODVGP_MAX_BASE_KERNELS";
+        "its kernel has more terms than this build allows: compile with a larger "
+        "ODVGP_MAX_BASE_KERNELS";
 
 /*  Check what reading the kernel needs: magic, version, number of base kernels. */
-static odvgp_status odvgp__predictor_start_check(const odvgp__predictor *p, const char *what,
-                                                 odvgp_info *info)
+static odvgp_status odvgp__predictor_start_check(
+        const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
     if (p->magic != ODVGP__PREDICTOR_MAGIC)
-        return odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0,
-                           "holds no predictor of a machine like this one");
-    if (p->version != ODVGP__PREDICTOR_VERSION)
         return odvgp__fail(
-            info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
-            "holds a predictor of another version: freeze the model again with this one");
+                info, ODVGP_E_FORMAT, what, -1, 0, "holds no predictor of a machine like this one");
+    if (p->version != ODVGP__PREDICTOR_VERSION)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
+                "holds a predictor of another version: freeze the model again with this one");
     if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
-                           odvgp__too_many_base_kernels);
+                odvgp__too_many_base_kernels);
     return p->base_kernels
-               ? ODVGP_OK
-               : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
+                   ? ODVGP_OK
+                   : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
 }
 
 /*  The number of reals, or -1 if no model has this head. The kernel's words follow it. */
@@ -6729,15 +6687,15 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     memset(&k, 0, sizeof k);
     odvgp__kernel_unpack(odvgp__predictor_kernel(p), p->base_kernels, &k);
     if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
-        p->P < 1 || p->P > INT_MAX)
+            p->P < 1 || p->P > INT_MAX)
         return -1;
     if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
     const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
     if ((ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
-        (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
+            (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
         return -1;
     if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
-        (p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
+            (p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
         return -1;
     if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
     if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
@@ -6762,8 +6720,8 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
     return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
-static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *p,
-                                       const odvgp__isa *row)
+static odvgp_status odvgp__server_fill(
+        odvgp_server *s, const odvgp__predictor *p, const odvgp__isa *row)
 {
     s->block = p;
     s->isa = row;
@@ -6775,22 +6733,22 @@ static odvgp_status odvgp__server_fill(odvgp_server *s, const odvgp__predictor *
 }
 
 /*  Argument checks of both kinds of server. */
-static odvgp_status odvgp__server_check(const odvgp_server *server, const void *block,
-                                        const odvgp__isa *row, odvgp_info *info)
+static odvgp_status odvgp__server_check(
+        const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
 {
     if (!server) return odvgp__fail(info, ODVGP_E_ARG, "server", -1, 0, "is NULL");
     if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
     if ((uintptr_t)block % sizeof(odvgp_real))
-        return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0,
-                           "must stand at an address that a real can have");
+        return odvgp__fail(
+                info, ODVGP_E_ARG, "block", -1, 0, "must stand at an address that a real can have");
     if (!row)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
-                           "this machine or this build lacks the instruction set");
+                "this machine or this build lacks the instruction set");
     return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
-                                               size_t bytes, odvgp_isa isa, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_server_from_block(
+        odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
 {
     const odvgp__predictor *p = (const odvgp__predictor *)block;
     const odvgp__isa *row = odvgp__isa_find(isa);
@@ -6802,7 +6760,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
     if ((s = odvgp__predictor_start_check(p, "block", info)) != ODVGP_OK) return s;
     if (p->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
-                           "is of the other precision: only a model file can be read in both");
+                "is of the other precision: only a model file can be read in both");
     if (bytes < odvgp__predictor_head(p->base_kernels))
         return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
     if (odvgp__predictor_measure(p) < 0)
@@ -6811,11 +6769,11 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
         return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
     odvgp__predictor_sum(p, sum);
     if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
-        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0,
-                           "damaged: the checksum does not match");
+        return odvgp__fail(
+                info, ODVGP_E_FORMAT, "block", -1, 0, "damaged: the checksum does not match");
     if (!odvgp__predictor_reals_ok(p))
-        return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0,
-                           "a number is not finite, or not above 0");
+        return odvgp__fail(
+                info, ODVGP_E_FORMAT, "block", -1, 0, "a number is not finite, or not above 0");
     return odvgp__server_fill(server, p, row);
 }
 
@@ -6848,8 +6806,8 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
 }
 
 /*  Check magic, version, sizes and checksum; store the head in h. */
-static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file_head *h,
-                                     odvgp_info *info)
+static odvgp_status odvgp__file_open(
+        const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
     memset(h, 0, sizeof *h);
     if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
@@ -6858,20 +6816,20 @@ static odvgp_status odvgp__file_open(const void *file, size_t bytes, odvgp__file
     if (f.bad || h->magic != ODVGP__FILE_MAGIC)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
     if (h->version < ODVGP__FILE_VERSION)
-        return odvgp__fail(
-            info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-            "of an older format: train the model again, or read it with the release that wrote it");
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
+                "of an older format: train the model again, or read it with the release that wrote "
+                "it");
     if (h->version > ODVGP__FILE_VERSION)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-                           "of a newer format: read it with the release that wrote it");
+                "of a newer format: read it with the release that wrote it");
     if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
-        ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
+            ODVGP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes,
-                           "truncated, or longer than it should be");
+                "truncated, or longer than it should be");
     f.used = bytes - 8;
     if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
-        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-                           "damaged: the checksum does not match");
+        return odvgp__fail(
+                info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
     if (h->real_size != 4 && h->real_size != 8)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
     return ODVGP_OK;
@@ -6884,8 +6842,8 @@ typedef union odvgp__predictor_start {
 } odvgp__predictor_start;
 
 /*  Read and check the predictor's head; set real_size to this build's. Leaves f at the reals. */
-static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h,
-                                          odvgp__predictor_start *start, odvgp_info *info)
+static odvgp_status odvgp__file_predictor(
+        odvgp__file *f, const odvgp__file_head *h, odvgp__predictor_start *start, odvgp_info *info)
 {
     odvgp__predictor *p = &start->head;
     f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
@@ -6900,15 +6858,15 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
     odvgp__file_words(f, p + 1, head - sizeof *p);
     ptrdiff_t reals = f->bad ? -1 : odvgp__predictor_measure(p);
     if (reals < 0 || h->predictor_bytes != head + (uint64_t)reals * h->real_size ||
-        p->real_size != h->real_size)
+            p->real_size != h->real_size)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
     p->real_size = sizeof(odvgp_real);
     return ODVGP_OK;
 }
 
 /*  Bytes of the block for the predictor of an opened file. */
-ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const odvgp__file_head *h,
-                                                        size_t *bytes, odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
+        odvgp__file *f, const odvgp__file_head *h, size_t *bytes, odvgp_info *info)
 {
     odvgp__predictor_start start;
     odvgp_status s = odvgp__file_predictor(f, h, &start, info);
@@ -6917,7 +6875,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(odvgp__file *f, const od
 }
 
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
-                                         const void **user, size_t *user_bytes, odvgp_info *info)
+        const void **user, size_t *user_bytes, odvgp_info *info)
 {
     odvgp__file_head h;
     size_t need;
@@ -6932,8 +6890,7 @@ ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t 
 }
 
 ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
-                                              odvgp_isa isa, void *block, size_t block_bytes,
-                                              odvgp_info *info)
+        odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
     odvgp__file_head h;
     odvgp__predictor_start start;
@@ -6949,12 +6906,11 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
     memcpy(p, &start, head);
     odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)block + head),
-                      (ptrdiff_t)odvgp__predictor_reals(p), (int)h.real_size);
+            (ptrdiff_t)odvgp__predictor_reals(p), (int)h.real_size);
     if (f.bad || !odvgp__predictor_reals_ok(p)) {
         p->magic = 0;
-        return odvgp__fail(
-            info, ODVGP_E_FORMAT, "model file", -1, 0,
-            "a number of its predictor is not finite, or not above 0 in this precision");
+        return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+                "a number of its predictor is not finite, or not above 0 in this precision");
     }
     odvgp__predictor_sum(p, p->checksum);
     return odvgp__server_fill(server, p, row);
@@ -7007,8 +6963,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 #ifdef __cplusplus
 extern "C"
 #endif
-    __declspec(dllimport) int __stdcall MoveFileExA(const char *from, const char *to,
-                                                    unsigned long flags);
+        __declspec(dllimport) int __stdcall MoveFileExA(
+                const char *from, const char *to, unsigned long flags);
 
 /*  As above. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
@@ -7104,8 +7060,8 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
     return ODVGP_E_IO;
 }
 
-ODVGP_API odvgp_status odvgp_file_read(const char *path, void *block, size_t capacity,
-                                       size_t *bytes)
+ODVGP_API odvgp_status odvgp_file_read(
+        const char *path, void *block, size_t capacity, size_t *bytes)
 {
     if (!path || !bytes) return ODVGP_E_ARG;
     FILE *file = fopen(path, "rb");
@@ -7314,7 +7270,7 @@ struct odvgp__unit {
     odvgp_mean_function mean_function;
     /* slots; 0: none */
     int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
-        slot_mean_b;
+            slot_mean_b;
     odvgp__block block[ODVGP__BLOCKS];
     /* jitter_kept: restored if an attempt fails */
     odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
@@ -7327,7 +7283,7 @@ struct odvgp__unit {
     uint64_t columns_stamp;
     /* head nodes */
     odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
-        gamma_residual;
+            gamma_residual;
     odvgp__ref shift; /* the mean of q(u) is q_mu plus this; none: q_mu itself */
     /* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
@@ -7570,8 +7526,8 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
 
 /*  d value / d theta. Without bounds, from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
     bounds, from theta, because the distance to a bound has fewer digits. */
-static odvgp_real odvgp__positive_derivative(const odvgp__params *p, int s, odvgp_real theta,
-                                             odvgp_real value)
+static odvgp_real odvgp__positive_derivative(
+        const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
            tail = odvgp__tail(fabs(t));
@@ -7607,7 +7563,7 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 /*  Append a slot [a,b,c]; returns its number. The layout counts slots first, so the table is large
     enough. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
-                           ptrdiff_t b, ptrdiff_t c)
+        ptrdiff_t b, ptrdiff_t c)
 {
     int s = ++p->slots;
     ptrdiff_t offset = p->count;
@@ -7713,10 +7669,13 @@ static double odvgp__log_gamma(double x)
     }
     double r = 1 / (x * x),
            series =
-               (1.0 / 12 -
-                r * (1.0 / 360 -
-                     r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * 691.0 / 360360))))) /
-               x;
+                   (1.0 / 12 -
+                           r * (1.0 / 360 -
+                                       r * (1.0 / 1260 -
+                                                   r * (1.0 / 1680 -
+                                                               r * (1.0 / 1188 -
+                                                                           r * 691.0 / 360360))))) /
+                   x;
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
@@ -7836,7 +7795,7 @@ static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
 {
     return odvgp__theta_ok(m) ? ODVGP_OK
                               : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
-                                            "its parameters are not finite, or not above 0");
+                                        "its parameters are not finite, or not above 0");
 }
 
 static int odvgp__model_ok(const odvgp_model *m) { return m && m->magic == ODVGP__MODEL_MAGIC; }
@@ -7875,8 +7834,8 @@ ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *na
     return odvgp__model_ok(m) ? odvgp_slot_at(m, odvgp__slot_index(&m->par, name) - 1) : NULL;
 }
 
-ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values,
-                                 ptrdiff_t count)
+ODVGP_API odvgp_status odvgp_get(
+        const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
 {
     if (!odvgp__model_ok(m) || !name || (!values && count)) return ODVGP_E_ARG;
     const odvgp_slot *slot = odvgp_slot_find(m, name);
@@ -7887,7 +7846,7 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_r
 }
 
 ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values,
-                                 ptrdiff_t count, odvgp_info *info)
+        ptrdiff_t count, odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !name || (!values && count))
         return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
@@ -7896,29 +7855,29 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     const odvgp_slot *slot = &m->par.slot[index];
     if (count != slot->count)
         return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
-                           "another number of values is expected");
+                "another number of values is expected");
     ptrdiff_t cols = slot->shape[2], bad = -1;
     for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
         if (!above && !(values[i] - values[i] == 0)) bad = i;
     }
     if (bad >= 0)
-        return odvgp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad],
-                           "is not finite");
+        return odvgp__fail(
+                info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
         if (!(values[i] > 0))
-            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
-                               "must be above 0");
+            return odvgp__fail(
+                    info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
     for (ptrdiff_t i = 0; i < count && slot->positive; i++)
         if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
-            return odvgp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
-                               "is outside its bounds");
+            return odvgp__fail(
+                    info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
     for (ptrdiff_t i = 0; i < count; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
         m->par.theta[slot->offset + i] = above ? 0
                                          : slot->positive
-                                             ? odvgp__from_positive(&m->par, index, values[i])
-                                             : values[i];
+                                                 ? odvgp__from_positive(&m->par, index, values[i])
+                                                 : values[i];
         /* exactly the given value, until the next step */
         if (slot->positive) m->par.value[slot->offset + i] = values[i];
     }
@@ -7965,8 +7924,8 @@ static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real 
     odvgp__touch(m, s);
 }
 
-ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_real low,
-                                        odvgp_real high)
+ODVGP_API odvgp_status odvgp_set_bounds(
+        odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
 {
     int hits = 0, others = 0;
     if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
@@ -7979,8 +7938,8 @@ ODVGP_API odvgp_status odvgp_set_bounds(odvgp_model *m, const char *name, odvgp_
     return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
-                                       odvgp_real a, odvgp_real b)
+ODVGP_API odvgp_status odvgp_set_prior(
+        odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
 {
     int hits = 0, others = 0;
     if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
@@ -8043,8 +8002,8 @@ static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i)
     return nd->in[i] && t->node[nd->in[i]].needs_grad;
 }
 
-static ptrdiff_t odvgp__current_size(const odvgp__tape *t, const odvgp__node *nd, int vary,
-                                     ptrdiff_t fixed)
+static ptrdiff_t odvgp__current_size(
+        const odvgp__tape *t, const odvgp__node *nd, int vary, ptrdiff_t fixed)
 {
     return vary == ODVGP__TILE_SIZE     ? t->rows
            : vary == ODVGP__SAMPLE_SIZE ? nd->of->ncolumns
@@ -8136,7 +8095,7 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
     }
     for (ptrdiff_t j = 0; j < nd->cols; j++)
         odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
-                                   odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
+                odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
@@ -8193,17 +8152,15 @@ static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 
 /*  Texts of jitter events. Files store their indices, so add new ones at the end. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
-static const char *const odvgp__jitter_causes[] = {
-    "nearly dependent rows",
-    "all inducing points are equal: constant columns",
-    "repeated inducing points",
-    "a lengthscale far larger than the spread of the inducing points",
-    "inducing points that nearly coincide",
-    "inducing points close to each other for this lengthscale",
-    "float precision: use double, fewer points or more jitter",
-    "a gamma point close to beta points or to another gamma point",
-    "the kernel is 0 at an inducing point",
-    "a kernel of fewer dimensions than there are inducing points"};
+static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
+        "all inducing points are equal: constant columns", "repeated inducing points",
+        "a lengthscale far larger than the spread of the inducing points",
+        "inducing points that nearly coincide",
+        "inducing points close to each other for this lengthscale",
+        "float precision: use double, fewer points or more jitter",
+        "a gamma point close to beta points or to another gamma point",
+        "the kernel is 0 at an inducing point",
+        "a kernel of fewer dimensions than there are inducing points"};
 
 static const char *odvgp__jitter_matrix(const odvgp__node *nd)
 {
@@ -8251,8 +8208,8 @@ static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 {
     const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
     return odvgp__has_base_jitter(nd)
-               ? t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior)
-               : 0;
+                   ? t->jitter_absolute + t->jitter_relative * odvgp__mean_diagonal(prior)
+                   : 0;
 }
 
 /*  The adjoint of odvgp__jitter_base: adds to the diagonal of prior. trace is the trace of the
@@ -8282,16 +8239,16 @@ static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp
 }
 
 /*  After a failed factorisation: raise the jitter tenfold, or return an error. */
-static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, odvgp_real mean,
-                                        const odvgp_info *bad)
+static odvgp_status odvgp__jitter_raise(
+        odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
     if (!nd->jitter)
         return odvgp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
-                           "H", bad->row, bad->value, NULL);
+                "H", bad->row, bad->value, NULL);
     odvgp__jitter *jitter = nd->jitter;
     odvgp_real now = jitter->base + jitter->raised,
-               total =
-                   ODVGP__MAX(10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
+               total = ODVGP__MAX(
+                       10 * now, ODVGP__R(16) * ODVGP__EPS * (odvgp_real)nd->rows * mean);
     t->events.matrix = odvgp__jitter_matrix(nd);
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
@@ -8299,8 +8256,8 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     /* give up past the limit, if the kernel is 0 everywhere, or if the jitter would underflow when
        it is stored from a register */
     if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= ODVGP__TINY))
-        return odvgp__fail(t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value,
-                           t->events.cause);
+        return odvgp__fail(
+                t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
     t->events.jitter_raised++;
     jitter->raised = total - jitter->base;
     jitter->clean = 0;
@@ -8308,8 +8265,8 @@ static odvgp_status odvgp__jitter_raise(odvgp__tape *t, const odvgp__node *nd, o
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__chol_try(odvgp__tape *t, odvgp__node *nd, odvgp_real added,
-                                    odvgp_info *bad)
+static odvgp_status odvgp__chol_try(
+        odvgp__tape *t, odvgp__node *nd, odvgp_real added, odvgp_info *bad)
 {
     const odvgp__node *K = odvgp__in(t, nd, 0);
     for (ptrdiff_t r = 0; r < nd->rows; r++) {
@@ -8332,7 +8289,7 @@ static odvgp_status odvgp__chol_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp_info bad;
     if (!(mean - mean == 0))
         return odvgp__fail(t->info, ODVGP_E_NAN, odvgp__jitter_matrix(nd), -1, (double)mean,
-                           "a kernel matrix is not finite");
+                "a kernel matrix is not finite");
     jitter->base = odvgp__jitter_base(t, nd);
     for (;;) {
         if (jitter == &nd->of->jitter[ODVGP__JITTER_BETA])
@@ -8350,8 +8307,8 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *K = odvgp__in(t, nd, 0);
     odvgp_real trace = 0;
     for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
-        odvgp_potrf_adjoint(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld,
-                            nd->ld);
+        odvgp_potrf_adjoint(
+                &t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
     for (ptrdiff_t r = 0; r < nd->rows; r++) {
         ptrdiff_t i = r % nd->cols;
         for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
@@ -8400,7 +8357,7 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
             odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
     if (nd->variant != ODVGP__SOLVE_LEFT)
         odvgp_trsm(&t->blas, 1, nd->variant == ODVGP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
-                   nd->v, nd->ld);
+                nd->v, nd->ld);
     else
         for (ptrdiff_t r = 0; r < nd->rows; r += M)
             odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
@@ -8423,7 +8380,7 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
             g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
         else
             g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld,
-                               nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
+                    nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -8448,7 +8405,7 @@ static odvgp_status odvgp__product_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     int ta = odvgp__product_ta(nd), tb = odvgp__product_tb(nd);
     odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
-               A->ld, B->v, B->ld, 0, nd->v, nd->ld);
+            A->ld, B->v, B->ld, 0, nd->v, nd->ld);
     return ODVGP_OK;
 }
 
@@ -8459,15 +8416,15 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp_real c = nd->coef[0];
     if (A->needs_grad && !ta)
         odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1,
-                   A->d, A->ld);
+                A->d, A->ld);
     if (A->needs_grad && ta)
         odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1,
-                   A->d, A->ld);
+                A->d, A->ld);
     if (!B->needs_grad) return;
     odvgp__mm g = tb ? odvgp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v,
-                                      A->ld, 1, B->d, B->ld)
+                               A->ld, 1, B->d, B->ld)
                      : odvgp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d,
-                                      nd->ld, 1, B->d, B->ld);
+                               nd->ld, 1, B->d, B->ld);
     if (nd->variant == ODVGP__PRODUCT_AL) g.c_part = ODVGP__LOWER;
     odvgp__mm_run(&t->blas, &g);
 }
@@ -8486,7 +8443,7 @@ static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd
         odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
     else
         odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
-                   nd->v, nd->ld);
+                nd->v, nd->ld);
     return ODVGP_OK;
 }
 
@@ -8497,10 +8454,10 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
     if (K->needs_grad && !nd->base)
         for (ptrdiff_t i = 0; i < nd->rows; i++)
             for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
-    odvgp__mm w = odvgp__mm_make(0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld,
-                                 1, W->d, W->ld);
-    odvgp__mm a = odvgp__mm_make(0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld,
-                                 1, A->d, A->ld);
+    odvgp__mm w = odvgp__mm_make(
+            0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
+    odvgp__mm a = odvgp__mm_make(
+            0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
     w.b_part = part ? ODVGP__UPPER : 0; /* d is transposed */
     a.b_part = part;
     if (W->needs_grad) odvgp__mm_run(&t->blas, &w);
@@ -8518,8 +8475,8 @@ static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
     ptrdiff_t M = K->rows;
-    odvgp__mm g =
-        odvgp__mm_make(0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
+    odvgp__mm g = odvgp__mm_make(
+            0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
     g.b_part = ODVGP__LOWER;
     odvgp__mm_run(&t->blas, &g);
 }
@@ -8581,8 +8538,8 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
         }
         const odvgp_real *b = B->v + p * M * B->ld;
         if (last > 0) odvgp__inner_product(t, nd, p);
-        odvgp__mm g =
-            odvgp__mm_make(0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+        odvgp__mm g = odvgp__mm_make(
+                0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
         g.c_part = ODVGP__LOWER;
         if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
         if (!K->needs_grad) continue;
@@ -8688,7 +8645,7 @@ static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
     odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0,
-               odvgp__tri_at(t, nd, p), nd->ld);
+            odvgp__tri_at(t, nd, p), nd->ld);
 }
 
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
@@ -8697,8 +8654,8 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
     for (ptrdiff_t p = 0; p < nd->rows; p++) {
         odvgp__tri_product(t, nd, p);
         odvgp__zero(nd->v + p * nd->ld, A->cols);
-        odvgp__isa_of(&t->blas)->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld,
-                                         nd->v + p * nd->ld);
+        odvgp__isa_of(&t->blas)->squares(
+                A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
     }
     return ODVGP_OK;
 }
@@ -8715,8 +8672,8 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
         if (A->needs_grad)
             odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
         if (!Q->needs_grad) continue;
-        odvgp__mm g = odvgp__mm_make(0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
-                                     Q->d + p * M * Q->ld, Q->ld);
+        odvgp__mm g = odvgp__mm_make(
+                0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
         g.c_part = ODVGP__LOWER;
         odvgp__mm_run(&t->blas, &g);
     }
@@ -8739,7 +8696,7 @@ static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p
         }
     } else
         odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
-                   nd->aux, nd->ld);
+                nd->aux, nd->ld);
     odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
 }
 
@@ -8776,14 +8733,14 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
             for (ptrdiff_t j = 0; j < n; j++)
                 T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
         odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
-        odvgp__mm g = odvgp__mm_make(0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
-                                     H->d + p * M * H->ld, H->ld);
+        odvgp__mm g = odvgp__mm_make(
+                0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1, H->d + p * M * H->ld, H->ld);
         g.c_part = ODVGP__LOWER;
         if (H->needs_grad) odvgp__mm_run(&t->blas, &g);
         if (nd->variant != ODVGP__B_DIAGONAL) {
             const odvgp_real *b = B->v + p * M * B->ld;
-            g = odvgp__mm_make(0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld,
-                               B->ld);
+            g = odvgp__mm_make(
+                    0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld, B->ld);
             g.c_part = ODVGP__LOWER;
             if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
             if (K->needs_grad)
@@ -9067,11 +9024,11 @@ static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp_gemm(&t->blas, 0, 1, m.P, m.M, A->cols, 1, r->v, r->ld, A->v, A->ld, 1, m.h, m.F);
     if (Av) {
         odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, A->cols, 1, Av->v, Av->ld, A->v, A->ld, 1,
-                   m.S + m.M * m.F, m.F);
+                m.S + m.M * m.F, m.F);
         odvgp_syrk(&t->blas, 0, Av->rows, A->cols, 1, Av->v, Av->ld, NULL, 1, m.S + m.M * m.F + m.M,
-                   m.F);
+                m.F);
         odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1,
-                   m.h + m.M, m.F);
+                m.h + m.M, m.F);
     }
     for (ptrdiff_t p = 0; p < r->rows; p++)
         for (ptrdiff_t j = 0; j < r->cols; j++)
@@ -9096,16 +9053,16 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
         if (!x) continue;
         if (x->needs_grad) {
             odvgp_gemm(&t->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1,
-                       x->d, x->ld);
+                    x->d, x->ld);
             if (Av)
                 odvgp_gemm(&t->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F,
-                           Av->v, Av->ld, 1, x->d, x->ld);
+                        Av->v, Av->ld, 1, x->d, x->ld);
             odvgp_gemm(&t->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
-                       x->ld);
+                    x->ld);
         }
         if (r->needs_grad)
             odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
-                       r->ld);
+                    r->ld);
     }
     for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
         for (ptrdiff_t j = 0; j < n; j++) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
@@ -9138,8 +9095,8 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
     c.m = odvgp__moments_of(t, sums, sums->v);
     c.N = t->all_rows;
     c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA
-                 ? c.m.M
-                 : c.m.F;
+                     ? c.m.M
+                     : c.m.F;
     c.blocks = nd->variant >= ODVGP__COLLAPSE_COV_BETA || c.m.F == c.m.M ? 1 : 2;
     c.from[0] = 0;
     c.size[0] = c.from[1] = c.m.M;
@@ -9154,8 +9111,7 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 /*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: sum
     of the logarithms of the Cholesky factor's diagonal. */
 static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
-                                            ptrdiff_t from, ptrdiff_t n, odvgp_real *work,
-                                            odvgp_real *out, double *logs)
+        ptrdiff_t from, ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
 {
     odvgp_info bad;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -9167,7 +9123,7 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
     odvgp_status s = odvgp_potrf(&t->blas, n, work, n, &bad);
     if (s)
         return odvgp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
-                           "a sum over the rows is not finite");
+                "a sum over the rows is not finite");
     *logs = 0;
     for (ptrdiff_t i = 0; i < n; i++) *logs += log((double)work[i * n + i]);
     odvgp_trtri(&t->blas, n, work, n);
@@ -9182,7 +9138,7 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
     double sum = 0;
     odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w,
-               c->m.F);
+            c->m.F);
     for (ptrdiff_t p = 0; p < c->m.P; p++)
         for (ptrdiff_t i = 0; i < c->mean; i++)
             sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
@@ -9210,7 +9166,7 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
     bound = -0.5 * P * (double)c.N * log(2 * 3.14159265358979323846 * s);
     for (int b = 0; b < c.blocks; b++) {
         odvgp_status status =
-            odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+                odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
         if (status) return status;
         bound -= P * logs;
         for (ptrdiff_t i = c.from[b]; i < c.from[b] + c.size[b]; i++)
@@ -9229,8 +9185,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 
 /*  Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
     holds the mean's inverse. */
-static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
-                                            const odvgp__collapse *c, odvgp__moments *d)
+static double odvgp__collapsed_reverse_mean(
+        odvgp__tape *t, odvgp__node *nd, const odvgp__collapse *c, odvgp__moments *d)
 {
     odvgp__node *V = odvgp__in(t, nd, 2);
     odvgp_real g = nd->d[0], s = c->s;
@@ -9243,7 +9199,7 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
             d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
         }
     odvgp_gemm(&t->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
-               d->S, F);
+            d->S, F);
     ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
     ds /= (double)(s * s);
     if (!V) return ds;
@@ -9255,7 +9211,7 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
             JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
     for (ptrdiff_t i = 0; i < F; i++) JV += (double)c->work[i * F + i];
     odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
-               c->J, F, 1, d->S, F);
+            c->J, F, 1, d->S, F);
     for (ptrdiff_t i = 0; i < F; i++)
         for (ptrdiff_t j = 0; j < F; j++) {
             odvgp_real one = i == j, J = c->J[i * F + j];
@@ -9266,7 +9222,7 @@ static double odvgp__collapsed_reverse_mean(odvgp__tape *t, odvgp__node *nd,
     for (ptrdiff_t i = 0; i < F; i++)
         for (ptrdiff_t j = 0; j < F; j++) d->S[i * F + j] += c->work[i * F + j];
     odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
-               d->S, F);
+            d->S, F);
     /* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
        s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
     double other = 0;
@@ -9325,8 +9281,8 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
     odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
     if (status)
         return odvgp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
-                           "K + noise", bad.row, bad.value,
-                           "the noise is too small for repeated or nearly repeated rows");
+                "K + noise", bad.row, bad.value,
+                "the noise is too small for repeated or nearly repeated rows");
     for (ptrdiff_t i = 0; i < n; i++)
         sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
     odvgp_trtri(&t->blas, n, work, n);
@@ -9374,9 +9330,9 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
     ptrdiff_t M = A->rows;
     for (ptrdiff_t p = 0; p < mean->rows; p++)
         odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
-                   nd->aux + p * M * M, M);
+                nd->aux + p * M * M, M);
     odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
-               M);
+            M);
 }
 
 /* --- the table of operations --- */
@@ -9470,8 +9426,8 @@ static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, in
         odvgp__kjob job;
         odvgp__arena_init(&a, NULL, 0);
         job.kept = kept;
-        odvgp__kernel_scratch(&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks,
-                              adjoint, &job);
+        odvgp__kernel_scratch(
+                &a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks, adjoint, &job);
         most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
     }
     return most;
@@ -9537,57 +9493,58 @@ typedef struct odvgp__op_row {
 } odvgp__op_row;
 
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
-    /* in the order of odvgp__op */
-    {"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
-     ODVGP__OP_GIVEN, 0, NULL, NULL},
-    {"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0, ODVGP__OP_GIVEN,
-     0, NULL, NULL},
-    {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-     odvgp__kernel_scratch_bytes},
-    {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH, 1,
-     0, 0, NULL, NULL},
-    {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0, 0,
-     0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
-    {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
-     ODVGP__OP_JITTERED, 0, NULL, NULL},
-    {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0, ODVGP__OP_JITTERED, 0,
-     NULL, NULL},
-    {"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-    {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-     NULL},
-    {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse,
-     ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-    {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-     odvgp__inner_aux, NULL},
-    {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-    {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-     odvgp__residual_aux, NULL},
-    {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH, 0,
-     0, 0, odvgp__tri_squares_aux, NULL},
-    {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH, 0,
-     0, 0, odvgp__inverse_var_aux, NULL},
-    {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-     NULL},
-    {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH, 0,
-     0, 1, NULL, NULL},
-    {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH, 0,
-     0, 1, NULL, NULL},
-    {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0,
-     1 << ODVGP__DOT_SAMPLED, NULL, NULL},
-    {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-     NULL},
-    {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0, 0,
-     0, odvgp__kl_inverse_aux, NULL},
-    {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
-     ODVGP__OP_BEGINS, 0, NULL, odvgp__expect_scratch},
-    {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
-     NULL, NULL},
-    {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-     odvgp__collapsed_aux, NULL},
-    {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-     odvgp__evidence_aux, NULL},
-    {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
-     ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
+        /* in the order of odvgp__op */
+        {"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
+                ODVGP__OP_GIVEN, 0, NULL, NULL},
+        {"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0,
+                ODVGP__OP_GIVEN, 0, NULL, NULL},
+        {"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
+                odvgp__kernel_scratch_bytes},
+        {"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH,
+                1, 0, 0, NULL, NULL},
+        {"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0,
+                0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
+        {"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
+                ODVGP__OP_JITTERED, 0, NULL, NULL},
+        {"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0,
+                ODVGP__OP_JITTERED, 0, NULL, NULL},
+        {"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
+                NULL},
+        {"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+                NULL, NULL},
+        {"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse,
+                ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
+        {"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+                odvgp__inner_aux, NULL},
+        {"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+        {"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+                odvgp__residual_aux, NULL},
+        {"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH,
+                0, 0, 0, odvgp__tri_squares_aux, NULL},
+        {"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH,
+                0, 0, 0, odvgp__inverse_var_aux, NULL},
+        {"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
+                NULL},
+        {"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH,
+                0, 0, 1, NULL, NULL},
+        {"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH,
+                0, 0, 1, NULL, NULL},
+        {"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0,
+                1 << ODVGP__DOT_SAMPLED, NULL, NULL},
+        {"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
+                NULL},
+        {"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
+                0, 0, odvgp__kl_inverse_aux, NULL},
+        {"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
+                ODVGP__OP_BEGINS, 0, NULL, odvgp__expect_scratch},
+        {"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
+                NULL, NULL},
+        {"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
+                0, odvgp__collapsed_aux, NULL},
+        {"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+                odvgp__evidence_aux, NULL},
+        {"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
+                ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -9609,7 +9566,7 @@ static void odvgp__tape_mark(odvgp__tape *t)
         nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
         if (odvgp__has_trait(nd, ODVGP__OP_GIVEN)) continue;
         nd->needs_grad =
-            odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
+                odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
         for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
     }
     for (int i = t->nodes; i > 0; i--) {
@@ -9707,7 +9664,7 @@ static void odvgp__tape_zero(odvgp__tape *t, int segment)
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         if (nd->segment == segment && nd->active && nd->needs_grad &&
-            odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH)
+                odvgp__ops[nd->op].stores == ODVGP__STORES_BOTH)
             odvgp__node_zero(nd->d, nd);
     }
 }
@@ -9746,7 +9703,7 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
 
 /*  Take or defer the memory of value, adjoint and aux; not for nodes that work in place. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
-                               int segment, const odvgp__shapes *s)
+        int segment, const odvgp__shapes *s)
 {
     int sums = row->stores == ODVGP__STORES_STATS || row->stores == ODVGP__STORES_MOMENTS;
     size_t bytes = odvgp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
@@ -9755,7 +9712,7 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
     else nd->v = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
     if (row->stores == ODVGP__STORES_BOTH && segment == ODVGP__HEAD) odvgp__defer(t, bytes);
     if ((row->stores == ODVGP__STORES_BOTH && segment != ODVGP__HEAD) ||
-        row->stores == ODVGP__STORES_MOMENTS)
+            row->stores == ODVGP__STORES_MOMENTS)
         nd->d = (odvgp_real *)odvgp__take_bytes(t->arena, bytes, 1);
     if (row->stores == ODVGP__STORES_STATS) odvgp__defer(t, aux);
     else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
@@ -9775,8 +9732,8 @@ static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 /*  Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
     is missing. While nodes are only counted (no table), a local node takes its place. */
 static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
-                                  int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in,
-                                  int inputs, odvgp__ref base)
+        int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in, int inputs,
+        odvgp__ref base)
 {
     const odvgp__op_row *row = &odvgp__ops[op];
     odvgp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
@@ -9816,57 +9773,54 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
 }
 
 static odvgp__ref odvgp__add(odvgp__unit *u, int segment, odvgp__op op, int variant, ptrdiff_t rows,
-                             ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2,
-                             odvgp__ref i3)
+        ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
 {
     const odvgp__ref in[4] = {i0, i1, i2, i3};
-    return odvgp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4,
-                           odvgp__none);
+    return odvgp__node_add(
+            &u->model->tape, u, op, variant, segment, rows, cols, in, 4, odvgp__none);
 }
 
 static odvgp__ref odvgp__head(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows,
-                              ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2,
-                              odvgp__ref i3)
+        ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
 {
     return odvgp__add(u, ODVGP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
 static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff_t rows,
-                              ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2,
-                              odvgp__ref i3)
+        ptrdiff_t cols, odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
 {
     return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
 /*  L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
-static odvgp__ref odvgp__solve_in_place(odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B,
-                                        ptrdiff_t cols)
+static odvgp__ref odvgp__solve_in_place(
+        odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
 {
     const odvgp__ref in[2] = {L, B};
-    return odvgp__node_add(&u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows,
-                           cols, in, 2, B);
+    return odvgp__node_add(
+            &u->model->tape, u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
 }
-static odvgp__ref odvgp__minus_in_place(odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W,
-                                        odvgp__ref A, ptrdiff_t cols)
+static odvgp__ref odvgp__minus_in_place(
+        odvgp__unit *u, int segment, odvgp__ref K, odvgp__ref W, odvgp__ref A, ptrdiff_t cols)
 {
     const odvgp__ref in[3] = {K, W, A};
     return odvgp__node_add(&u->model->tape, u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, segment,
-                           K.rows, cols, in, 3, K);
+            K.rows, cols, in, 3, K);
 }
 
 /*  sum_k coef[k] term[k] */
 static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
-                                const odvgp__ref *term, const odvgp_real *coef, int terms)
+        const odvgp__ref *term, const odvgp_real *coef, int terms)
 {
     odvgp__tape *t = &u->model->tape;
     odvgp__ref sum =
-        odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
+            odvgp__node_add(t, u, ODVGP__SUM, 0, segment, rows, cols, term, terms, odvgp__none);
     for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
     return sum;
 }
 
-static odvgp__ref odvgp__head_difference(odvgp__unit *u, odvgp__ref x, odvgp__ref y,
-                                         odvgp_real sign, ptrdiff_t cols)
+static odvgp__ref odvgp__head_difference(
+        odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, ptrdiff_t cols)
 {
     const odvgp__ref term[2] = {x, y};
     const odvgp_real coef[2] = {1, sign};
@@ -9881,12 +9835,12 @@ static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
 }
 
 /*  A node over `slots` consecutive slots, shaped [rows, cols]. */
-static odvgp__ref odvgp__param_node(odvgp__unit *u, int slot, int slots, ptrdiff_t rows,
-                                    ptrdiff_t cols)
+static odvgp__ref odvgp__param_node(
+        odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
     odvgp__tape *t = &u->model->tape;
-    odvgp__ref ref = odvgp__head(u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none,
-                                 odvgp__none, odvgp__none);
+    odvgp__ref ref = odvgp__head(
+            u, ODVGP__PARAM, 0, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
     if (!t->node) return ref;
     t->node[ref.id].slot = slot;
     t->node[ref.id].slots = slots;
@@ -9912,8 +9866,8 @@ static int odvgp__kept_terms(const odvgp__unit *u)
 }
 
 /*  Add sign x . y / 2 as a term of the KL. */
-static void odvgp__kl_half_dot(odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign,
-                               int variant, int purpose)
+static void odvgp__kl_half_dot(
+        odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
     odvgp__ref dot = odvgp__head(u, ODVGP__DOT, variant, 1, 1, x, y, odvgp__none, odvgp__none);
@@ -9935,14 +9889,14 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
     /* otherwise mu holds coefficients already */
     int mean = b->mu.id && u->mean_part->mu == ODVGP__MU_MEAN;
     if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
-        b->white_mu = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none,
-                                  odvgp__none);
+        b->white_mu = odvgp__head(
+                u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, M, L, b->mu, odvgp__none, odvgp__none);
     else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
-        b->white_mu = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none,
-                                  odvgp__none);
+        b->white_mu = odvgp__head(
+                u, ODVGP__PRODUCT, ODVGP__PRODUCT_AL, P, M, b->mu, L, odvgp__none, odvgp__none);
     if (dense && b->sqrt.id)
-        b->white_sqrt = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt,
-                                    odvgp__none, odvgp__none);
+        b->white_sqrt = odvgp__head(
+                u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
 }
 
 /*  Whether q_mu holds coefficients at Z_beta; these need the whole matrix Kb. */
@@ -9957,11 +9911,11 @@ static void odvgp__build_lik(odvgp__unit *u)
     odvgp_model *m = u->model;
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     if (m->lik_slots && !m->lik_params.id)
-        m->lik_params =
-            odvgp__param_node(u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
+        m->lik_params = odvgp__param_node(
+                u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
     if (m->lik_free_slots && !m->lik_free_params.id)
-        m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
-                                               odvgp__lik_numbers(lik, 0));
+        m->lik_free_params = odvgp__param_node(
+                u, m->slot_lik_free_params, m->lik_free_slots, 1, odvgp__lik_numbers(lik, 0));
 }
 
 /*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
@@ -9975,13 +9929,13 @@ static void odvgp__build_beta(odvgp__unit *u)
     odvgp__build_lik(u);
     u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
     u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M,
-                       u->hyp, u->Z_beta, u->Z_beta, odvgp__none);
+            u->hyp, u->Z_beta, u->Z_beta, odvgp__none);
     u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none,
-                       odvgp__none);
+            odvgp__none);
     odvgp__asked_for(u, u->L, ODVGP__FOR_L);
     if (whole)
-        u->Kb =
-            odvgp__head(u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
+        u->Kb = odvgp__head(
+                u, ODVGP__JITTERED, 0, M, M, u->K, odvgp__none, odvgp__none, odvgp__none);
     odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
 }
 
@@ -9989,7 +9943,7 @@ static void odvgp__build_beta(odvgp__unit *u)
 static odvgp__ref odvgp__build_W(odvgp__unit *u)
 {
     odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp,
-                               u->Z_beta, u->Z_gamma, odvgp__none);
+            u->Z_beta, u->Z_gamma, odvgp__none);
     return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
 }
 
@@ -10000,9 +9954,9 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
     ptrdiff_t Mg = u->M_gamma;
     u->W = odvgp__build_W(u);
     odvgp__ref Kg = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma,
-                                u->Z_gamma, odvgp__none);
-    u->C = odvgp__head(u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W,
-                       odvgp__none);
+            u->Z_gamma, odvgp__none);
+    u->C = odvgp__head(
+            u, ODVGP__MINUS_PRODUCT, ODVGP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, odvgp__none);
     u->L_v = odvgp__head(u, ODVGP__CHOL, variant, Mg, Mg, u->C, Kg, odvgp__none, odvgp__none);
     if (t->node) t->node[u->L_v.id].jitter = &u->jitter[ODVGP__JITTER_GAMMA];
     odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
@@ -10070,10 +10024,10 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
     odvgp__ref W = odvgp__build_W(u);
-    odvgp__ref k = odvgp__head(u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma,
-                               odvgp__none, odvgp__none);
+    odvgp__ref k = odvgp__head(
+            u, ODVGP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, odvgp__none, odvgp__none);
     u->gamma_residual =
-        odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
+            odvgp__head(u, ODVGP__RESIDUAL, variant, 1, u->M_gamma, k, W, odvgp__none, odvgp__none);
 }
 
 static void odvgp__gamma_slots(odvgp__unit *u)
@@ -10083,7 +10037,7 @@ static void odvgp__gamma_slots(odvgp__unit *u)
     if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_FLOORED);
         u->a = odvgp__head(u, ODVGP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual,
-                           odvgp__none, odvgp__none);
+                odvgp__none, odvgp__none);
     } else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
@@ -10099,11 +10053,11 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
     *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
-                      odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
     *as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none,
-                      odvgp__none, odvgp__none);
-    return odvgp__head(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma,
-                       u->a);
+            odvgp__none, odvgp__none);
+    return odvgp__head(
+            u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
 /*  Returns the gamma projection c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
@@ -10113,9 +10067,9 @@ static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
     odvgp__ref as, Zs;
     odvgp__gamma_slots(u);
     odvgp__ref Kbg_a =
-        odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
-    odvgp__ref c = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a,
-                               odvgp__none, odvgp__none);
+            odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
+    odvgp__ref c = odvgp__head(
+            u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, odvgp__none, odvgp__none);
     odvgp__ref Kg_a = odvgp__sampled_quadratic(u, &as, &Zs);
     if (u->model->cfg.reproduce.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
         odvgp__kl_half_dot(u, c, c, -1, ODVGP__DOT_WHOLE, 0);
@@ -10123,11 +10077,11 @@ static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
         return c;
     }
     odvgp__ref back = odvgp__head(u, ODVGP__SOLVE, ODVGP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c,
-                                  odvgp__none, odvgp__none); /* Kb^-1 Kbg a */
-    odvgp__ref Kgb_back =
-        odvgp__head(u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
+            odvgp__none, odvgp__none); /* Kb^-1 Kbg a */
+    odvgp__ref Kgb_back = odvgp__head(
+            u, ODVGP__KERNEL_VEC, 0, P, ODVGP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
     odvgp__kl_half_dot(u, as, odvgp__head_difference(u, Kg_a, Kgb_back, -1, ODVGP__SAMPLE_SIZE), 1,
-                       ODVGP__DOT_SAMPLED, 0);
+            ODVGP__DOT_SAMPLED, 0);
     return c;
 }
 
@@ -10155,8 +10109,8 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
     if (!u->M_gamma) return odvgp__none;
-    return odvgp__tile(u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma,
-                       u->a);
+    return odvgp__tile(
+            u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
 }
 
 static void odvgp__free_head(odvgp__unit *u)
@@ -10170,7 +10124,7 @@ static void odvgp__free_head(odvgp__unit *u)
     }
     u->a = u->block[ODVGP__ON_BETA].mu; /* the points of the mean are Z_beta */
     odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb,
-                                 odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
     odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
 }
 
@@ -10178,7 +10132,7 @@ static odvgp__ref odvgp__free_tile(odvgp__unit *u)
 {
     if (u->M_gamma) return odvgp__gamma_tile(u);
     return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, u->K_x,
-                       odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
 }
 
 static void odvgp__blocks_mean_head(odvgp__unit *u)
@@ -10192,15 +10146,15 @@ static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
 {
     odvgp__ref v = u->block[ODVGP__ON_GAMMA].white_mu;
     return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, v, u->A_v,
-                       odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
 }
 
 /*  Add the KL of one Gaussian block's covariance. */
 static void odvgp__kl_of_sqrt(odvgp__unit *u, odvgp__ref root, int purpose)
 {
-    odvgp__kl_term(
-        u, odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none),
-        purpose);
+    odvgp__kl_term(u,
+            odvgp__head(u, ODVGP__KL_COV, 0, 1, 1, root, odvgp__none, odvgp__none, odvgp__none),
+            purpose);
 }
 
 static void odvgp__dense_head(odvgp__unit *u)
@@ -10211,7 +10165,7 @@ static void odvgp__dense_head(odvgp__unit *u)
 static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
 {
     return odvgp__tile(u, ODVGP__TRI_SQUARES, 0, u->P, ODVGP__TILE_SIZE, u->block[b].white_sqrt, A,
-                       odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
 }
 
 /*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 if there is a second block. */
@@ -10220,7 +10174,7 @@ static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
     const odvgp_real coef[3] = {1, 1, 1};
     odvgp__ref term[3];
     term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x,
-                          u->A, A_v, odvgp__none);
+            u->A, A_v, odvgp__none);
     term[0] = odvgp__squares(u, ODVGP__ON_BETA, u->A);
     term[2] = A_v.id ? odvgp__squares(u, ODVGP__ON_GAMMA, A_v) : odvgp__none;
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
@@ -10249,20 +10203,20 @@ static void odvgp__inverse_head(odvgp__unit *u)
     u->q_diag = u->slot_q_diag ? odvgp__param_node(u, u->slot_q_diag, 1, P, M)
                                : u->block[ODVGP__ON_BETA].sqrt;
     odvgp__ref H = odvgp__head(u, ODVGP__INNER, odvgp__variant_of_B(u), P * M, M, u->Kb, u->q_diag,
-                               odvgp__none, odvgp__none);
-    u->L_H = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none,
-                         odvgp__none);
+            odvgp__none, odvgp__none);
+    u->L_H = odvgp__head(
+            u, ODVGP__CHOL, ODVGP__CHOL_BARE, P * M, M, H, odvgp__none, odvgp__none, odvgp__none);
     if (t->node) t->node[u->L_H.id].jitter = NULL;
-    odvgp__kl_term(
-        u,
-        odvgp__head(u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none),
-        0);
+    odvgp__kl_term(u,
+            odvgp__head(
+                    u, ODVGP__KL_INVERSE, 0, 1, 1, u->L_H, odvgp__none, odvgp__none, odvgp__none),
+            0);
 }
 
 static odvgp__ref odvgp__inverse_tile(odvgp__unit *u)
 {
     return odvgp__tile(u, ODVGP__INVERSE_VAR, odvgp__variant_of_B(u), u->P, ODVGP__TILE_SIZE,
-                       u->k_x, u->L_H, u->q_diag, u->K_x);
+            u->k_x, u->L_H, u->q_diag, u->K_x);
 }
 
 /* --- what a predictor stores of a covariance part --- */
@@ -10316,37 +10270,37 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 
 /*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
-    {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
-     NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
-    {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-     "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
-     odvgp__orth_head, odvgp__gamma_tile},
-    {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-     "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
-     odvgp__hybrid_head, odvgp__gamma_tile},
-    {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "q_mu", "a_beta",
-     "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0,
-     ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head, odvgp__free_tile},
-    {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "q_mu", "a_beta",
-     "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0,
-     ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head,
-     odvgp__blocks_mean_tile}};
+        {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL,
+                NULL, NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
+                ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
+        {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
+                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
+                odvgp__orth_head, odvgp__gamma_tile},
+        {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
+                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
+                odvgp__hybrid_head, odvgp__gamma_tile},
+        {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "q_mu", "a_beta",
+                "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0,
+                ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head, odvgp__free_tile},
+        {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "q_mu", "a_beta",
+                "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0,
+                ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
+                odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
-    {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
-     ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head,
-     odvgp__dense_tile, odvgp__dense_freeze},
-    {"inverse", ODVGP_COV_PART_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
-     ODVGP__R(1e-3), 0, ODVGP__OPTIMUM_INVERSE, 0, odvgp__inverse_head, odvgp__inverse_tile,
-     odvgp__inverse_freeze},
-    {"diagonal", ODVGP_COV_PART_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL, 0,
-     1, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, ODVGP__OPTIMUM_DIAGONAL, ODVGP__HAS_EXACT,
-     odvgp__inverse_head, odvgp__inverse_tile, odvgp__diagonal_freeze},
-    {"blocks", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
-     ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, ODVGP__OPTIMUM_ROOTS,
-     ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_cov_head, odvgp__blocks_cov_tile,
-     odvgp__blocks_freeze}};
+        {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
+                ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS,
+                ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY | ODVGP__HAS_TIGHT, odvgp__dense_head,
+                odvgp__dense_tile, odvgp__dense_freeze},
+        {"inverse", ODVGP_COV_PART_INVERSE, ODVGP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL,
+                -1, ODVGP__R(1e-3), 0, ODVGP__OPTIMUM_INVERSE, 0, odvgp__inverse_head,
+                odvgp__inverse_tile, odvgp__inverse_freeze},
+        {"diagonal", ODVGP_COV_PART_DIAGONAL, ODVGP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag",
+                NULL, 0, 1, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, ODVGP__OPTIMUM_DIAGONAL,
+                ODVGP__HAS_EXACT, odvgp__inverse_head, odvgp__inverse_tile, odvgp__diagonal_freeze},
+        {"blocks", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0,
+                1, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, ODVGP__OPTIMUM_ROOTS,
+                ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_cov_head,
+                odvgp__blocks_cov_tile, odvgp__blocks_freeze}};
 
 static const odvgp__mean_part *odvgp__mean_part_of(odvgp_mean_part kind)
 {
@@ -10365,8 +10319,8 @@ static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamm
 }
 
 /*  Natural steps of a pair, for the bound of its own q. */
-static int odvgp__steps_of(const odvgp__mean_part *mean, const odvgp__cov_part *cov,
-                           ptrdiff_t M_gamma)
+static int odvgp__steps_of(
+        const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
 {
     return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
@@ -10380,10 +10334,10 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
     int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
-    const odvgp__ref
-        none = odvgp__none,
-        list[] = {u->weights, beta->white_sqrt, gamma->white_mu,   gamma->white_sqrt,  u->a, u->L_H,
-                  u->q_diag,  L ? u->L : none,  two ? u->W : none, two ? u->L_v : none};
+    const odvgp__ref none = odvgp__none,
+                     list[] = {u->weights, beta->white_sqrt, gamma->white_mu, gamma->white_sqrt,
+                             u->a, u->L_H, u->q_diag, L ? u->L : none, two ? u->W : none,
+                             two ? u->L_v : none};
     memcpy(node, list, sizeof list);
 }
 
@@ -10406,8 +10360,8 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
     return s;
 }
 
-ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
-                                             ptrdiff_t M_gamma)
+ODVGP_API odvgp_config odvgp_config_defaults(
+        ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
     odvgp_config c;
     memset(&c, 0, sizeof c);
@@ -10423,9 +10377,8 @@ ODVGP_API odvgp_config odvgp_config_defaults(ptrdiff_t N, ptrdiff_t D, ptrdiff_t
     c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
     c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
     c.layer[0].kernel = "matern52(ard)";
-    c.jitter.relative = ODVGP__MAX(
-        ODVGP__R(1e-6),
-        sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+    c.jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
+            sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter.max = ODVGP__R(1e-2);
     c.optim.lbfgs_memory = 10;
     c.shards = 1;
@@ -10446,14 +10399,14 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
     int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
     if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR || s->steps < 0 ||
-        !(s->end > 0) || !(s->end <= limit))
+            !(s->end > 0) || !(s->end <= limit))
         return 0;
     if (s->decay_steps < 0 || s->decay_from < 0) return 0;
     if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
         return 0;
     if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
     return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit &&
-                      (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
+                             (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
 /*  The type of a field of odvgp_config. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER:
@@ -10484,7 +10437,7 @@ typedef struct odvgp__field {
 #define ODVGP__FIELD_AT(name, path, type, open, least, most, words) \
     { \
         name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
-            ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most), words \
+                ODVGP__FIELD_##type, ODVGP__##open, (double)(least), (double)(most), words \
     }
 #define ODVGP__FIELD(path, type, open, least, most) \
     ODVGP__FIELD_AT(#path, path, type, open, least, most, NULL)
@@ -10497,61 +10450,61 @@ typedef struct odvgp__field {
 
 /*  The fields of a model file, in file order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
-    ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
-    ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
-    ODVGP__LAYER_FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
-    ODVGP__LAYER_FIELD(M, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
-    ODVGP__LAYER_FIELD(M_gamma, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
-    ODVGP__FIELD(optim.batch, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(tile, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(optim.gamma_batch, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__FIELD(kernel_cache_bytes, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
-    ODVGP__LAYER_CHOICE(mean_part, ODVGP__COUNT(odvgp__mean_parts) - 1,
-                        "beta orth hybrid free blocks"),
-    ODVGP__LAYER_CHOICE(cov_part, ODVGP__COUNT(odvgp__cov_parts) - 1,
-                        "dense inverse diagonal blocks"),
-    ODVGP__CHOICE(objective, ODVGP_OBJECTIVE_EXACT, "elbo collapsed partly tight exact"),
-    ODVGP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_EXACT, "adam diagonal exact"),
-    ODVGP__FIELD(optim.gamma_step_ratio, REAL, ABOVE_LEAST, 0, DBL_MAX),
-    ODVGP__FIELD(reproduce.gamma_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_ALTERNATE, "together alternate"),
-    ODVGP__CHOICE(reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU,
-                  "exact affine projected projected_mu"),
-    ODVGP__CHOICE(reproduce.parametrisation, ODVGP_PARAMETRISATION_A_BETA,
-                  "whitened primal a_beta"),
-    ODVGP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED,
-                  "plain scaled differentiated"),
-    ODVGP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS, "residual columns"),
-    ODVGP__CHOICE(lik.kind, ODVGP__COUNT(odvgp__likelihoods) - 1, "gaussian"),
-    ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
-    ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
-    ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
-    ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
-    ODVGP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_RESIDUAL, "random residual"),
-    ODVGP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
-    ODVGP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
-    ODVGP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
-    ODVGP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
-    ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
-    ODVGP__CHOICE(optim.natgrad, 1, "off on"),
-    ODVGP__FIELD(lik.noise_variance, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(lik.noise_floor, REAL, CLOSED, -1, DBL_MAX),
-    ODVGP__FIELD(jitter.absolute, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__FIELD(jitter.relative, REAL, CLOSED, 0, 1),
-    ODVGP__FIELD(jitter.max, REAL, CLOSED, 0, 1),
-    ODVGP__FIELD(optim.natgrad_step, SCHEDULE, CLOSED, 0, 1),
-    ODVGP__FIELD(optim.lr, SCHEDULE, CLOSED, 0, 1e6),
-    ODVGP__FIELD(optim.adam_beta1, REAL, BELOW_MOST, 0, 1),
-    ODVGP__FIELD(optim.adam_beta2, REAL, BELOW_MOST, 0, 1),
-    ODVGP__FIELD(optim.adam_eps, REAL, CLOSED, 0, DBL_MAX),
-    ODVGP__CHOICE(reproduce.adam_eps_inside, 1, "off on"),
-    ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
+        ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
+        ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+        ODVGP__LAYER_FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+        ODVGP__LAYER_FIELD(M, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
+        ODVGP__LAYER_FIELD(M_gamma, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+        ODVGP__FIELD(optim.batch, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
+        ODVGP__FIELD(tile, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+        ODVGP__FIELD(optim.gamma_batch, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+        ODVGP__FIELD(kernel_cache_bytes, SIZE, CLOSED, 0, ODVGP__LARGEST_SIZE),
+        ODVGP__LAYER_CHOICE(
+                mean_part, ODVGP__COUNT(odvgp__mean_parts) - 1, "beta orth hybrid free blocks"),
+        ODVGP__LAYER_CHOICE(
+                cov_part, ODVGP__COUNT(odvgp__cov_parts) - 1, "dense inverse diagonal blocks"),
+        ODVGP__CHOICE(objective, ODVGP_OBJECTIVE_EXACT, "elbo collapsed partly tight exact"),
+        ODVGP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_EXACT, "adam diagonal exact"),
+        ODVGP__FIELD(optim.gamma_step_ratio, REAL, ABOVE_LEAST, 0, DBL_MAX),
+        ODVGP__FIELD(reproduce.gamma_eps, REAL, CLOSED, 0, DBL_MAX),
+        ODVGP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_ALTERNATE, "together alternate"),
+        ODVGP__CHOICE(reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU,
+                "exact affine projected projected_mu"),
+        ODVGP__CHOICE(
+                reproduce.parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
+        ODVGP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED,
+                "plain scaled differentiated"),
+        ODVGP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS, "residual columns"),
+        ODVGP__CHOICE(lik.kind, ODVGP__COUNT(odvgp__likelihoods) - 1, "gaussian"),
+        ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
+        ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
+        ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
+        ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
+        ODVGP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_RESIDUAL, "random residual"),
+        ODVGP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
+        ODVGP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
+        ODVGP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
+        ODVGP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
+        ODVGP__FIELD(shards, POWER, CLOSED, 1, 65536),
+        ODVGP__CHOICE(optim.natgrad, 1, "off on"),
+        ODVGP__FIELD(lik.noise_variance, REAL, CLOSED, 0, DBL_MAX),
+        ODVGP__FIELD(lik.noise_floor, REAL, CLOSED, -1, DBL_MAX),
+        ODVGP__FIELD(jitter.absolute, REAL, CLOSED, 0, DBL_MAX),
+        ODVGP__FIELD(jitter.relative, REAL, CLOSED, 0, 1),
+        ODVGP__FIELD(jitter.max, REAL, CLOSED, 0, 1),
+        ODVGP__FIELD(optim.natgrad_step, SCHEDULE, CLOSED, 0, 1),
+        ODVGP__FIELD(optim.lr, SCHEDULE, CLOSED, 0, 1e6),
+        ODVGP__FIELD(optim.adam_beta1, REAL, BELOW_MOST, 0, 1),
+        ODVGP__FIELD(optim.adam_beta2, REAL, BELOW_MOST, 0, 1),
+        ODVGP__FIELD(optim.adam_eps, REAL, CLOSED, 0, DBL_MAX),
+        ODVGP__CHOICE(reproduce.adam_eps_inside, 1, "off on"),
+        ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
 };
 
 /*  The fields of odvgp_config_set that no file holds. */
 static const odvgp__field odvgp__unsaved_fields[] = {
-    ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
-    ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
+        ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
+        ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
 /*  The number of an enumeration or int. Some compilers store enumerations in one or two bytes. */
@@ -10578,10 +10531,10 @@ static int odvgp__choice_set(void *at, size_t bytes, int v)
     unsigned char one = (unsigned char)v;
     unsigned short two = (unsigned short)v;
     memcpy(at,
-           bytes == sizeof one   ? (void *)&one
-           : bytes == sizeof two ? (void *)&two
-                                 : (void *)&v,
-           bytes);
+            bytes == sizeof one   ? (void *)&one
+            : bytes == sizeof two ? (void *)&two
+                                  : (void *)&v,
+            bytes);
     return odvgp__choice_get(at, bytes) == v;
 }
 
@@ -10612,20 +10565,20 @@ static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
     return field->type != ODVGP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
 }
 
-static odvgp_status odvgp__check_field(const odvgp__field *field, const odvgp_config *c,
-                                       odvgp_info *info)
+static odvgp_status odvgp__check_field(
+        const odvgp__field *field, const odvgp_config *c, odvgp_info *info)
 {
     double v;
     if (field->offset == offsetof(odvgp_config, lik.noise_floor) && c->lik.noise_floor < 0 &&
-        c->lik.noise_floor > -1)
+            c->lik.noise_floor > -1)
         return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, (double)c->lik.noise_floor,
-                           "must be -1, for none, or at least 0");
+                "must be -1, for none, or at least 0");
     if (odvgp__field_ok(field, c)) return ODVGP_OK;
     if (field->type != ODVGP__FIELD_SIZE)
         return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, "is out of range in the config");
     v = odvgp__field_value(field, c);
     return odvgp__fail(info, ODVGP_E_SIZE, field->name, 0, v,
-                       v < field->least ? "is below its least value" : "is too large");
+            v < field->least ? "is below its least value" : "is too large");
 }
 
 static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
@@ -10828,8 +10781,8 @@ static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info
     return odvgp__fail(info, ODVGP_E_NAME, "config", -1, 0, sentence);
 }
 
-ODVGP_API odvgp_status odvgp_config_set(odvgp_config *config, const char *assignment,
-                                        odvgp_info *info)
+ODVGP_API odvgp_status odvgp_config_set(
+        odvgp_config *config, const char *assignment, odvgp_info *info)
 {
     odvgp__parser p;
     if (!config || !assignment)
@@ -10848,8 +10801,8 @@ ODVGP_API odvgp_status odvgp_config_set(odvgp_config *config, const char *assign
     odvgp_config c = *config;
     if (!odvgp__parse_field(&p, field, &c)) return odvgp__not_a_value(field, info);
     odvgp_status s = field->words || field->type == ODVGP__FIELD_TEXT
-                         ? ODVGP_OK
-                         : odvgp__check_field(field, &c, info);
+                             ? ODVGP_OK
+                             : odvgp__check_field(field, &c, info);
     if (!s) *config = c;
     return s;
 }
@@ -10870,7 +10823,7 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
     double factor_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
     if (P * M * M + factor_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
         return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
-                           "make too many parameters for memory");
+                "make too many parameters for memory");
     return ODVGP_OK;
 }
 
@@ -10884,13 +10837,13 @@ static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *in
         ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
     if (!ok)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
-                           "is not there for this pair of mean and covariance part");
+                "is not there for this pair of mean and covariance part");
     if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
-                           "must cover all rows for this objective");
+                "must cover all rows for this objective");
     if (c->objective != ODVGP_OBJECTIVE_ELBO && !odvgp__has_noise(c))
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
-                           "needs the Gaussian likelihood");
+        return odvgp__fail(
+                info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
     return ODVGP_OK;
 }
 
@@ -10899,10 +10852,10 @@ static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
     if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
     if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
-                           "must be 0 with L-BFGS, which moves all slots itself");
+                "must be 0 with L-BFGS, which moves all slots itself");
     if (c->optim.batch < c->N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
-                           "must cover all rows: L-BFGS needs full batch");
+                "must cover all rows: L-BFGS needs full batch");
     return ODVGP_OK;
 }
 
@@ -10913,20 +10866,19 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
     if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
     const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
     if (c->optim.natgrad &&
-        !odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
-        return odvgp__fail(
-            info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
-            "this pair of mean and covariance part has no natural step: set it to 0");
+            !odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+                "this pair of mean and covariance part has no natural step: set it to 0");
     if (c->reproduce.parametrisation == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
-                           "A_BETA does not exist for this mean part");
+                "A_BETA does not exist for this mean part");
     if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
-                           "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
+                "natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
     if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
-        c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
+            c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
-                           "natural steps of gamma need the slot to hold a itself");
+                "natural steps of gamma need the slot to hold a itself");
     return ODVGP_OK;
 }
 
@@ -10936,7 +10888,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
-                           "this machine or this build lacks the instruction set");
+                "this machine or this build lacks the instruction set");
     return odvgp__check_member(c, info);
 }
 
@@ -10978,15 +10930,15 @@ typedef struct odvgp__wants_list {
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
 {
-    return r->permuted
-               ? odvgp__permute(m->cfg.seed, ODVGP__STREAM_BATCH, r->epoch, m->cfg.N, r->first + i)
-               : r->first + i;
+    return r->permuted ? odvgp__permute(
+                                 m->cfg.seed, ODVGP__STREAM_BATCH, r->epoch, m->cfg.N, r->first + i)
+                       : r->first + i;
 }
 
 /*  Load rows [at, at + n) into the tile's X and, transposed, Y. X gets a new stamp only if it
     changed. */
-ODVGP__NOINLINE odvgp_status odvgp__tile_load(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
-                                              ptrdiff_t n, odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__tile_load(
+        odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
     odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
     ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
@@ -11136,7 +11088,7 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 
 /*  Run a tile forward, and backward if gradients or statistics are requested. */
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
-                                      int back, int *data_error, odvgp_info *info)
+        int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_status s = odvgp__tile_load(m, rows, at, ODVGP__MIN(m->cfg.tile, rows->n - at), info);
@@ -11150,7 +11102,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
 
 /*  Run the tiles of a shard. Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
-                                       int back, int *data_error, odvgp_info *info)
+        int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_info *told = info ? info : &t->own_info;
@@ -11167,8 +11119,8 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 /*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left.
     These are added, nearest first, and the sum waits for its right neighbour. After an error all
     waiting sums are added, so that no counts are lost. */
-static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, int back,
-                                       int *data_error, odvgp_info *info)
+static odvgp_status odvgp__visit_tiles(
+        odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     for (ptrdiff_t shard = 0; shard < m->cfg.shards; shard++) {
@@ -11185,8 +11137,8 @@ static odvgp_status odvgp__visit_tiles(odvgp_model *m, const odvgp__rows *rows, 
 
 /*  A bound that is not linear in sums over rows: compute the sums, run the tail forward and
     backward, then run the tiles again for the gradient. A single tile is not run forward again. */
-static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *rows, int back,
-                                           int *data_error, odvgp_info *info)
+static odvgp_status odvgp__visit_objective(
+        odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     if (m->moments.id) odvgp__node_zero(t->node[m->moments.id].v, &t->node[m->moments.id]);
@@ -11209,8 +11161,7 @@ static odvgp_status odvgp__visit_objective(odvgp_model *m, const odvgp__rows *ro
 
 /*  The bound on `rows`. *data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
-                                    odvgp_real *expected, odvgp_real *kl, int *data_error,
-                                    odvgp_info *info)
+        odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
     odvgp__tape *t = &m->tape;
     odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
@@ -11219,7 +11170,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     *data_error = 0;
     if (whole && rows->n != m->cfg.N)
         return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
-                           "a bound without q needs all rows at once");
+                "a bound without q needs all rows at once");
     odvgp_status s = odvgp__theta_check(m, info);
     if (s) return s;
     if (whole) want.purpose = ODVGP__FOR_COLLAPSED;
@@ -11246,9 +11197,9 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
                              odvgp__add_priors(&m->par, grads ? m->par.grad : NULL));
     *kl = divergence;
     if (!(*expected - *expected == 0) || !(divergence - divergence == 0) ||
-        (grads && !odvgp__grad_finite(m, &want)))
+            (grads && !odvgp__grad_finite(m, &want)))
         return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)(*expected - divergence),
-                           "the bound or its gradient is not finite");
+                "the bound or its gradient is not finite");
     return ODVGP_OK;
 }
 
@@ -11338,8 +11289,8 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
     rows are: restore everything. Failure of even the shortest steps is an error, or training would
     stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
-                                         odvgp__wants_list want, odvgp_status s,
-                                         odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
+        odvgp__wants_list want, odvgp_status s, odvgp_real *expected, odvgp_real *kl,
+        odvgp_info *info)
 {
     int data_error;
     odvgp_info said;
@@ -11351,7 +11302,7 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
         if (m->state.step_scale >= ODVGP__LEAST_SCALE) return ODVGP_OK;
         return s ? s
                  : odvgp__fail(info, ODVGP_E_NAN, "bound", -1, bound,
-                               "falls past all sense after every step, however short");
+                           "falls past all sense after every step, however short");
     }
     odvgp__stay(m, &before);
     if (again && data_error) { /* NaN in rows that the first attempt did not reach */
@@ -11364,8 +11315,8 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
 /*  Evaluate before a step. If the parameters cannot be evaluated or, while `stepping` with Adam,
     give an implausibly low bound, evaluate the last good ones. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
-                                           odvgp__wants_list want, int stepping,
-                                           odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
+        odvgp__wants_list want, int stepping, odvgp_real *expected, odvgp_real *kl,
+        odvgp_info *info)
 {
     int data_error, absurd = 0;
     *expected = *kl = 0;
@@ -11401,8 +11352,8 @@ static void odvgp__sample_columns(odvgp_model *m)
         if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
         u->ncolumns = m->cfg.optim.gamma_batch;
         for (ptrdiff_t i = 0; i < u->ncolumns; i++)
-            u->columns[i] =
-                odvgp__permute(m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
+            u->columns[i] = odvgp__permute(
+                    m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
     }
 }
 
@@ -11424,7 +11375,7 @@ static odvgp__rows odvgp__rows_plain(const odvgp_real *X, const odvgp_real *Y, p
 }
 
 static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
-                                      const odvgp_real *Y, ptrdiff_t n, odvgp_info *info)
+        const odvgp_real *Y, ptrdiff_t n, odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !X || !Y)
         return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
@@ -11434,8 +11385,7 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
 }
 
 static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                    ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
-                                    odvgp_info *info)
+        ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
     odvgp_real expected, divergence;
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
@@ -11451,8 +11401,7 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
 }
 
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                  ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
-                                  odvgp_info *info)
+        ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
@@ -11462,9 +11411,8 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odv
 }
 
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                          ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count,
-                                          odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad,
-                                          odvgp_info *info)
+        ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
+        odvgp_real *grad, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
     if (s) return s;
@@ -11536,12 +11484,12 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
     odvgp__predictor p;
     return odvgp__model_ok(m) && odvgp__predictor_sizes(odvgp__only_unit(m), &p) >= 0
-               ? odvgp__predictor_bytes(&p)
-               : 0;
+                   ? odvgp__predictor_bytes(&p)
+                   : 0;
 }
 
-static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales *s,
-                                        odvgp_info *info)
+static odvgp_status odvgp__scales_check(
+        const odvgp_model *m, const odvgp_scales *s, odvgp_info *info)
 {
     ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
     const struct {
@@ -11549,19 +11497,17 @@ static odvgp_status odvgp__scales_check(const odvgp_model *m, const odvgp_scales
         const odvgp_real *x;
         ptrdiff_t n;
         int positive;
-    } list[] = {{"x_mean", s->x_mean, D, 0},
-                {"x_scale", s->x_scale, D, 1},
-                {"y_mean", s->y_mean, T, 0},
-                {"y_scale", s->y_scale, T, 1}};
+    } list[] = {{"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1},
+            {"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
     int scalable = odvgp__likelihoods[m->cfg.lik.kind].flags & ODVGP__LIK_SCALABLE;
     if ((s->y_mean || s->y_scale) && !scalable)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
-                           "targets of this likelihood have no scale");
+                "targets of this likelihood have no scale");
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(list); k++)
         for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
             if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
                 return odvgp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i],
-                                   "must be finite, and a scale above 0");
+                        "must be finite, and a scale above 0");
     return ODVGP_OK;
 }
 
@@ -11593,16 +11539,15 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
     for (int i = 0; i < m->units; i++) finite = finite && odvgp__head_finite(&m->unit[i]);
     return finite ? ODVGP_OK
                   : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
-                                "its parameters are not finite, or not above 0");
+                            "its parameters are not finite, or not above 0");
 }
 
 /*  Recompute the head nodes that are out of date; on failure try the last good parameters. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     if (m->objective.id && !m->state.fitted)
-        return odvgp__fail(
-            info, ODVGP_E_ARG, "q", -1, 0,
-            "is not that of the bound: call odvgp_fit_q after the last step, and before this");
+        return odvgp__fail(info, ODVGP_E_ARG, "q", -1, 0,
+                "is not that of the bound: call odvgp_fit_q after the last step, and before this");
     odvgp__all_columns(m);
     odvgp_status s = odvgp__run_head_once(m, info);
     if (!s || !m->state.good_valid) return s;
@@ -11638,15 +11583,15 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
             odvgp__copy(gamma, node[v_mu].v + p * Mg, Mg);
             odvgp_trsm(blas, 1, 0, 1, Mg, node[u->L_v.id].v, Mg, gamma, Mg);
             odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[u->W.id].v, node[u->W.id].ld, gamma, 1, 1,
-                       beta, 1);
+                    beta, 1);
         }
         if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, node[u->L.id].v, M, beta, F);
     }
 }
 
 /*  Compute the centre of the sets of points and store the points, one set after the other. */
-static void odvgp__predictor_points(const odvgp__unit *u, const odvgp__ref *sets, int count,
-                                    odvgp_real *centre, odvgp_real *to)
+static void odvgp__predictor_points(
+        const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
     const odvgp__node *node = u->model->tape.node;
     ptrdiff_t D = u->D, all = 0, done = 0;
@@ -11660,13 +11605,13 @@ static void odvgp__predictor_points(const odvgp__unit *u, const odvgp__ref *sets
     for (int i = 0; i < count; i++) {
         const odvgp__node *Z = &node[sets[i].id];
         odvgp__points_place(&u->kernel, node[u->hyp.id].v, Z->v, Z->rows, centre, to + done,
-                            odvgp__points_ld(all));
+                odvgp__points_ld(all));
         done += Z->rows;
     }
 }
 
-static void odvgp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n,
-                           odvgp_real otherwise)
+static void odvgp__copy_or(
+        odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odvgp_real otherwise)
 {
     for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
 }
@@ -11684,8 +11629,8 @@ static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
     odvgp__predictor_alpha(u, alpha);
     if (odvgp__finite(alpha, u->P * F + beside)) return ODVGP_OK;
     odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
-    return odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
-                       "the coefficients of its predictor are not finite");
+    return odvgp__fail(
+            info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
 }
 
 /*  Write the predictor, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
@@ -11711,7 +11656,7 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
     if (m->lik_params.id) odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
     if (m->lik_free_params.id)
         odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
-                    m->lik_free_params.cols);
+                m->lik_free_params.cols);
     if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
     if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
     odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
@@ -11722,15 +11667,15 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
     odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
 }
 
-ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block,
-                                    size_t bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_freeze(
+        odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, odvgp_info *info)
 {
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     if (!odvgp__model_ok(m) || !block)
         return odvgp__fail(info, ODVGP_E_ARG, "model or block", -1, 0, "is NULL");
     if ((uintptr_t)block % sizeof(odvgp_real))
-        return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0,
-                           "must stand at an address that a real can have");
+        return odvgp__fail(
+                info, ODVGP_E_ARG, "block", -1, 0, "must stand at an address that a real can have");
     size_t need = odvgp_predictor_size(m);
     if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
     if (bytes < need)
@@ -11757,8 +11702,8 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
     because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
 /* ---------------------------------------------------------------------------------------------- */
 /*  y = S x for a symmetric S [n,n] stored as its lower triangle. */
-static void odvgp__symmetric_times(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S,
-                                   const odvgp_real *x, odvgp_real *y)
+static void odvgp__symmetric_times(
+        const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
     odvgp__zero(y, n);
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -11794,7 +11739,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     ptrdiff_t M = block->M;
     const odvgp_real *root = m->tape.node[block->white_sqrt.id].v;
     int known =
-        (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
+            (m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
     if (known && !odvgp__nat_shift(u, b)) return;
     odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
     for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -11804,15 +11749,15 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
             odvgp_lauum(&m->tape.blas, M, R, M, block->P + p * M * M, M);
         }
         odvgp__nat_mean(u, b, p, m->nat_t);
-        odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t,
-                               block->j + p * M);
+        odvgp__symmetric_times(
+                odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
     }
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
 /*  R = the new q_sqrt of output p after a step tau. Returns E_NOT_PD if the step is too long. */
-static odvgp_status odvgp__nat_try(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p,
-                                   odvgp_real tau)
+static odvgp_status odvgp__nat_try(
+        odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = block->M;
@@ -11885,7 +11830,7 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
     for (ptrdiff_t i = 0; i < M; i++) {
         h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
         odvgp__isa_of(&m->tape.blas)
-            ->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
+                ->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
         G[i * M + i] += step;
     }
     /* mu = R^-1 R^-T j; R holds R^-1 */
@@ -11914,14 +11859,14 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 }
 
 /*  out = K(X1, X2) a for the points of two nodes. */
-static void odvgp__nat_kernel_times(odvgp__unit *u, odvgp__ref X1, odvgp__ref X2,
-                                    const odvgp_real *a, odvgp_real *out)
+static void odvgp__nat_kernel_times(
+        odvgp__unit *u, odvgp__ref X1, odvgp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
     odvgp__tape *t = &u->model->tape;
     const odvgp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
     odvgp__kjob job;
-    odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v,
-                      z->rows);
+    odvgp__kernel_job(
+            &job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
     job.a = a;
     job.lda = z->rows;
     job.P = 1;
@@ -11993,8 +11938,8 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
         for (ptrdiff_t i = 0; i < Mg; i++)
             g[i] *= tau * c->optim.gamma_step_ratio /
                     (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT
-                         ? 1
-                         : t->node[u->gamma_residual.id].v[i] + eps);
+                                    ? 1
+                                    : t->node[u->gamma_residual.id].v[i] + eps);
     }
 }
 
@@ -12173,8 +12118,8 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
 }
 
 /*  Compute one output's new mu and g, in w. */
-static odvgp_status odvgp__diag_output(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G,
-                                       const odvgp_real *h, odvgp_real tau)
+static odvgp_status odvgp__diag_output(
+        odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -12273,7 +12218,7 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
     int alternate =
-        m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
+            m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
@@ -12310,8 +12255,8 @@ typedef struct odvgp__step_kind {
     void (*take)(odvgp__unit *u);
 } odvgp__step_kind;
 static const odvgp__step_kind odvgp__step_kinds[] = {
-    {ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 1, 2, odvgp__nat_unit, odvgp__nat_unit_take},
-    {ODVGP__STEPS_DIAGONAL, 4, 6, odvgp__nat_diagonal, odvgp__nat_diagonal_take}};
+        {ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 1, 2, odvgp__nat_unit, odvgp__nat_unit_take},
+        {ODVGP__STEPS_DIAGONAL, 4, 6, odvgp__nat_diagonal, odvgp__nat_diagonal_take}};
 
 /*  NULL if the unit has no natural step. */
 static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
@@ -12347,8 +12292,7 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 }
 
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                          ptrdiff_t n, odvgp_real tau, odvgp_real *elbo,
-                                          odvgp_info *info)
+        ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info)
 {
     odvgp_real expected, kl;
     odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
@@ -12362,8 +12306,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
     odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
     if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
     if (odvgp__nat_step(m, tau))
-        return odvgp__fail(info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0,
-                           "no natural step was short enough");
+        return odvgp__fail(
+                info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
     if (elbo) *elbo = expected - kl;
     return ODVGP_OK;
 }
@@ -12432,7 +12376,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 
 /*  out [n1,n2] = K(X1, X2), ld n2. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
-                              const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
+        const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
 {
     odvgp_model *m = u->model;
     odvgp__kjob job;
@@ -12488,7 +12432,7 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
         }
     if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept: subtract its mean */
         odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
-                   f->Mg, gamma, n, 1, f->r, n);
+                f->Mg, gamma, n, 1, f->r, n);
 }
 
 /*  The sum of k(x,x) over the tile's rows. */
@@ -12504,8 +12448,8 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 }
 
 /*  One pass: S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
-static odvgp_status odvgp__fit_sums(odvgp__unit *u, odvgp__fit *f, const odvgp_real *X,
-                                    const odvgp_real *Y, odvgp_info *info)
+static odvgp_status odvgp__fit_sums(
+        odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -12564,13 +12508,12 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
     }
     for (ptrdiff_t p = 0; p < u->P; p++) {
         if (beta)
-            odvgp__copy(f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M,
-                        f->M);
+            odvgp__copy(
+                    f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M, f->M);
         if (gamma && f->to == f->F)
             odvgp__copy(f->w + p * f->F + f->M,
-                        node[u->a.id ? u->a.id : u->block[ODVGP__ON_GAMMA].white_mu.id].v +
-                            p * f->Mg,
-                        f->Mg);
+                    node[u->a.id ? u->a.id : u->block[ODVGP__ON_GAMMA].white_mu.id].v + p * f->Mg,
+                    f->Mg);
     }
     if (gamma) f->to = ODVGP__MIN(f->to, f->M);
     if (beta) f->from = ODVGP__MIN(f->M, f->to);
@@ -12609,14 +12552,14 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
     for (int tries = 0; tries < 20; tries++) {
         for (ptrdiff_t i = 0; i < n; i++) {
             for (ptrdiff_t j = 0; j <= i; j++)
-                f->G[i * n + j] =
-                    f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
+                f->G[i * n + j] = f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) *
+                                  f->scale[j];
             f->G[i * n + i] += added;
         }
         if (!odvgp_potrf(blas, n, f->G, n, &bad)) break;
         if (tries == 19)
-            return odvgp__fail(info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
-                               bad.value, NULL);
+            return odvgp__fail(
+                    info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
         added = ODVGP__MAX(4 * added, ODVGP__EPS);
     }
     for (int pass = 0; pass < 4; pass++) {
@@ -12630,8 +12573,8 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
         }
     }
     return odvgp__finite(f->w, P * f->F)
-               ? ODVGP_OK
-               : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
+                   ? ODVGP_OK
+                   : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
 /*  Stage the optimum in a copy of theta, in the memory of the gradient. The caller returns that
@@ -12656,7 +12599,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
     const odvgp_real *L = m->tape.node[block->L.id].v;
     ptrdiff_t M = block->M, P = u->P;
     int coefficients =
-        u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
+            u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
     if (!block->slot_mu) return;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
@@ -12673,9 +12616,9 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
     const odvgp__node *D =
-        u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED
-            ? &m->tape.node[u->gamma_residual.id]
-            : NULL;
+            u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED
+                    ? &m->tape.node[u->gamma_residual.id]
+                    : NULL;
     if (!u->a_slot.id) return;
     for (ptrdiff_t p = 0; p < u->P; p++) {
         const odvgp_real *a = f->w + p * f->F + f->M;
@@ -12683,20 +12626,20 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
         for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
         if (u->shift.id)
             odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
-                       f->w + p * f->F, 1);
+                    f->w + p * f->F, 1);
     }
 }
 
 /*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, with R factored from the last row up. */
-static odvgp_status odvgp__fit_put_factor(odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b,
-                                        odvgp_info *info)
+static odvgp_status odvgp__fit_put_factor(
+        odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     const odvgp__block *block = &u->block[b];
     const odvgp_blas *blas = &m->tape.blas;
     ptrdiff_t M = block->M, from = b == ODVGP__ON_GAMMA ? f->M : 0;
     if (!block->white_sqrt.id ||
-        (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
+            (b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
         return ODVGP_OK;
     for (ptrdiff_t i = 0; i < M; i++) {
         for (ptrdiff_t j = 0; j <= i; j++)
@@ -12715,8 +12658,8 @@ static odvgp_status odvgp__fit_put_factor(odvgp__unit *u, odvgp__fit *f, odvgp_r
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__fit_put_factors(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
-                                         odvgp_info *info)
+static odvgp_status odvgp__fit_put_factors(
+        odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
     odvgp_status status = ODVGP_OK;
     for (int b = 0; b < ODVGP__BLOCKS && !status; b++)
@@ -12726,8 +12669,8 @@ static odvgp_status odvgp__fit_put_factors(odvgp__unit *u, odvgp__fit *f, odvgp_
 
 /*  Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
     so the least amount that suffices is added to its diagonal. */
-static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
-                                           odvgp_info *info)
+static odvgp_status odvgp__fit_put_inverse(
+        odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -12757,8 +12700,8 @@ static odvgp_status odvgp__fit_put_inverse(odvgp__unit *u, odvgp__fit *f, odvgp_
 
 /*  Find O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
     depend on q. */
-static odvgp_status odvgp__fit_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
-                                        odvgp__diag_work *w)
+static odvgp_status odvgp__fit_diagonal(
+        odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
 {
     ptrdiff_t M = f->M;
     odvgp_real *E = f->G;
@@ -12773,15 +12716,15 @@ static odvgp_status odvgp__fit_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_rea
         odvgp__copy(w->mu, w->g, M);
         odvgp__diag_move(u, w, ODVGP__R(0.5));
         for (ptrdiff_t i = 0; i < M; i++)
-            moved = ODVGP__MAX(moved,
-                               fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
+            moved = ODVGP__MAX(
+                    moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
         if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
     }
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
-                                            odvgp_info *info)
+static odvgp_status odvgp__fit_put_diagonal(
+        odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     ptrdiff_t M = f->M;
@@ -12802,10 +12745,8 @@ static odvgp_status odvgp__fit_put_diagonal(odvgp__unit *u, odvgp__fit *f, odvgp
 static const struct {
     int steps;
     odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
-} odvgp__optima[] = {{0, NULL},
-                     {0, odvgp__fit_put_factors},
-                     {0, odvgp__fit_put_inverse},
-                     {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
+} odvgp__optima[] = {{0, NULL}, {0, odvgp__fit_put_factors}, {0, odvgp__fit_put_inverse},
+        {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
 /*  Check that the optimum of the unit's parts can be computed here. */
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
@@ -12817,11 +12758,11 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
     if ((u->steps & steps) != steps)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0,
-                           "DIAGONAL has an optimum here only with O(M)'s mean");
+                "DIAGONAL has an optimum here only with O(M)'s mean");
     if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) &&
-        !odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
+            !odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0,
-                           "must not be frozen for HYBRID's optimum of a_gamma");
+                "must not be frozen for HYBRID's optimum of a_gamma");
     return ODVGP_OK;
 }
 
@@ -12829,8 +12770,8 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 static void odvgp__fit_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
-    const int slots[] = {u->block[0].slot_mu,   u->block[0].slot_sqrt,        u->block[1].slot_mu,
-                         u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
+    const int slots[] = {u->block[0].slot_mu, u->block[0].slot_sqrt, u->block[1].slot_mu,
+            u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
         if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
@@ -12846,8 +12787,8 @@ static void odvgp__fit_take(odvgp__unit *u)
 }
 
 /*  Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
-static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                                     odvgp_info *info)
+static odvgp_status odvgp__fit_exact(
+        odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.N);
@@ -12860,8 +12801,8 @@ static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const 
     const odvgp__node *bound = &m->tape.node[m->objective.id];
     ptrdiff_t N = m->cfg.N;
     odvgp_real noise = odvgp__noise(m), *g = odvgp__fit_slot(m, u->slot_q_diag);
-    odvgp__copy(odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N,
-                u->P * N);
+    odvgp__copy(
+            odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
     for (ptrdiff_t i = 0; i < u->P * N; i++)
         g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
     odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
@@ -12873,7 +12814,7 @@ static odvgp_status odvgp__fit_exact(odvgp__unit *u, const odvgp_real *X, const 
 
 /*  Common start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                                     void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
+        void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     odvgp__arena a;
@@ -12902,7 +12843,7 @@ static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_e
 }
 
 static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                                    void *work, size_t bytes, odvgp_info *info)
+        void *work, size_t bytes, odvgp_info *info)
 {
     odvgp_model *m = u->model;
     odvgp__fit f;
@@ -12927,13 +12868,13 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 }
 
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                   void *work, size_t bytes, odvgp_info *info)
+        void *work, size_t bytes, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     if (!odvgp__has_noise(&m->cfg))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
-                           "must be Gaussian for an optimum in closed form");
+                "must be Gaussian for an optimum in closed form");
     odvgp__unit *u = odvgp__only_unit(m);
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
@@ -12946,8 +12887,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 /*  The terms logs and quadratic of
         -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
     For the upper bound t = s + tr(K - Q). For the lower bound t = s; it also has a trace term. */
-static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t,
-                                     double *logs, double *quadratic)
+static odvgp_status odvgp__fit_bound(
+        odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
     odvgp_model *m = u->model;
     const odvgp_blas *blas = &m->tape.blas;
@@ -12977,8 +12918,7 @@ static odvgp_status odvgp__fit_bound(odvgp__unit *u, odvgp__fit *f, odvgp_real s
 }
 
 static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                      void *work, size_t bytes, odvgp_real *upper,
-                                      odvgp_real *lower, odvgp_info *info)
+        void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
     odvgp__fit f;
     double logs, above, below, left;
@@ -12991,35 +12931,34 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
     for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
     left = ODVGP__MAX(left, 0);
     if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-        (status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
+            (status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
         return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
-                           status == ODVGP_E_NAN
-                               ? "the noise is too small beside the targets: all digits cancel"
-                               : NULL);
+                status == ODVGP_E_NAN
+                        ? "the noise is too small beside the targets: all digits cancel"
+                        : NULL);
     /* equal bounds must not cross by rounding */
     above = ODVGP__MIN(above, below + P * left / (double)s);
     odvgp_real bound[2];
     bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
     bound[1] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below +
-                                    P * left / (double)s));
+                                           P * left / (double)s));
     if (!odvgp__finite(bound, lower ? 2 : 1))
         return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
-                           "is not finite: the data are too large, or the noise is too small");
+                "is not finite: the data are too large, or the noise is too small");
     *upper = bound[0];
     if (lower) *lower = bound[1];
     return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                         void *work, size_t bytes, odvgp_real *upper,
-                                         odvgp_real *lower, odvgp_info *info)
+        void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
     if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
-        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0,
-                           "has no upper bound of this kind");
+        return odvgp__fail(
+                info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
     return odvgp__fit_end(m, odvgp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
@@ -13073,8 +13012,7 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 }
 
 static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
-                               const odvgp_real *g, const odvgp__scale *scale, odvgp_real *m1,
-                               odvgp_real *m2)
+        const odvgp_real *g, const odvgp__scale *scale, odvgp_real *m1, odvgp_real *m2)
 {
     double c1 = 1 - pow(a->beta1, (double)a->t), c2 = 1 - pow(a->beta2, (double)a->t);
     odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1),
@@ -13126,7 +13064,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
         odvgp__kjob job;
         odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
-                          u->M, Zg->v + j * u->D, cols);
+                u->M, Zg->v + j * u->D, cols);
         job.K = A->v;
         job.ldk = A->ld;
         odvgp__kernel_run(&job, t->scratch);
@@ -13145,7 +13083,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
     return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED &&
            ((u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
-            (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
+                   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
 /*  D of a slot: from the units of the data, except where SCALED gives another scale. */
@@ -13194,10 +13132,10 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
         if (slot->positive)
             for (ptrdiff_t i = o; i < o + slot->count; i++)
                 m->par.grad[i] *=
-                    odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+                        odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
         odvgp__scale scale = odvgp__adam_scale(m, s);
         odvgp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
-                           m->m2 + o);
+                m->m2 + o);
         for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++)
             odvgp__set_theta(m, s, i, m->par.theta[i]);
         odvgp__touch(m, s);
@@ -13307,8 +13245,8 @@ static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 
 /*  The next step length: beyond lo while no point bounds the search, else between lo and hi and not
     too near either. */
-static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
-                                const odvgp__probe *hi, double *width)
+static double odvgp__lbfgs_next(
+        const odvgp__probe *old, const odvgp__probe *lo, const odvgp__probe *hi, double *width)
 {
     double t, way = hi->a - lo->a;
     if (!(hi->a < HUGE_VAL)) {
@@ -13325,8 +13263,8 @@ static double odvgp__lbfgs_next(const odvgp__probe *old, const odvgp__probe *lo,
 /*  Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
     leaves that point in trial and g_trial. The loss is deterministic: evaluating that point again
     restores its state. Returns 0 if no point is lower. */
-static int odvgp__lbfgs_search(odvgp__lbfgs *w, const odvgp__problem *p, double first,
-                               double derivative, odvgp__probe *at)
+static int odvgp__lbfgs_search(
+        odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
 {
     odvgp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
                  old = start;
@@ -13460,22 +13398,21 @@ static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
         odvgp__scale scale = odvgp__unit_scale(m, s);
         for (ptrdiff_t k = 0; k < slot->count; k++) {
             ptrdiff_t i = slot->offset + k;
-            odvgp_real derivative =
-                slot->positive
-                    ? odvgp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i])
-                    : 1;
+            odvgp_real derivative = slot->positive ? odvgp__positive_derivative(&m->par, s,
+                                                             m->par.theta[i], m->par.value[i])
+                                                   : 1;
             g[i] = slot->trainable ? m->par.grad[i] * derivative / odvgp__scale_at(&scale, k) : 0;
         }
     }
 }
 
-static odvgp_status odvgp__lbfgs_evaluate(odvgp__lbfgs_job *job, double *loss, odvgp_real *g,
-                                          odvgp_info *info)
+static odvgp_status odvgp__lbfgs_evaluate(
+        odvgp__lbfgs_job *job, double *loss, odvgp_real *g, odvgp_info *info)
 {
     int data_error;
     odvgp__wants_list want = {1, 0, 0, ODVGP__FOR_BOUND};
     odvgp_status s =
-        odvgp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
+            odvgp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
     if (s) return s;
     odvgp__lbfgs_gradient(job->m, g);
     if (!odvgp__finite(g, job->m->lbfgs.n))
@@ -13524,15 +13461,15 @@ static void odvgp__lbfgs_note_jitters(odvgp_model *m)
 
 /*  Loss and gradient at theta: those of the last iteration if still valid, else computed. Computing
     them drops the pairs, which belong to another function. */
-static odvgp_status odvgp__lbfgs_start(odvgp__lbfgs_job *job, ptrdiff_t *evaluations,
-                                       odvgp_info *info)
+static odvgp_status odvgp__lbfgs_start(
+        odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
     odvgp_model *m = job->m;
     const odvgp__rows *rows = job->rows;
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
-    uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * m->T,
-                                      odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+    uint64_t hash = odvgp__lbfgs_hash(
+            rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
     odvgp__lbfgs_take(m, w->x);
     job->expected = (odvgp_real)state->lbfgs_expected;
     job->kl = (odvgp_real)state->lbfgs_kl;
@@ -13567,18 +13504,18 @@ static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
     m->state.fitted = job->fitted;
 }
 
-static odvgp_status odvgp__lbfgs_step(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report,
-                                      odvgp_info *info)
+static odvgp_status odvgp__lbfgs_step(
+        odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
     odvgp__lbfgs *w = &m->lbfgs;
     odvgp__state *state = &m->state;
     odvgp__lbfgs_job job;
-    odvgp__problem problem = {odvgp__lbfgs_loss, &job,
-                              (double)m->cfg.N * (double)m->cfg.layer[0].P};
+    odvgp__problem problem = {
+            odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.layer[0].P};
     ptrdiff_t evaluations;
     if (rows->n != m->cfg.N)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n,
-                           "L-BFGS needs full batch: all N rows at once");
+                "L-BFGS needs full batch: all N rows at once");
     job.m = m;
     job.rows = rows;
     odvgp__all_columns(m);
@@ -13673,8 +13610,7 @@ static void odvgp__natural_back(odvgp_model *m)
     as it can when the rows change meanwhile, there is no gradient to go on with, and the step
     counts as not taken. Adds the evaluations to *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
-                                        odvgp__wants_list want, odvgp_real tau, double bound,
-                                        int *evaluations, odvgp_info *info)
+        odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
     double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
     odvgp_real expected, kl;
@@ -13706,8 +13642,7 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
     q is unchanged and there is no gradient. Gamma's step is checked with all columns: an estimate
     from sampled columns has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
-                                        odvgp__wants_list want, odvgp_real tau, double bound,
-                                        int *looks, odvgp_info *info)
+        odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
     int sampled = odvgp__columns_sampled(m);
     if (odvgp__any_watched(m)) return odvgp__step_watched(m, rows, want, tau, bound, looks, info);
@@ -13725,22 +13660,22 @@ static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
     return ODVGP_OK;
 }
 
-static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report,
-                                     odvgp_info *info)
+static odvgp_status odvgp__step_rows(
+        odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
     odvgp_real expected, kl, e2, k2, lr, tau;
     int looks = 0;
     int natgrad = odvgp__uses_natgrad(m),
         split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
         nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
-    odvgp__wants_list want = {!split || !nat_first, natgrad && (!split || nat_first), 0,
-                              ODVGP__FOR_BOUND};
+    odvgp__wants_list want = {
+            !split || !nat_first, natgrad && (!split || nat_first), 0, ODVGP__FOR_BOUND};
     odvgp__sample_columns(m);
     odvgp_status s = odvgp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
     if (s) return s;
     lr = odvgp__schedule_at(&m->cfg.optim.lr, m->state.steps) * (odvgp_real)m->state.step_scale;
     tau = natgrad ? odvgp__schedule_at(&m->cfg.optim.natgrad_step, m->state.steps) *
-                        (odvgp_real)m->state.step_scale
+                            (odvgp_real)m->state.step_scale
                   : 0;
     if (want.stats)
         s = odvgp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
@@ -13752,8 +13687,8 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
         if (!odvgp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
             /* Adam has moved: a failed natural step is no error */
             if (want.stats)
-                (void)odvgp__step_natural(m, rows, want, tau, (double)e2 - (double)k2, &looks,
-                                          NULL);
+                (void)odvgp__step_natural(
+                        m, rows, want, tau, (double)e2 - (double)k2, &looks, NULL);
             else odvgp__adam_step(m, lr);
         }
     }
@@ -13778,15 +13713,15 @@ static odvgp_status odvgp__step_rows(odvgp_model *m, const odvgp__rows *rows, od
 
 /* --- the public steps --- */
 
-static odvgp_status odvgp__step_by(odvgp_model *m, const odvgp__rows *rows, odvgp_report *report,
-                                   odvgp_info *info)
+static odvgp_status odvgp__step_by(
+        odvgp_model *m, const odvgp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
     return m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS ? odvgp__lbfgs_step(m, rows, report, info)
                                                       : odvgp__step_rows(m, rows, report, info);
 }
 
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb,
-                                        ptrdiff_t n, odvgp_report *report, odvgp_info *info)
+        ptrdiff_t n, odvgp_report *report, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, Xb, Yb, n, info);
     odvgp__rows rows = odvgp__rows_plain(Xb, Yb, n);
@@ -13794,7 +13729,7 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, co
 }
 
 ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                  odvgp_report *report, odvgp_info *info)
+        odvgp_report *report, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
@@ -13808,9 +13743,8 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 }
 
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                 ptrdiff_t steps,
-                                 int (*watch)(void *user, const odvgp_report *report), void *user,
-                                 odvgp_info *info)
+        ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
+        odvgp_info *info)
 {
     odvgp_report report;
     if (steps < 0) return odvgp__fail(info, ODVGP_E_ARG, "steps", -1, 0, "must not be negative");
@@ -13923,8 +13857,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
         odvgp__kjob job;
         job.kept = 0;
         odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile),
-                              greedy ? ODVGP__MAX(sample, u->M) : u->M, 0,
-                              odvgp__tasks(&c->threads), 0, &job);
+                greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, odvgp__tasks(&c->threads), 0, &job);
     }
 }
 
@@ -13951,7 +13884,7 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
 
 /*  to [rows,D]: rows of the sample, beginning with number `from`. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
-                          const odvgp__init_work *w, odvgp_real *to)
+        const odvgp__init_work *w, odvgp_real *to)
 {
     ptrdiff_t D = u->D;
     for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
@@ -13981,8 +13914,8 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 }
 
 /*  The table entry of a row equal to x, or the empty entry (NULL) where x belongs. */
-static const odvgp_real **odvgp__row_place(const odvgp__init_work *w, const odvgp_real *x,
-                                           ptrdiff_t D)
+static const odvgp_real **odvgp__row_place(
+        const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
 {
     ptrdiff_t at = (ptrdiff_t)(odvgp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
     while (w->table[at] && odvgp__row_distance(w->table[at], x, D) != 0)
@@ -14010,8 +13943,8 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
 /*  Fills Z with random rows after the first `taken`: while there are any, rows that are neither in
     Z nor in `other` [others,D]; then rows that are not in Z; then any rows. */
 static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                             ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other,
-                             ptrdiff_t others, odvgp__init_work *w)
+        ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other, ptrdiff_t others,
+        odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N;
@@ -14020,20 +13953,20 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
         for (ptrdiff_t k = 0; k < others && !alone; k++)
             *odvgp__row_place(w, other + k * D, D) = other + k * D;
         for (ptrdiff_t i = 0; i < N && taken < count; i++)
-            taken +=
-                odvgp__take_row(w, X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i) * D,
-                                Z + taken * D, D);
+            taken += odvgp__take_row(w,
+                    X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i) * D, Z + taken * D,
+                    D);
     }
     for (ptrdiff_t i = 0; taken < count; i++, taken++)
         odvgp__copy(Z + taken * D,
-                    X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i % N) * D, D);
+                X + odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 1, N, i % N) * D, D);
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
 /*  Lowers the rows' distances to their nearest centre by the new centre k. Returns their sum. */
 static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-                                   const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
+        const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -14048,8 +13981,8 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 }
 
 /*  The next seed: a row drawn with probability proportional to its squared distance. */
-static ptrdiff_t odvgp__kmeans_draw(const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k,
-                                    const odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans_draw(
+        const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
@@ -14084,7 +14017,7 @@ static void odvgp__kmeans_task(void *arg, int task)
         ptrdiff_t best = -1;
         for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
             odvgp__isa_of(&job->m->tape.blas)
-                ->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+                    ->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
             for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
                 if (best < 0 || r2[c] < least) {
                     least = r2[c];
@@ -14096,7 +14029,7 @@ static void odvgp__kmeans_task(void *arg, int task)
 }
 
 static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t n,
-                                  const odvgp_real *Z, odvgp__init_work *w)
+        const odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
@@ -14110,7 +14043,7 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
     difference from the old centre, so that one with equal rows keeps their exact place. A centre
     without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-                                odvgp_real *Z, odvgp__init_work *w)
+        odvgp_real *Z, odvgp__init_work *w)
 {
     ptrdiff_t M = u->M, D = u->D;
     odvgp__zero(w->centre, M * D);
@@ -14130,7 +14063,7 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
 /*  Mini-batch k-means on rows outside the sample: each row pulls its centre by 1/count. Counts
     start with the sample's. */
 static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-                                  odvgp_real *Z, odvgp__init_work *w)
+        odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
@@ -14166,8 +14099,8 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 }
 
 /*  If the sample has fewer distinct rows than M, all are seeds, and no means are needed. */
-static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                               odvgp__init_work *w)
+static ptrdiff_t odvgp__kmeans(
+        const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, M = u->M, next = 0;
@@ -14183,8 +14116,8 @@ static ptrdiff_t odvgp__kmeans(const odvgp__unit *u, const odvgp_real *X, odvgp_
     return odvgp__distinct_rows(Z, M, D, w);
 }
 
-static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                                 odvgp__init_work *w)
+static ptrdiff_t odvgp__farthest(
+        const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, next = 0, k = 0;
@@ -14198,8 +14131,8 @@ static ptrdiff_t odvgp__farthest(const odvgp__unit *u, const odvgp_real *X, odvg
 }
 
 /*  Chooses nothing: odvgp__fill_rows draws all points. */
-static ptrdiff_t odvgp__random_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                                    odvgp__init_work *w)
+static ptrdiff_t odvgp__random_rows(
+        const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     (void)m, (void)X, (void)Z, (void)w;
@@ -14249,15 +14182,15 @@ static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t r
     odvgp__kjob *kernel = &job->kernel;
     for (uint32_t g = 0; g < kernel->k->ngroup; g++)
         odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g],
-                      odvgp__group_dims(kernel->k, g), 1);
+                odvgp__group_dims(kernel->k, g), 1);
     job->pivot = job->w->factor + row * job->M;
     job->sd = ODVGP__SQRT(job->w->distance[row]);
     odvgp__run(&kernel->blas->threads, kernel->tasks, odvgp__pivot_task, job);
     job->column++;
 }
 
-static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                               odvgp__init_work *w)
+static ptrdiff_t odvgp__greedy(
+        const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = u->D;
@@ -14265,12 +14198,12 @@ static ptrdiff_t odvgp__greedy(const odvgp__unit *u, const odvgp_real *X, odvgp_
     odvgp__arena scratch = w->rest;
     odvgp__pivot_job job;
     memset(&job, 0, sizeof job);
-    odvgp__kernel_job(&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample,
-                      rows);
+    odvgp__kernel_job(
+            &job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
     job.w = w;
     job.M = u->M;
-    odvgp__kernel_scratch(&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0,
-                          &job.kernel);
+    odvgp__kernel_scratch(
+            &scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
     ODVGP_ASSERT(!scratch.bad);
     odvgp__draw_sample(u, rows, w);
     odvgp__gather(u, X, 0, rows, w, w->sample);
@@ -14322,7 +14255,7 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 /*  Stores -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample's rows, a tile at a time. Returns
     the largest k(x,x). */
 static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-                                   const odvgp_real *Z, const odvgp__init_work *w)
+        const odvgp_real *Z, const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     odvgp_real value[ODVGP__MAX_NODES], most = 0;
@@ -14354,8 +14287,8 @@ static int odvgp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t 
     return x < y || (x == y && a < b);
 }
 
-static void odvgp__sift(ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key,
-                        ptrdiff_t stride)
+static void odvgp__sift(
+        ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
 {
     for (ptrdiff_t child; (child = 2 * at + 1) < n; at = child) {
         if (child + 1 < n && odvgp__key_before(key, stride, index[child], index[child + 1]))
@@ -14378,8 +14311,8 @@ static void odvgp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, pt
     }
 }
 
-static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                                        odvgp__init_work *w)
+static ptrdiff_t odvgp__worst_explained(
+        const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = u->D, taken = 0;
@@ -14399,12 +14332,12 @@ static ptrdiff_t odvgp__worst_explained(const odvgp__unit *u, const odvgp_real *
 
 /*  Indexed by odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to
     Z and returns their number. */
-typedef ptrdiff_t (*odvgp__points_method)(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
-                                          odvgp__init_work *w);
-static const odvgp__points_method odvgp__beta_methods[] = {odvgp__kmeans, odvgp__random_rows,
-                                                           odvgp__greedy, odvgp__farthest};
-static const odvgp__points_method odvgp__gamma_methods[] = {odvgp__random_rows,
-                                                            odvgp__worst_explained};
+typedef ptrdiff_t (*odvgp__points_method)(
+        const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
+static const odvgp__points_method odvgp__beta_methods[] = {
+        odvgp__kmeans, odvgp__random_rows, odvgp__greedy, odvgp__farthest};
+static const odvgp__points_method odvgp__gamma_methods[] = {
+        odvgp__random_rows, odvgp__worst_explained};
 
 static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
@@ -14415,7 +14348,7 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
     odvgp__fill_rows(u, X, Zb, odvgp__beta_methods[c->init.beta](u, X, Zb, w), u->M, NULL, 0, w);
     if (Zg && u->M_gamma)
         odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb,
-                         u->M, w);
+                u->M, w);
 }
 
 /* --- hyperparameters --- */
@@ -14445,19 +14378,20 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 
 /*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if there are
     none (constant columns). */
-static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
-                                     const odvgp__base_kernel *base, odvgp_real *work)
+static double odvgp__median_distance(
+        odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
     odvgp_model *m = u->model;
     ptrdiff_t D = u->D, N = m->cfg.N, count = 0;
     for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
         const odvgp_real *x =
-            X +
-            (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
+                X +
+                (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i) % (uint64_t)N) *
+                        D;
         const odvgp_real *z =
-            X +
-            (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) *
-                D;
+                X + (ptrdiff_t)(odvgp__random(m->cfg.seed, ODVGP__STREAM_INIT, 2 * i + 1) %
+                                (uint64_t)N) *
+                            D;
         odvgp_real r2 = 0;
         for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
             odvgp_real t = x[odvgp__column(base, d)] - z[odvgp__column(base, d)];
@@ -14489,20 +14423,20 @@ typedef struct odvgp__start {
     double lengthscale, variance; /* of a base kernel */
 } odvgp__start;
 
-static odvgp__start odvgp__median_start(odvgp__unit *u, const odvgp_real *X, uint32_t i,
-                                        const odvgp__init_work *w)
+static odvgp__start odvgp__median_start(
+        odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
     double n = (double)u->kernel.base_kernels,
            factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
     odvgp__start start = {0, w->target_variance};
-    start.lengthscale =
-        odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor * 0.70710678118654752;
+    start.lengthscale = odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor *
+                        0.70710678118654752;
     return start;
 }
 
 /*  Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
-static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row,
-                              ptrdiff_t rows)
+static double odvgp__mean_gap(
+        const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
     double sum = 0, count = 0;
     for (ptrdiff_t i = 1; i < rows; i++) {
@@ -14514,8 +14448,8 @@ static double odvgp__mean_gap(const odvgp_real *v, ptrdiff_t stride, const ptrdi
 }
 
 /*  d_x and each target's d_y of every column. Rows with equal x keep the order of the data. */
-static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                             odvgp__init_work *w)
+static void odvgp__find_gaps(
+        const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, T = m->T;
@@ -14530,13 +14464,14 @@ static void odvgp__find_gaps(const odvgp__unit *u, const odvgp_real *X, const od
 }
 
 /*  Both means leave out constant columns, whose d_x would be 0/0; 0 if all are constant. */
-static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, uint32_t i,
-                                         const odvgp__init_work *w)
+static odvgp__start odvgp__ulapane_start(
+        odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
     const odvgp__base_kernel *base = &u->kernel.base[i];
     ptrdiff_t T = u->model->T;
-    double factor =
-        u->kernel.base_kernels > 1 ? pow(10, (double)i / (double)(u->kernel.base_kernels - 1)) : 1;
+    double factor = u->kernel.base_kernels > 1
+                            ? pow(10, (double)i / (double)(u->kernel.base_kernels - 1))
+                            : 1;
     odvgp__start start = {0, 0};
     (void)X;
     for (ptrdiff_t k = 0; k <= T; k++) {
@@ -14557,18 +14492,18 @@ static odvgp__start odvgp__ulapane_start(odvgp__unit *u, const odvgp_real *X, ui
 /*  Indexed by odvgp_init_hyper. look reads all of the data (NULL: not needed); base returns the
     starting values of a base kernel. */
 static const struct {
-    void (*look)(const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                 odvgp__init_work *w);
-    odvgp__start (*base)(odvgp__unit *u, const odvgp_real *X, uint32_t i,
-                         const odvgp__init_work *w);
+    void (*look)(
+            const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
+    odvgp__start (*base)(
+            odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
 /*  A base kernel's starting values. Lengthscales come from distances in the data; on circles they
     start at 1. Variances make k(x,x) equal to the targets' variance (for white a tenth of it, as
     for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha and periods start at 1;
     for periods that is a guess: give them. */
-static void odvgp__init_base_kernel(odvgp__unit *u, const odvgp_real *X, uint32_t i,
-                             const odvgp__init_work *w)
+static void odvgp__init_base_kernel(
+        odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     const odvgp__base_kernel *base = &u->kernel.base[i];
@@ -14590,8 +14525,8 @@ static void odvgp__init_base_kernel(odvgp__unit *u, const odvgp_real *X, uint32_
 }
 
 /*  Sets only what neither the expression nor the config gives. */
-static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                              odvgp__init_work *w)
+static void odvgp__init_hyper(
+        odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
     if (odvgp__hyper_methods[m->cfg.init.hyperparams].look)
@@ -14600,8 +14535,8 @@ static void odvgp__init_hyper(odvgp__unit *u, const odvgp_real *X, const odvgp_r
 }
 
 /*  Sets a unit's kernel, then its inducing inputs: methods may choose points by the kernel. */
-static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-                             double target_variance)
+static void odvgp__init_unit(
+        odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
 {
     odvgp__init_work w;
     odvgp__arena a = u->model->tape.scratch;
@@ -14614,8 +14549,8 @@ static void odvgp__init_unit(odvgp__unit *u, const odvgp_real *X, const odvgp_re
 
 /*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
     scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
-static void odvgp__column_scale(const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride,
-                                odvgp_real *mean, odvgp_real *scale)
+static void odvgp__column_scale(
+        const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
     double low = (double)x[0], high = low, sum = 0, squares = 0;
     for (ptrdiff_t i = 1; i < n; i++) {
@@ -14699,8 +14634,8 @@ static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
     const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
     odvgp_real *root = m->par.theta + slot->offset;
     for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
-        odvgp__copy(root + p * block->M * block->M, m->tape.node[block->L.id].v,
-                    block->M * block->M);
+        odvgp__copy(
+                root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
 }
 
 /*  The prior is q_sqrt = I if whitened, else L. Uses the current kernel and inducing inputs, never
@@ -14728,18 +14663,18 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_variance)
 {
     return m->cfg.lik.noise_floor > 0
-               ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance)
-               : 0;
+                   ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance)
+                   : 0;
 }
 
 /*  The noise starts just above its floor, and that value must be finite, too. */
-static odvgp_status odvgp__noise_floor_check(const odvgp_model *m, double target_variance,
-                                             odvgp_info *info)
+static odvgp_status odvgp__noise_floor_check(
+        const odvgp_model *m, double target_variance, odvgp_info *info)
 {
     odvgp_real above = 2 * odvgp__noise_floor(m, target_variance);
     if (!odvgp__has_noise(&m->cfg) || odvgp__finite(&above, 1)) return ODVGP_OK;
     return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
-                       "times the targets' variance is too large to be a bound of the noise");
+            "times the targets' variance is too large to be a bound of the noise");
 }
 
 /*  Sets the units of the data and the floor of the noise. */
@@ -14755,8 +14690,8 @@ static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target
     odvgp__set_positive(m, noise, (double)m->par.value[noise]);
 }
 
-ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-                                       odvgp_info *info)
+ODVGP_API odvgp_status odvgp_init_data(
+        odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
@@ -14798,7 +14733,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 /* --- scales of columns --- */
 
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
-                                           odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
+        odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
 {
     if (!X || !mean || !scale)
         return odvgp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
@@ -14812,8 +14747,7 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 }
 
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
-                                         const odvgp_real *mean, const odvgp_real *scale,
-                                         odvgp_real *out)
+        const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out)
 {
     if (!X || !mean || !scale || !out || n < 0 || D < 1) return ODVGP_E_ARG;
     for (ptrdiff_t d = 0; d < D; d++)
@@ -14858,21 +14792,21 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 }
 
 /*  Slots of one Gaussian block; those that natural steps move come last in the vector. */
-static void odvgp__block_slots(odvgp__unit *u, odvgp__block *b, const char *mu, const char *root,
-                               int natural)
+static void odvgp__block_slots(
+        odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
 {
     odvgp__params *par = &u->model->par;
     int kind = natural ? ODVGP__NATURAL : 0;
     b->slot_mu = mu ? odvgp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
     b->slot_sqrt =
-        root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-    int coefficients =
-            u->mean_part->mu == ODVGP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
+            root ? odvgp__slot_add(par, root, kind | ODVGP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
+    int coefficients = u->mean_part->mu == ODVGP__MU_COEFFICIENTS ||
+                       u->param == ODVGP_PARAMETRISATION_A_BETA,
         power = u->cov_part->sqrt_power;
-    odvgp__slot_units(par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL,
-                      0);
-    odvgp__slot_units(par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED,
-                      0);
+    odvgp__slot_units(
+            par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+    odvgp__slot_units(
+            par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void odvgp__positive_slots(odvgp__unit *u)
@@ -14902,9 +14836,9 @@ static void odvgp__free_slots(odvgp__unit *u)
     if (!own && u->M_gamma)
         u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
     if (u->mean_part->a && u->M_gamma)
-        u->slot_a = odvgp__slot_add(
-            par, u->mean_part->a, c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0,
-            2, u->P, u->M_gamma, 1);
+        u->slot_a = odvgp__slot_add(par, u->mean_part->a,
+                c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
+                u->M_gamma, 1);
     odvgp__slot_units(par, u->slot_mean_A, 1, ODVGP__PER_INPUT);
     odvgp__slot_units(par, u->slot_mean_b, 1, 0);
     odvgp__slot_units(par, u->slot_Z_beta, 0, ODVGP__IN_INPUTS);
@@ -14916,9 +14850,9 @@ static void odvgp__free_slots(odvgp__unit *u)
                      : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta
                                                                 : u->mean_part->q_mu;
     odvgp__block_slots(u, &u->block[ODVGP__ON_BETA], mu, u->cov_part->q_sqrt,
-                       c->optim.natgrad && (u->steps & ODVGP__STEPS_OF_MU));
+            c->optim.natgrad && (u->steps & ODVGP__STEPS_OF_MU));
     odvgp__block_slots(u, &u->block[ODVGP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
-                       c->optim.natgrad && (u->steps & ODVGP__STEPS_GAMMA));
+            c->optim.natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
 /*  Positive slots come first. Without tables, slots are only counted. */
@@ -14942,7 +14876,7 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
     if (u->slot_mean_A) {
         odvgp__ref A = odvgp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
         term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ATBT, u->P, ODVGP__TILE_SIZE,
-                                    A, u->X, odvgp__none, odvgp__none);
+                A, u->X, odvgp__none, odvgp__none);
     }
     if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
     return terms;
@@ -14956,7 +14890,7 @@ static odvgp__ref odvgp__build_mean(odvgp__unit *u)
     int terms = 0;
     if (u->weights.id)
         term[terms++] = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE,
-                                    u->weights, u->A, odvgp__none, odvgp__none);
+                u->weights, u->A, odvgp__none, odvgp__none);
     odvgp__ref own = u->mean_part->tile(u);
     if (own.id) term[terms++] = own;
     terms = odvgp__mean_function_terms(u, term, terms);
@@ -14981,7 +14915,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
     const odvgp_real coef[2] = {1, 1};
     odvgp__ref term[2];
     term[1] = odvgp__tile(u, ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, 1, ODVGP__TILE_SIZE, u->k_x,
-                          u->A_v, odvgp__none, odvgp__none);
+            u->A_v, odvgp__none, odvgp__none);
     term[0] = odvgp__squares(u, ODVGP__ON_GAMMA, u->A_v);
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
@@ -14991,9 +14925,9 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
     odvgp__ref r = odvgp__build_target(u), X = u->X;
     odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE,
-                               ODVGP__TILE_SIZE, u->hyp, X, X, odvgp__none);
-    return odvgp__add(u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params,
-                      odvgp__none);
+            ODVGP__TILE_SIZE, u->hyp, X, X, odvgp__none);
+    return odvgp__add(
+            u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, odvgp__none);
 }
 
 /*  Sums over the rows, and the bound computed from them. */
@@ -15001,27 +14935,27 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     int partly = odvgp__kept_terms(u) != 0,
-        mean_beta = u->mean_part->v_mu == NULL, /* the mean has features of beta only */
-        cov_beta = u->cov_part->v_sqrt == NULL; /* the covariance has features of beta only */
+        mean_beta = u->mean_part->v_mu == NULL,     /* the mean has features of beta only */
+            cov_beta = u->cov_part->v_sqrt == NULL; /* the covariance has features of beta only */
     odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
     if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
         odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE,
-                                   ODVGP__TILE_SIZE, u->hyp, u->X, u->X, odvgp__none);
+                ODVGP__TILE_SIZE, u->hyp, u->X, u->X, odvgp__none);
         odvgp__ref AK = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->M, ODVGP__TILE_SIZE,
-                                    u->A, K, odvgp__none, odvgp__none);
+                u->A, K, odvgp__none, odvgp__none);
         V = odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_ABT, u->M, u->M, AK, u->A, odvgp__none,
-                        odvgp__none);
+                odvgp__none);
     }
     if (partly && !cov_beta) k = odvgp__kept_variance(u);
     ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
-    m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A,
-                             partly ? odvgp__none : u->A_v, r, k);
+    m->moments = odvgp__tile(
+            u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
     int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
                   : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
                   : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
                                         : ODVGP__COLLAPSE_BOTH;
     return odvgp__add(u, ODVGP__TAIL, ODVGP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V,
-                      odvgp__none);
+            odvgp__none);
 }
 
 /*  Whitened features of a tile. A value overwritten in place has no other reader. */
@@ -15029,16 +14963,16 @@ ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
     ptrdiff_t n = ODVGP__TILE_SIZE;
     u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
-    u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X,
-                         odvgp__none);
+    u->K_x = odvgp__tile(
+            u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
     u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x,
-                                  odvgp__none, odvgp__none)
+                              odvgp__none, odvgp__none)
                     : odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
     if (!odvgp__uses_v(u)) return;
     odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp,
-                               u->Z_gamma, u->X, odvgp__none);
-    u->A_v = odvgp__solve_in_place(u, ODVGP__TILE, u->L_v,
-                                   odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
+            u->Z_gamma, u->X, odvgp__none);
+    u->A_v = odvgp__solve_in_place(
+            u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
 }
 
 static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
@@ -15077,17 +15011,14 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 /*  Removes a unit's nodes and leaves everything else. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
-    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot,
-                          &u->a,   &u->K,      &u->Kb,      &u->L,
-                          &u->W,   &u->C,      &u->L_v,     &u->shift,
-                          &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-                          &u->X,   &u->K_x,    &u->A,       &u->A_v,
-                          &u->k_x, &u->mean,   &u->var};
+    odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
+            &u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
+            &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
     for (int b = 0; b < ODVGP__BLOCKS; b++) {
         odvgp__block *block = &u->block[b];
         block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A =
-            block->stats = odvgp__none;
+                block->stats = odvgp__none;
     }
 }
 
@@ -15106,13 +15037,13 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->likelihood = &odvgp__likelihoods[c->lik.kind];
     t->all_rows = c->N;
     m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective =
-        odvgp__none;
+            odvgp__none;
     odvgp__unit_clear(u);
     odvgp__build_head(u);
     m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none,
-                              odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
     m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
-                       odvgp__none, odvgp__none);
+            odvgp__none, odvgp__none);
     if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
     if (c->objective == ODVGP_OBJECTIVE_ELBO) {
         odvgp__build_outputs(u);
@@ -15129,8 +15060,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 
 /*  (P, j) of the unit's Gaussian blocks that natural steps move. Units share work arrays for these
     steps; raises their sizes, *matrices and *vectors, to what this unit needs. */
-static void odvgp__natural_layout(odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices,
-                                  ptrdiff_t *vectors)
+static void odvgp__natural_layout(
+        odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
     const odvgp__step_kind *kind = odvgp__step_kind_of(u);
     ptrdiff_t M = kind ? u->M : 0;
@@ -15171,8 +15102,8 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
     u->mean_part = odvgp__mean_part_of(c->layer[0].mean_part);
     u->cov_part = odvgp__cov_part_of(c->layer[0].cov_part);
     u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
-                   ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
-                   : 0;
+                       ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
+                       : 0;
     u->param = c->reproduce.parametrisation;
     u->gamma_coords = c->reproduce.gamma_coords;
     u->mean_function = c->layer[0].mean_function;
@@ -15194,8 +15125,8 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
     m->par.slot = NULL;
     odvgp__slots_build(m);
     m->par.slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.slot);
-    m->par.state =
-        (odvgp__slot_state *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.state);
+    m->par.state = (odvgp__slot_state *)odvgp__take_bytes(
+            a, (size_t)m->par.slots + 1, sizeof *m->par.state);
     if (m->par.slot) odvgp__slots_build(m);
 }
 
@@ -15230,7 +15161,7 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
     if (!t->node) odvgp__take_bytes(a, t->deferred, 1); /* without a table: all deferred bytes */
     t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
     t->tree = (odvgp_real *)odvgp__take_bytes(
-        a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
+            a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
 /*  Counts the nodes of the tape, then builds them. */
@@ -15279,8 +15210,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     m->tape.jitter_absolute = c->jitter.absolute;
     m->tape.jitter_relative = c->jitter.relative;
     m->tape.jitter_limit = c->jitter.max;
-    odvgp__blas_layout(a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest,
-                       &m->tape.blas);
+    odvgp__blas_layout(
+            a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
     m->tape.scratch = *a;
     size_t used = a->used;
     odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
@@ -15300,11 +15231,11 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
     ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
     for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
                                 !odvgp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
-         tile /= 2) {
+            tile /= 2) {
         int fits = 1;
         for (int i = 0; i < m->units; i++)
             fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[0].M_gamma,
-                                      m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
+                            m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
         if (fits) return tile;
     }
     return most;
@@ -15318,7 +15249,7 @@ typedef struct odvgp__draft {
 } odvgp__draft;
 
 static const char odvgp__block_too_small[] =
-    "is too small (see odvgp_model_size and odvgp_load_size)";
+        "is too small (see odvgp_model_size and odvgp_load_size)";
 
 /*  Sets sizes and options that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
@@ -15339,13 +15270,13 @@ static void odvgp__settle_config(odvgp_config *c)
         if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
     }
     if (!odvgp__mean_part_of(c->layer[0].mean_part)->gamma &&
-        !odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt)
+            !odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt)
         c->layer[0].M_gamma = 0;
     if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma)
         c->optim.gamma_batch = c->layer[0].M_gamma;
     if (c->lik.noise_floor == 0)
         c->lik.noise_floor =
-            ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
+                ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
 }
 
 static void odvgp__settle(odvgp_model *m)
@@ -15365,8 +15296,8 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
 }
 
 /*  Places an empty model and unit at the start of the block; the arena follows. */
-static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, void *block, size_t bytes,
-                                       odvgp_info *info)
+static odvgp_status odvgp__model_claim(
+        odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
 {
     if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
     odvgp__arena_init(a, block, bytes);
@@ -15398,12 +15329,12 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 }
 
 /*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
-static odvgp_status odvgp__model_config(odvgp_model *m, const odvgp_config *config, double *hyp,
-                                        odvgp_info *info)
+static odvgp_status odvgp__model_config(
+        odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
 {
     m->cfg = *config;
-    odvgp_status s = odvgp__kernel_parse(&m->unit->kernel, config->layer[0].kernel,
-                                         config->layer[0].D, hyp, info);
+    odvgp_status s = odvgp__kernel_parse(
+            &m->unit->kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
     if (!s) odvgp__model_settle(m);
     return s;
 }
@@ -15416,11 +15347,11 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
     odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
     odvgp__model_layout(m, &a);
     if (m->par.bad)
-        return odvgp__fail(info, ODVGP_E_SIZE, "slots", -1, 0,
-                           "the name of a parameter is too long");
+        return odvgp__fail(
+                info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
     if (a.bad)
-        return odvgp__fail(info, ODVGP_E_SIZE, "model", -1, 0,
-                           "the sizes are too large for memory");
+        return odvgp__fail(
+                info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
     *bytes = a.used + 64;
     return ODVGP_OK;
 }
@@ -15455,8 +15386,8 @@ static void odvgp__start_likelihood(odvgp_model *m)
 
 /*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets
     the values of a new one. */
-static odvgp_status odvgp__model_place(odvgp_model *m, odvgp__arena *a, size_t bytes,
-                                       odvgp_info *info)
+static odvgp_status odvgp__model_place(
+        odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
     size_t need;
     odvgp_status s = odvgp__model_measure(m, &need, info);
@@ -15487,14 +15418,14 @@ static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
         uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
         for (uint32_t h = base->ls; h < end; h++)
             odvgp__set_positive(u->model, first + (ptrdiff_t)h,
-                                value[h < base->var           ? 0
-                                      : h < base->shape_param ? 1
-                                                              : 2]);
+                    value[h < base->var             ? 0
+                            : h < base->shape_param ? 1
+                                                    : 2]);
     }
 }
 
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
-                                        void *block, size_t bytes, odvgp_info *info)
+        void *block, size_t bytes, odvgp_info *info)
 {
     odvgp__arena a;
     odvgp_model *m;
@@ -15597,8 +15528,8 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 }
 
 /*  A word of a list, stored as its number counted from 1; 0 is NULL. */
-static void odvgp__file_listed(odvgp__file *f, const char **word, const char *const *list,
-                               ptrdiff_t n)
+static void odvgp__file_listed(
+        odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
     uint32_t number = 0;
     for (ptrdiff_t i = 0; i < n && *word; i++)
@@ -15640,8 +15571,7 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 {
     const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
     const ptrdiff_t choices[] = {u->mean_part - odvgp__mean_parts, u->cov_part - odvgp__cov_parts,
-                                 (ptrdiff_t)u->param, (ptrdiff_t)u->gamma_coords,
-                                 (ptrdiff_t)u->mean_function};
+            (ptrdiff_t)u->param, (ptrdiff_t)u->gamma_coords, (ptrdiff_t)u->mean_function};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_known(f, (uint64_t)sizes[i], 8);
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(choices); i++)
         odvgp__file_known(f, (uint64_t)choices[i], 4);
@@ -15676,15 +15606,15 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
     memset(&measured, 0, sizeof measured);
     for (int s = 1; s <= p->positive_slots; s++) {
         odvgp__slot_state *state = p->state ? &p->state[s] : &measured;
-        odvgp_real *reals[] = {&state->low, &state->high, &state->floor, &state->prior_a,
-                               &state->prior_b};
+        odvgp_real *reals[] = {
+                &state->low, &state->high, &state->floor, &state->prior_a, &state->prior_b};
         odvgp__file_int(f, &state->prior);
         for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
         if (f->mode != ODVGP__FILE_READ || f->bad) continue;
         int none = p->state[s].prior == ODVGP_PRIOR_NONE || !p->state[s].of_q;
         if (!none || !odvgp__bounds_ok(state->low, state->high) ||
-            !odvgp__bounds_ok(state->floor, (odvgp_real)HUGE_VAL) ||
-            !odvgp__prior_ok(state->prior, state->prior_a, state->prior_b))
+                !odvgp__bounds_ok(state->floor, (odvgp_real)HUGE_VAL) ||
+                !odvgp__prior_ok(state->prior, state->prior_a, state->prior_b))
             f->bad = 1;
     }
 }
@@ -15702,7 +15632,7 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
     odvgp__file_double(f, &s->lbfgs_kl);
     int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
     if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory ||
-                    (full ? w->next >= w->pairs : w->next != w->pairs)))
+                           (full ? w->next >= w->pairs : w->next != w->pairs)))
         f->bad = 1;
     for (ptrdiff_t i = 0; i < w->memory; i++) {
         double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring has no arrays */
@@ -15737,10 +15667,9 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 {
     odvgp__state *s = &m->state;
     odvgp_events *e = &m->tape.events;
-    uint64_t *counts[] = {&s->steps,         &s->adam_steps,     &s->clean_steps,
-                          &s->scales_age,    &s->nat_valid,      &s->good_valid,
-                          &e->jitter_raised, &e->step_shortened, &e->variance_clamped,
-                          &e->step_undone,   &s->nat_steps,      &s->fitted};
+    uint64_t *counts[] = {&s->steps, &s->adam_steps, &s->clean_steps, &s->scales_age, &s->nat_valid,
+            &s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped,
+            &e->step_undone, &s->nat_steps, &s->fitted};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
     odvgp__file_double(f, &s->good_elbo);
     odvgp__file_double(f, &s->step_scale);
@@ -15760,8 +15689,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
         odvgp_real *x;
         ptrdiff_t n;
     } arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
-                  {m->good, m->par.count},      {m->m1, m->adam_count},
-                  {m->m2, m->adam_count},       {m->data_sd, m->cfg.layer[0].D + 1}};
+            {m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
+            {m->data_sd, m->cfg.layer[0].D + 1}};
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
         odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
     for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
@@ -15775,8 +15704,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 static int odvgp__state_ok(const odvgp_model *m)
 {
     const odvgp__state *s = &m->state;
-    const uint64_t counts[] = {s->steps, s->adam_steps, s->clean_steps, s->scales_age,
-                               s->nat_steps};
+    const uint64_t counts[] = {
+            s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
     if (s->nat_valid >> (ODVGP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
     if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
@@ -15837,22 +15766,22 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scale
         memcpy(&word, at + i, sizeof word);
         odvgp__file_u32(f, &word);
     }
-    odvgp__file_reals(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals,
-                      (int)sizeof(odvgp_real));
+    odvgp__file_reals(
+            f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals, (int)sizeof(odvgp_real));
 }
 
 ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user,
-                                  size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
+        size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
 {
     if (!odvgp__model_ok(m) || !file || (user_bytes && !user))
         return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
     size_t need = odvgp_save_size(m, user_bytes);
     if (!need)
-        return odvgp__fail(info, ODVGP_E_SIZE, "file", -1, 0,
-                           "no file can hold this model and these bytes");
+        return odvgp__fail(
+                info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
     if (bytes < need)
-        return odvgp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need,
-                           "the block is too small");
+        return odvgp__fail(
+                info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
     odvgp_scales none = {NULL, NULL, NULL, NULL};
     odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
     if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
@@ -15878,10 +15807,10 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
     odvgp__file_units(f, m);
     if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
-                           (double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
+                (double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
     if (f->bad)
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-                           "its units or its likelihood do not fit its config");
+                "its units or its likelihood do not fit its config");
     if (!odvgp__kernel_ok(&u->kernel, u->D))
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
     return ODVGP_OK;
@@ -15890,12 +15819,12 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 /*  Reads a file's config and units into an empty model, and leaves f at the state. *bytes: size of
     the model's block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
-                                      const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m,
-                                      size_t *bytes, odvgp_info *info)
+        const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, size_t *bytes,
+        odvgp_info *info)
 {
     if (h->real_size != sizeof(odvgp_real))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
-                           "training goes on in the precision of the file only");
+                "training goes on in the precision of the file only");
     f->used = ODVGP__FILE_HEAD;
     odvgp__file_config(f, &m->cfg);
     if (threads) m->cfg.threads = *threads;
@@ -15908,13 +15837,12 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
     odvgp__model_settle(m);
     if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
     return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
-               ? ODVGP_OK
-               : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
+                   ? ODVGP_OK
+                   : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
 }
 
 ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h,
-                                                    const odvgp_threads *threads, odvgp_isa isa,
-                                                    size_t *bytes, odvgp_info *info)
+        const odvgp_threads *threads, odvgp_isa isa, size_t *bytes, odvgp_info *info)
 {
     odvgp__draft draft;
     odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
@@ -15922,8 +15850,8 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
 }
 
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
-                                       odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes,
-                                       const void **user, size_t *user_bytes, odvgp_info *info)
+        odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes, const void **user,
+        size_t *user_bytes, odvgp_info *info)
 {
     odvgp__file_head h;
     size_t model_need = 0;
@@ -15931,7 +15859,7 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
     if (s) return s;
     odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
     if (model_bytes &&
-        (s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK)
+            (s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK)
         return s;
     if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK)
         return s;
@@ -15940,8 +15868,7 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
 }
 
 ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
-                                  odvgp_isa isa, void *block, size_t block_bytes,
-                                  odvgp_model **model, odvgp_info *info)
+        odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
     odvgp__file_head h;
     odvgp__arena a;
@@ -15961,7 +15888,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
     if (f.bad || !odvgp__state_ok(m)) {
         m->magic = 0;
         return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-                           "its parameters or its state are not valid");
+                "its parameters or its state are not valid");
     }
     uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted,
              lbfgs_valid = m->state.lbfgs_valid;
@@ -16000,8 +15927,8 @@ static odvgp_allocator odvgp__allocator(const odvgp_allocator *given)
 }
 
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
-                                          const odvgp_real *X, const odvgp_real *Y,
-                                          const odvgp_allocator *allocator, odvgp_info *info)
+        const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
+        odvgp_info *info)
 {
     size_t bytes;
     odvgp_model *m;
@@ -16034,7 +15961,7 @@ ODVGP_API void odvgp_model_free(odvgp_model *m)
 }
 
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n,
-                                          odvgp_real *mean, odvgp_real *var, odvgp_info *info)
+        odvgp_real *mean, odvgp_real *var, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     if (n == 0) return ODVGP_OK;
