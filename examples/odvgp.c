@@ -44,6 +44,7 @@
 
 /* ---- help ---- */
 
+/* clang-format off */
 static const char usage[] =
     "odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n\n"
     "  odvgp train   --data train.csv --model out.odvgp [options]\n"
@@ -103,15 +104,18 @@ static const char kernels_help[] =
     "  ard: a lengthscale (of linear a variance) for each column. Numbers that are not given are\n"
     "  estimated from the data, except alpha and period, which start at 1 (standardised inputs).\n"
     "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
+/* clang-format on */
 
 static const struct {
     const char *name;
     int command;
     const char *help;
-} commands[] = {{"train", TRAIN, train_help},
-                {"compare", COMPARE, compare_help},
-                {"predict", PREDICT, predict_help},
-                {"info", INFO, info_help}};
+} commands[] = {
+        {"train", TRAIN, train_help},
+        {"compare", COMPARE, compare_help},
+        {"predict", PREDICT, predict_help},
+        {"info", INFO, info_help},
+};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /*  TRAIN and so on; 0: there is no such command. */
@@ -135,7 +139,7 @@ static void print_options(int command)
         title = NULL;
         char left[80];
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "",
-                 o->argument ? o->argument : "");
+                o->argument ? o->argument : "");
         printf("  %-42s %s", left, o->help);
         printf(o->preset ? " [%s]\n" : "\n", o->preset);
     }
@@ -154,7 +158,7 @@ static void print_help(int command)
     printf("\nBases\n");
     for (int i = 0; i < BASIS_COUNT; i++)
         printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help,
-               basis_list[i].natgrad ? "" : "; no natural step");
+                basis_list[i].natgrad ? "" : "; no natural step");
     if (command != COMPARE) return;
     bytes names = own_names();
     printf("\nKeys of --bases\n  %s\n", names.at);
@@ -191,8 +195,8 @@ static int run_train(options *o)
     else bytes_print(&path, "%s.odvgp", d.s.dataset);
     check_outputs(o, path.at);
     workers_start(&w, o);
-    model =
-        resume ? model_load(&before, &w, isa, &block) : model_make(o, &d, &w, isa, &block, &notes);
+    model = resume ? model_load(&before, &w, isa, &block)
+                   : model_make(o, &d, &w, isa, &block, &notes);
     if (!resume) model_start(model, &d);
     /* Unchanged, as if there had been no pause. */
     if (resume) bytes_add(&user, before.user, before.user_size);
@@ -274,7 +278,7 @@ static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_ro
             if (p) bytes_add(&b, ",", 1);
             if (there)
                 bytes_print(&b, "%.10g,%.10g,%.10g", f->mean[at], sqrt(f->var_f[at]),
-                            sqrt(f->var_y[at]));
+                        sqrt(f->var_y[at]));
             else bytes_add(&b, "NA,NA,NA", 8);
         }
         bytes_add(&b, "\n", 1);
@@ -283,8 +287,8 @@ static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_ro
     return b;
 }
 
-static void print_predict_json(const metrics *m, const schema *s, const options *o, ptrdiff_t n,
-                               double seconds)
+static void print_predict_json(
+        const metrics *m, const schema *s, const options *o, ptrdiff_t n, double seconds)
 {
     char *name = dataset_name(o->value[OPT_DATA]);
     bytes b = {NULL, 0, 0};
@@ -325,8 +329,8 @@ static int run_predict(options *o)
     odvgp_info info = no_info;
     void *block = take(f.predictor_size, 1);
     odvgp_server server;
-    odvgp_status status = odvgp_server_from_file(&server, f.content, f.size, ODVGP_ISA_AUTO, block,
-                                                 f.predictor_size, &info);
+    odvgp_status status = odvgp_server_from_file(
+            &server, f.content, f.size, ODVGP_ISA_AUTO, block, f.predictor_size, &info);
     if (status) die_of(status, &info, f.path);
     if (server.D != f.s.D || server.T != f.s.target_count)
         die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
@@ -412,12 +416,12 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
     odvgp_events e = odvgp_model_events(model);
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset,
-                f->s.n_train, f->s.D, f->s.target_text);
+            f->s.n_train, f->s.D, f->s.target_text);
     text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
     bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
     bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
-                e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
-                (unsigned long long)e.step_undone);
+            e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
+            (unsigned long long)e.step_undone);
     bytes_print(&b, "inputs  ");
     for (int i = 0; i < f->s.input_count; i++) {
         const field *x = &f->s.inputs[i];
@@ -427,7 +431,7 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
             bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
     }
     bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
-                odvgp_param_count(model), f->size, f->predictor_size);
+            odvgp_param_count(model), f->size, f->predictor_size);
     write_stdout(&b);
     free(b.at);
 }
@@ -454,7 +458,7 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0) {
         printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
-               ODVGP_VERSION % 100);
+                ODVGP_VERSION % 100);
         return 0;
     }
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {

@@ -181,7 +181,7 @@ static void check_writable(const char *option, const char *path, const char *dat
     int there = stat(path, &s) == 0;
     if (there && S_ISDIR(s.st_mode)) die(BAD_INPUT, "--%s %s: is a directory", option, path);
     if (there && S_ISREG(s.st_mode) && stat(data, &d) == 0 && s.st_dev == d.st_dev &&
-        s.st_ino == d.st_ino)
+            s.st_ino == d.st_ino)
         die(BAD_INPUT, "--%s %s: is the data file", option, path);
     if (is_device(path)) return;
     bytes beside = {NULL, 0, 0};

@@ -124,11 +124,13 @@ static const option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
 static const struct {
     int first;
     const char *title;
-} option_groups[] = {{OPT_DATA, "Data"},
-                     {OPT_TEST, "Test part"},
-                     {OPT_LIKELIHOOD, "Model"},
-                     {OPT_RECIPE, "Training"},
-                     {OPT_TRACE, "Output"}};
+} option_groups[] = {
+        {OPT_DATA, "Data"},
+        {OPT_TEST, "Test part"},
+        {OPT_LIKELIHOOD, "Model"},
+        {OPT_RECIPE, "Training"},
+        {OPT_TRACE, "Output"},
+};
 
 typedef struct options {
     /* NULL: not given, and without a default. */
@@ -139,10 +141,9 @@ typedef struct options {
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
-static const int own_options[] = {
-    OPT_NATGRAD,      OPT_BETA,         OPT_GAMMA,      OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS,
-    OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR,         OPT_ITERS,         OPT_FIT_Q,
-    OPT_OPTIMIZER,    OPT_INIT,         OPT_INIT_GAMMA, OPT_INIT_HYPER};
+static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA,
+        OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q,
+        OPT_OPTIMIZER, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
 enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 };
 
 static bytes own_names(void)
@@ -157,52 +158,53 @@ static bytes own_names(void)
 
 enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
 static const char *const recipe_about[RECIPE_COUNT] = {
-    "default    the defaults above",
-    "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
-    "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, only Adam, "
-    "100 epochs, 36 % for testing",
-    "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, natural steps "
-    "that grow to 0.1"};
+        "default    the defaults above",
+        "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
+        "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, only Adam, "
+        "100 epochs, 36 % for testing",
+        "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, "
+        "natural steps that grow to 0.1",
+};
 
 static const struct {
     int recipe, id;
     const char *value;
 } recipe_list[] = {
-    {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
-    {RECIPE_ODVGP, OPT_NOISE, "0.1"},
-    {RECIPE_ODVGP, OPT_BETA, "300"},
-    {RECIPE_ODVGP, OPT_GAMMA, "700"},
-    {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
-    {RECIPE_ODVGP, OPT_BATCH, "1024"},
-    {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
-    {RECIPE_ODVGP, OPT_LR, "0.001"},
-    {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
-    {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
-    {RECIPE_ODVGP, OPT_ITERS, "20000"},
-    {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
-    {RECIPE_SOLVE, OPT_BETA, "1024"},
-    {RECIPE_SOLVE, OPT_GAMMA, "1024"},
-    {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
-    {RECIPE_SOLVE, OPT_PARAM, "primal"},
-    {RECIPE_SOLVE, OPT_NATGRAD, "off"},
-    {RECIPE_SOLVE, OPT_BATCH, "1024"},
-    {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
-    {RECIPE_SOLVE, OPT_LR, "0.01"},
-    {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
-    {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
-    {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
-    {RECIPE_KOBE, OPT_NOISE, "0.1"},
-    {RECIPE_KOBE, OPT_BETA, "100"},
-    {RECIPE_KOBE, OPT_BATCH, "256"},
-    {RECIPE_KOBE, OPT_LR, "0.01"},
-    {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
-    {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
-    {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
-    {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
-    {RECIPE_KOBE, OPT_JITTER, "1e-10"},
-    {RECIPE_KOBE, OPT_JITTER_REL, "0"},
-    {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
-    {RECIPE_KOBE, OPT_ITERS, "20000"},
+        {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
+        {RECIPE_ODVGP, OPT_NOISE, "0.1"},
+        {RECIPE_ODVGP, OPT_BETA, "300"},
+        {RECIPE_ODVGP, OPT_GAMMA, "700"},
+        {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
+        {RECIPE_ODVGP, OPT_BATCH, "1024"},
+        {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
+        {RECIPE_ODVGP, OPT_LR, "0.001"},
+        {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
+        {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
+        {RECIPE_ODVGP, OPT_ITERS, "20000"},
+        {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
+        {RECIPE_SOLVE, OPT_BETA, "1024"},
+        {RECIPE_SOLVE, OPT_GAMMA, "1024"},
+        {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
+        {RECIPE_SOLVE, OPT_PARAM, "primal"},
+        {RECIPE_SOLVE, OPT_NATGRAD, "off"},
+        {RECIPE_SOLVE, OPT_BATCH, "1024"},
+        {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
+        {RECIPE_SOLVE, OPT_LR, "0.01"},
+        {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
+        {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
+        {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
+        {RECIPE_KOBE, OPT_NOISE, "0.1"},
+        {RECIPE_KOBE, OPT_BETA, "100"},
+        {RECIPE_KOBE, OPT_BATCH, "256"},
+        {RECIPE_KOBE, OPT_LR, "0.01"},
+        {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
+        {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
+        {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
+        {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
+        {RECIPE_KOBE, OPT_JITTER, "1e-10"},
+        {RECIPE_KOBE, OPT_JITTER_REL, "0"},
+        {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
+        {RECIPE_KOBE, OPT_ITERS, "20000"},
 };
 
 /* ---- bases: a row for each member of the family ---- */
@@ -235,8 +237,8 @@ static const basis basis_list[] = {
      "beta points with one number each for mean and covariance"},
     {"sgpr", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0, 0,
      "coupled with its best q at every step (Titsias' bound); all rows"},
-    {"solve-collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 1, 0,
-     "solve with its best q at every step; all rows"},
+    {"solve-collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED,
+     1, 0, "solve with its best q at every step; all rows"},
     {"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0,
      "exact GP regression: every row is a beta point; up to 5000 rows"},
 };
@@ -264,7 +266,7 @@ static const basis *basis_named(int id, const char *name, size_t length)
     for (int i = 0; i < BASIS_COUNT; i++)
         bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
     die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s", option_list[id].name,
-        (int)length, name, names.at);
+            (int)length, name, names.at);
 }
 
 /* ---- reading ---- */
@@ -322,7 +324,7 @@ static int options_parse(options *o, int command, int argc, char **argv)
         } else if (!value) {
             if (++i == argc)
                 die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name,
-                    option_list[id].argument);
+                        option_list[id].argument);
             value = argv[i];
         }
         option_set(o, id, value);
@@ -337,7 +339,7 @@ static long long option_integer(const options *o, int id, long long least, long 
     long long v = strtoll(o->value[id], &end, 10);
     if (end == o->value[id] || *end || errno || v < least || v > most)
         die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
-            o->value[id], least, most);
+                o->value[id], least, most);
     return v;
 }
 
@@ -372,7 +374,7 @@ static int option_choice(const options *o, int id)
     int position = position_in(option_list[id].argument, o->value[id]);
     if (position < 0)
         die(BAD_INPUT, "--%s %s: must be one of %s", option_list[id].name, o->value[id],
-            option_list[id].argument);
+                option_list[id].argument);
     return position;
 }
 
@@ -388,8 +390,18 @@ static char option_separator(const options *o)
     static const struct {
         const char *name;
         char character;
-    } names[] = {{"auto", 0},   {"comma", ','}, {",", ','},    {"semicolon", ';'}, {";", ';'},
-                 {"tab", '\t'}, {"\t", '\t'},   {"\\t", '\t'}, {"space", ' '},     {" ", ' '}};
+    } names[] = {
+            {"auto", 0},
+            {"comma", ','},
+            {",", ','},
+            {"semicolon", ';'},
+            {";", ';'},
+            {"tab", '\t'},
+            {"\t", '\t'},
+            {"\\t", '\t'},
+            {"space", ' '},
+            {" ", ' '},
+    };
     const char *value = o->value[OPT_SEP];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(value, names[i].name) == 0) return names[i].character;
