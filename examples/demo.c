@@ -9,8 +9,8 @@
 
     The four are COUPLED and ORTH, each with Adam only and with natural gradients (NAT). They learn
     from examples/diamonds.csv what a diamond costs. The settings are the library's defaults, scaled
-    to take half a minute: 100 beta and 300 gamma points, batches of 512 and 4,000 steps. Salimbeni
-    et al. 2018, appendix E, have 300 and 700 points, batches of 1,024 and 20,000 steps.
+    to take less than a minute: 100 beta and 300 gamma points, batches of 512 and 4,000 steps.
+    Salimbeni et al. 2018, appendix E, have 300 and 700 points, batches of 1,024 and 20,000 steps.
 
     The four take turns in blocks of steps, each with its own clock, so that other work of the
     machine slows all of them alike. No clock runs during tests and drawing. */
