@@ -44,67 +44,71 @@
 
 /* ---- help ---- */
 
-/* clang-format off */
 static const char usage[] =
-    "odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n\n"
-    "  odvgp train   --data train.csv --model out.odvgp [options]\n"
-    "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
-    "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
-    "  odvgp info    --model out.odvgp [--json]\n"
-    "  odvgp help    [train|compare|predict|info]\n"
-    "  odvgp --version\n";
+        "odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n"
+        "\n"
+        "  odvgp train   --data train.csv --model out.odvgp [options]\n"
+        "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
+        "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
+        "  odvgp info    --model out.odvgp [--json]\n"
+        "  odvgp help    [train|compare|predict|info]\n"
+        "  odvgp --version\n";
 
 static const char command_names[] = "train, compare, predict, info and help";
 
 static const char train_help[] =
-    "odvgp train: learns the last column of a CSV file (or --target) from the others and writes\n"
-    "a model file. Columns are names from the header, or indices from 0; a name goes before an\n"
-    "index. Messages count lines and columns from 1. Ctrl-C saves the model so far.\n"
-    "\n"
-    "Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
-    "The test part is evaluated fifty times in --iters steps, less often where that would take\n"
-    "more than a twentieth of the time. sgpr, solve-collapsed and exact train without q; it is\n"
-    "set to its optimum for evaluations and at the end. --resume after --fit-q end, or with\n"
-    "L-BFGS after one of these three, does not repeat the bits of a training without a pause.\n";
+        "odvgp train learns the last column of a CSV file (or --target) from the others and\n"
+        "writes a model file. A column is given by its name in the header or by its index from 0;\n"
+        "a name goes before an index. Messages count lines and columns from 1. Ctrl-C saves the\n"
+        "model so far.\n"
+        "\n"
+        "Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
+        "The tool evaluates the test part fifty times in --iters steps, less often where that\n"
+        "would take more than a twentieth of the time. sgpr, solve-collapsed and exact train\n"
+        "without q; the tool sets q to its optimum for evaluations and at the end. After --fit-q\n"
+        "end, or with L-BFGS after one of these three, --resume does not repeat the bits of a\n"
+        "training without a pause.\n";
 
 static const char compare_help[] =
-    "odvgp compare: trains several bases on the same rows and prints one table. All see the\n"
-    "same minibatches and start from the same hyperparameters and, where sizes agree, the same\n"
-    "inducing points; they are trained one after another. No model is saved.\n"
-    "\n"
-    "elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
-    "part, it is the mean of the minibatch estimates since the row before. Seconds are those of\n"
-    "training steps, without evaluations, which come at the same steps for all: close to each\n"
-    "other at first, then forty evenly spread. rmse, mae and loglik are of the test part, on\n"
-    "standardised targets. An item of --bases may have its own keys:\n"
-    "coupled:beta=800,orth,orth:natgrad=off. An item that fails gets its reason for a row, the\n"
-    "others continue, and the exit code is 1.\n";
+        "odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
+        "the same minibatches and start from the same hyperparameters and, where sizes agree,\n"
+        "from the same inducing points. They are trained one after another. No model is saved.\n"
+        "\n"
+        "elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
+        "part, it is the mean of the minibatch estimates since the previous row. Seconds are\n"
+        "those of training steps, without evaluations. Evaluations come at the same steps for all\n"
+        "bases: close to each other at first, then forty evenly spread. rmse, mae and loglik are\n"
+        "those of the test part, on standardised targets. An item of --bases may have its own\n"
+        "keys: coupled:beta=800,orth,orth:natgrad=off. If an item fails, its row says why, the\n"
+        "other items continue, and the exit code is 1.\n";
 
 static const char predict_help[] =
-    "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in\n"
-    "the units of the targets. Columns are found by name if both files have headers, else by\n"
-    "position (with or without the target). If the file has the target, metrics are printed\n"
-    "too. With --missing drop, rows with missing inputs get NA.\n";
+        "odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
+        "y = f + noise, in the units of the targets. It finds columns by name if both files have\n"
+        "headers, else by position (with or without the target). If the file has the target, it\n"
+        "prints metrics too. With --missing drop, rows with missing inputs get NA.\n";
 
-static const char info_help[] = "odvgp info: what a model file holds.\n";
+static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
 static const char split_help[] =
-    "\nSplit\n"
-    "  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
-    "  numpy.arange(n), the first int(n * (1 - F)) rows are for training, the others for testing.\n"
-    "  With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which ODVGP's authors\n"
-    "  use, if the file has its rows in their original order.\n";
+        "\n"
+        "Split\n"
+        "  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
+        "  numpy.arange(n); the first int(n * (1 - F)) rows are for training, the others for\n"
+        "  testing. With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which\n"
+        "  ODVGP's authors use, if the file has its rows in their original order.\n";
 
 static const char kernels_help[] =
-    "\nKernels\n"
-    "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
-    "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
-    "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
-    "  constant(variance), white(variance)\n"
-    "  ard: a lengthscale (of linear a variance) for each column. Numbers that are not given are\n"
-    "  estimated from the data, except alpha and period, which start at 1 (standardised inputs).\n"
-    "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
-/* clang-format on */
+        "\n"
+        "Kernels\n"
+        "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
+        "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
+        "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
+        "  constant(variance), white(variance)\n"
+        "  ard: a lengthscale (for linear a variance) for each column. Numbers that are not given\n"
+        "  are estimated from the data, except alpha and period, which start at 1 (standardised\n"
+        "  inputs).\n"
+        "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 static const struct {
     const char *name;

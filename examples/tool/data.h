@@ -420,12 +420,12 @@ static void schema_scales(schema *s, const part *train)
     s->x_scale = take_doubles(s->D, 1);
     s->y_mean = take_doubles(s->target_count, 1);
     s->y_scale = take_doubles(s->target_count, 1);
-    odvgp_info info;
+    odvgp_info info = no_info;
     odvgp_status bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
     if (!bad)
         bad = odvgp_column_scales(
                 train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
-    if (bad) die(BAD_INPUT, "%s", info.text);
+    if (bad) die_of(bad, &info, NULL);
 }
 
 static odvgp_scales scales_of(const schema *s)

@@ -156,7 +156,7 @@ static ptrdiff_t iters_of(const options *o, ptrdiff_t n)
     double batch = all_rows(o) ? (double)n
                                : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
     double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
-    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: that is %.3g steps", text, steps);
+    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: %.3g steps are too many", text, steps);
     return (ptrdiff_t)steps;
 }
 
@@ -333,7 +333,7 @@ static void note_unused(const options *o, const basis *b, bytes *notes)
     if (is_exact(b) && o->given[OPT_BETA])
         bytes_print(notes, text, b->name, "a beta point at each row", "beta");
     if (all_rows(o) && o->given[OPT_BATCH])
-        bytes_print(notes, "note: all rows are used in each step; --batch is not used\n");
+        bytes_print(notes, "note: each step uses all rows; --batch is not used\n");
 }
 
 /*  Sets the sizes from options and data. Surprises go into the notes. */
@@ -356,10 +356,10 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
                          (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
     note_unused(o, b, notes);
     if (shrunk)
-        bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct,
-                c->layer[0].M, c->layer[0].M_gamma);
+        bytes_print(notes, "note: there are %td distinct rows, so beta is %td and gamma %td\n",
+                distinct, c->layer[0].M, c->layer[0].M_gamma);
     if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
-        bytes_print(notes, "note: the batch is all %td rows\n", n);
+        bytes_print(notes, "note: each batch holds all %td rows\n", n);
     if (c->layer[0].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[0].M_gamma) {
         /* The same model. */
         c->layer[0].mean_part = ODVGP_MEAN_PART_BETA;
@@ -455,14 +455,10 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     odvgp_status s = odvgp_model_size(&c, &block->size, &info);
     char with[40];
     snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
-    if (s)
-        die_of(s, &info,
-                s == ODVGP_E_KERNEL        ? "--kernel"
-                : s == ODVGP_E_UNSUPPORTED ? with
-                                           : "model");
+    if (s) die_of(s, &info, s == ODVGP_E_UNSUPPORTED ? with : NULL);
     block->at = take(block->size, 1);
     if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
-        die_of(s, &info, "model");
+        die_of(s, &info, NULL);
     if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
     return model;
 }
@@ -471,7 +467,7 @@ static void model_start(odvgp_model *model, const dataset *d)
 {
     odvgp_info info = no_info;
     odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
-    if (s) die_of(s, &info, "model");
+    if (s) die_of(s, &info, NULL);
 }
 
 /* ---- model files ---- */

@@ -1,4 +1,5 @@
-/*  options.h - the options of all commands, the recipes, the bases, and how values are read.
+/*  options.h - the options of all commands, errors of the library in their words, the recipes, the
+    bases, and how values are read.
 
     One list makes the enum, the parser, the help and what a model file keeps. Values stay text
     until they are used. The options marked KEPT define a model: its file keeps them, and --resume
@@ -32,13 +33,14 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
-      "draw them as NumPy does (below; default: by --seed)") \
+      "draw the test rows as NumPy does (below; default: by --seed)") \
     X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, \
       "test rows have a 1 in this column of a file without header") \
-    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, "of the targets given f") \
+    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
+      "distribution of the targets given f") \
     X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
-      "what to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
+      "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
       "inducing points of mean and covariance (default: min(300, n/2))") \
     X(GAMMA, "gamma", "M", NULL, FIT | KEPT, \
@@ -49,60 +51,62 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
       "initial noise variance, of standardised targets (default: 0.1)") \
     X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function") \
     X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)") \
-    X(WHITEN, "whiten", "on|off", NULL, FIT, "off is --param primal") \
+    X(WHITEN, "whiten", "on|off", NULL, FIT, "on is --param whitened, off is --param primal") \
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, \
       "coordinates in which Adam moves gamma's weights") \
     X(POSITIVE, "positive", "softplus|exp", "exp", FIT | KEPT, \
       "map from an optimiser's coordinate to a positive number") \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "initial q(u)") \
     X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, \
-      "a paper's settings for what is not given (below)") \
+      "a paper's settings for all options that are not given (below)") \
     X(ITERS, "iters", "N|Nepochs", NULL, FIT, \
-      "all steps, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
-    X(MINUTES, "minutes", "T", NULL, FIT, "stop after this time; compare: each item after it") \
+      "steps, with those before --resume (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
+    X(MINUTES, "minutes", "T", NULL, FIT, \
+      "stop after this time; compare: stop each item after it") \
     X(PATIENCE, "patience", "N", "0", TRAIN, \
       "stop after N evaluations without a better test loglik or ELBO") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \
     X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, \
-      "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
+      "L-BFGS uses all rows in each step (default of sgpr, solve-collapsed, exact)") \
     X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, \
-      "Adam's rate (default 0.01-0.001; all rows 0.01; natgrad-gamma exact 0.001)") \
+      "Adam's learning rate (0.01-0.001; all rows: 0.01; --natgrad-gamma exact: 0.001)") \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, \
-      "natural gradients for q(u); off: --optimizer moves everything") \
+      "natural gradients for q(u); off: --optimizer moves all parameters") \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, \
       "how gamma of orth and hybrid moves beside natural gradients") \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, \
-      "which block of solve a natural step moves") \
+      "blocks of solve that a natural step moves") \
     X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, \
-      "natural step of diagonal") \
+      "form of the natural step of diagonal") \
     X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, \
       "natural step size (default: 0.1-0.01)") \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, \
-      "raise it from START first; a later fall is of the same kind") \
+      "raise the step size from START first; a later fall has the same KIND") \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, \
       "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)") \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, \
-      "natural step and Adam at once, or one after the other") \
+      "natural step and Adam step together, or one after the other") \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, \
       "set q to its optimum at the start or end of training") \
     X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "initial beta points") \
     X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
     X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
-      "initial hyperparameters, where not given") \
+      "initial hyperparameters that are not given") \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
-      "parameters that stay: noise_variance, Z_beta, kernel.*, ...") \
+      "parameters that stay constant: noise_variance, Z_beta, kernel.*, ...") \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
-    X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal") \
-    X(SEED, "seed", "N", "0", FIT | KEPT, "of everything random") \
+    X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, \
+      "the same, in units of the mean of the diagonal") \
+    X(SEED, "seed", "N", "0", FIT | KEPT, "seed of all random numbers") \
     X(SET, "set", "NAME=VALUE", NULL, FIT | KEPT, \
-      "a setting that has no option of its own, as odvgp.h names it (may be repeated)") \
+      "a field of odvgp.h's config that has no option of its own (may be repeated)") \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
-    X(THREADS, "threads", "N", "0", FIT | PREDICT, "0: one for each core") \
+    X(THREADS, "threads", "N", "0", FIT | PREDICT, "number of threads; 0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
-    X(TRACE, "trace", "FILE", NULL, FIT, "CSV file, one row per evaluation") \
+    X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
     X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of the training curves") \
     X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
     X(QUIET, "quiet", NULL, NULL, FIT | PREDICT, "print no progress and no notes")
@@ -154,13 +158,79 @@ static bytes own_names(void)
     return names;
 }
 
+/* ---- errors of the library ---- */
+
+/*  The option that sets a field of the config. A field without an option is missing here. */
+static const struct {
+    const char *field;
+    int id;
+} option_fields[] = {
+        {"mean_part", OPT_BASIS},
+        {"cov_part", OPT_BASIS},
+        {"objective", OPT_BASIS},
+        {"M", OPT_BETA},
+        {"M_gamma", OPT_GAMMA},
+        {"kernel", OPT_KERNEL},
+        {"mean_function", OPT_MEAN},
+        {"lik.kind", OPT_LIKELIHOOD},
+        {"lik.noise_variance", OPT_NOISE},
+        {"positive_transform", OPT_POSITIVE},
+        {"reproduce.parametrisation", OPT_PARAM},
+        {"reproduce.gamma_coords", OPT_GAMMA_COORDS},
+        {"reproduce.q_init", OPT_Q_INIT},
+        {"reproduce.update", OPT_UPDATE},
+        {"reproduce.blocks_step", OPT_NATGRAD_BLOCKS},
+        {"reproduce.diag_step", OPT_NATGRAD_DIAG},
+        {"optim.kind", OPT_OPTIMIZER},
+        {"optim.batch", OPT_BATCH},
+        {"optim.gamma_batch", OPT_GAMMA_BATCH},
+        {"optim.lr", OPT_LR},
+        {"optim.natgrad", OPT_NATGRAD},
+        {"optim.natgrad_step", OPT_NATGRAD_STEP},
+        {"optim.gamma_step", OPT_NATGRAD_GAMMA},
+        {"init.beta", OPT_INIT},
+        {"init.gamma", OPT_INIT_GAMMA},
+        {"init.hyperparams", OPT_INIT_HYPER},
+        {"jitter.absolute", OPT_JITTER},
+        {"jitter.relative", OPT_JITTER_REL},
+        {"seed", OPT_SEED},
+        {"isa", OPT_ISA},
+};
+
+static const odvgp_info no_info = {ODVGP_OK, NULL, -1, 0, ""};
+
+/*  Returns the reason why a call of the library failed. Where the library names a field of the
+    config, the text names the option that sets it. The text is valid until the next call, and as
+    long as `info`. */
+static const char *reason_of(odvgp_status status, const odvgp_info *info)
+{
+    static char text[sizeof info->text + 40];
+    const char *reason = info->text[0] ? info->text : odvgp_status_text(status);
+    size_t length = strcspn(reason, ":");
+    for (size_t i = 0; i < sizeof option_fields / sizeof *option_fields; i++)
+        if (reason[length] && is_word(reason, length, option_fields[i].field)) {
+            const char *name = option_list[option_fields[i].id].name;
+            snprintf(text, sizeof text, "--%s%s", name, reason + length);
+            return text;
+        }
+    return reason;
+}
+
+/*  Ends the program because the library could not make or load a model. `where` may be NULL. */
+NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
+{
+    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
+    die(ours ? FAILED : BAD_INPUT, "%s%s%s", where ? where : "", where ? ": " : "",
+            reason_of(status, info));
+}
+
 /* ---- recipes: a paper's settings; $x stands for x times the root of the number of inputs ---- */
 
 enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
 static const char *const recipe_about[RECIPE_COUNT] = {
         "default    the defaults above",
         "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
-        "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, only Adam, "
+        "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam only, "
         "100 epochs, 36 % for testing",
         "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, "
         "natural steps that grow to 0.1",

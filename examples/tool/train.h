@@ -247,13 +247,17 @@ static void make_work(training *t)
     t->work.at = take(t->work.used, 1);
 }
 
-/*  Sets q to its optimum for the current parameters. Returns 0 if that fails; `info` says why. */
-static int fit_q(training *t, odvgp_info *info)
+/*  Sets q to its optimum for the current parameters. Returns 0 if that fails; t->reason says
+    why. */
+static int fit_q(training *t)
 {
+    odvgp_info info = no_info;
     const part *p = &t->d->train;
     make_work(t);
-    odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, info);
-    if (s && !info->text[0]) snprintf(info->text, sizeof info->text, "%s", odvgp_status_text(s));
+    odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, &info);
+    if (s)
+        snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
+                reason_of(s, &info));
     return !s;
 }
 
@@ -264,15 +268,11 @@ static int fit_q_when(const options *o) { return option_choice(o, OPT_FIT_Q); }
     training leaves q out. Returns 0 if that fails; t->reason says why. */
 static int fit_q_if_due(training *t, int end)
 {
-    odvgp_info info = no_info;
     int due = (fit_q_when(t->o) & end) || (end == FIT_END && without_q(t->basis));
     if (!due) return 1;
-    if (fit_q(t, &info)) {
-        t->fitted = end == FIT_END;
-        return 1;
-    }
-    snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s", info.text);
-    return 0;
+    if (!fit_q(t)) return 0;
+    t->fitted = end == FIT_END;
+    return 1;
 }
 
 /*  An upper bound of log p(y), at the cost of one or two evaluations of the bound; NAN where that
@@ -309,11 +309,10 @@ static metrics predict_test(training *t)
 /*  Where training leaves q out, an evaluation makes one and then restores the model's bytes. */
 static metrics evaluate_test(training *t)
 {
-    odvgp_info info = no_info;
     if (!without_q(t->basis)) return predict_test(t);
     if (!t->copy) t->copy = take(t->block.size, 1);
     memcpy(t->copy, t->block.at, t->block.size);
-    metrics m = fit_q(t, &info) ? predict_test(t) : no_metrics;
+    metrics m = fit_q(t) ? predict_test(t) : no_metrics;
     memcpy(t->block.at, t->copy, t->block.size);
     return m;
 }
@@ -547,7 +546,8 @@ static void print_train_text(const training *t, const outcome *r)
 static void print_notes(const dataset *d, const bytes *notes)
 {
     if (notes->used) fputs(notes->at, stderr);
-    if (d->dropped) fprintf(stderr, "note: %td rows with missing values dropped\n", d->dropped);
+    if (d->dropped)
+        fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
     for (int k = 0; k < d->s.target_count; k++) {
         ptrdiff_t i = 1;
         while (i < d->train.n && fabs(d->train.Y[i * d->s.target_count + k] - d->train.Y[k]) <= 0)
@@ -576,9 +576,9 @@ static void print_stop(const training *t, stop_reason reason)
     static const char *const sentence[] = {
             "",
             "",
-            "the time is over",
+            "the time limit is reached",
             "stopped by a signal",
-            "no better for --patience evaluations",
+            "no improvement in --patience evaluations",
             "a step failed",
             "converged",
             "stuck: no step lowers the loss",
