@@ -455,28 +455,15 @@ static const char *option_needed(const options *o, int id)
     return o->value[id];
 }
 
+/*  The character, or 0 for auto. */
 static char option_separator(const options *o)
 {
-    static const struct {
-        const char *name;
-        char character;
-    } names[] = {
-            {"auto", 0},
-            {"comma", ','},
-            {",", ','},
-            {"semicolon", ';'},
-            {";", ';'},
-            {"tab", '\t'},
-            {"\t", '\t'},
-            {"\\t", '\t'},
-            {"space", ' '},
-            {" ", ' '},
-    };
+    static const char words[] = "auto|comma|semicolon|tab|\\t|space", characters[] = "\0,;\t\t ";
     const char *value = o->value[OPT_SEP];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i].name) == 0) return names[i].character;
-    if (value[0] && !value[1] && ispunct((unsigned char)value[0]) && !strchr("\"+-.", value[0]))
-        return value[0];
+    int word = position_in(words, value);
+    if (word >= 0) return characters[word];
+    int allowed = *value == ' ' || *value == '\t' || ispunct((unsigned char)*value);
+    if (allowed && !value[1] && !strchr("\"+-.", *value)) return *value;
     die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
 }
 
