@@ -344,9 +344,8 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
     if (is_exact(b)) refuse_many_rows(*c, n);
     c->layer[0].M =
             is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
-    c->layer[0].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700,
-                                             larger(0, distinct - c->layer[0].M), distinct)
-                                   : 0;
+    ptrdiff_t rest = larger(0, distinct - c->layer[0].M);
+    c->layer[0].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
     c->optim.batch = all_rows(o) ? n : smaller(batch, n);
