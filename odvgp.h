@@ -2,9 +2,9 @@
     Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
     A Gaussian process learns a function from data and states how certain each prediction is. This
-    header trains sparse variational Gaussian processes on as many rows as you have. One of them is
-    the orthogonally decoupled one (Salimbeni, Cheng, Boots, Deisenroth, NeurIPS 2018): its mean
-    uses many inducing points (gamma) at linear cost, its covariance uses few (beta).
+    header trains sparse variational Gaussian processes on any number of rows. One of them is the
+    orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
+    its covariance few (beta).
     C99; needs only libc and libm; float or double; training steps and predictions never allocate.
 
 Do this:
@@ -53,47 +53,47 @@ Do this:
             return odvgpf_predict(&server, x, 1, mean, NULL, var_y, scratch, sizeof scratch);
         }
 
-CONTENTS                            (to jump to a section, search for its tag including the arrows)
+CONTENTS   (search for a tag with its arrows)
     >>conventions   sizes, storage, symbols, glossary
-    >>options       macros that change what is compiled
-    >>manual        models, sizes, memory, errors, jitter, threads, precision, limits, sources
-    >>revisions     what changed, newest first
+    >>options       macros
+    >>manual        models, sizes, memory, errors, jitter, threads, precision, sources
+    >>revisions
     >>api           public declarations
-      >>api_easy        create, fit, predict, free, with malloc
-      >>api_staged      caller's memory, single steps, slots, gradients, frozen predictors, files
+      >>api_easy        create, fit, predict, free
+      >>api_staged      caller's memory, single steps, slots, gradients, predictors, files
       >>api_low         dense linear algebra
     >>impl          the code; each section uses only what is above it
-      >>config          reals, small helpers, messages, size arithmetic
-      >>cpu             which instruction sets the machine supports
-      >>simd            one vector type for each instruction set
-      >>threads         splitting work into tasks; the optional POSIX pool
-      >>arena           one block of memory, measured and divided by the same function
-      >>rng             counter-based random numbers and permutations
-      >>vmath           arithmetic over arrays: exponentials, distances, radial functions
-      >>ukr             micro-kernels: products, and products with solves, in registers; packing
-      >>gemm            products: blocking, triangles, weights
+      >>config          reals, small helpers, messages
+      >>cpu             instruction sets of the machine
+      >>simd            vector types
+      >>threads         tasks; the POSIX pool
+      >>arena           memory: one block, measured and divided
+      >>rng             random numbers and permutations
+      >>vmath           arithmetic over arrays
+      >>ukr             micro-kernels and packing
+      >>gemm            products
       >>trsm            triangular solves
-      >>potrf           Cholesky from the first or the last row, triangular inverse, adjoint
-      >>kernels         kernel expressions, kernel matrices and their adjoints
-      >>likelihoods     expected log density and its derivatives
-      >>predictor       the frozen model: mean, variance, covariance, samples, densities
-      >>server          opening a frozen block or a model file; prediction needs nothing below
-      >>model           what training consists of: slots, nodes, units, state
-      >>params          the parameter vector, its slots, and their values by name
+      >>potrf           Cholesky factors, triangular inverse, adjoint
+      >>kernels         kernel expressions, matrices and adjoints
+      >>likelihoods     expected log density
+      >>predictor       the frozen model
+      >>server          opening a frozen block or a file; prediction needs nothing below
+      >>model           types of training: slots, nodes, units, state
+      >>params          the parameter vector
       >>ops             matrix operations and their adjoints
-      >>tape            running the operations, forward and in reverse
-      >>graph           building the tape: nodes, and the pieces of a unit
-      >>parts           mean parts and covariance parts of the family
+      >>tape            running the operations
+      >>graph           building the tape
+      >>parts           mean parts and covariance parts
       >>settings        the config: defaults and checks
       >>bound           the evidence lower bound and its gradient
       >>freeze          from a model to a predictor
-      >>natgrad         natural gradient steps from two vectors
-      >>optimum         the best q for a Gaussian likelihood, in one pass over the data
+      >>natgrad         natural gradient steps
+      >>optimum         the best q for a Gaussian likelihood
       >>adam            Adam, schedules, scales of coordinates
       >>lbfgs           L-BFGS with a line search
-      >>train           the training step, with either optimiser
-      >>init            initial inducing points, hyperparameters and q; scales of columns
-      >>layout          a model's slots, tape and block
+      >>train           the training step
+      >>init            initial inducing points, hyperparameters and q
+      >>layout          slots, tape and block of a model
       >>io              model files
       >>easy            the allocating layer
     >>licence
@@ -102,10 +102,10 @@ CONTENTS                            (to jump to a section, search for its tag in
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
     and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
     With the Gaussian likelihood F = T = P.
-  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding. mean and var [P,n] hold one
-    row per output. Triangular matrices are lower. `ld` counts elements from one row to the next.
+  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
+    row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
-    entries in a KL, of each column (each x) in a variance.
+    entries in a KL, of each column (each x) in a variance. eps is the precision's rounding unit.
     Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
     W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
     A_v = L_v^-1 (K(Zg,X) - W^T A).
@@ -114,62 +114,54 @@ CONTENTS                            (to jump to a section, search for its tag in
     leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
     q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
     is SVGP.
-    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters: a
-    lower bound of log p(y) if there are no such priors, in nats for all N rows. KL is that of q(u),
-    plus that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
+    Some letters have a second meaning where the text defines it: P a precision matrix, D = diag(C)
+    or a scale, S = Phi Phi^T or a number of shards, F a number of features, T a matrix.
+    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
+    nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
+    that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
   Glossary.
-    adjoint                derivative of the loss with respect to a node's value
-    ard                    one lengthscale (linear: one variance) for each column of X
-    base kernel            one term of a kernel expression, such as rbf(0.5)
-    batch, minibatch       the rows of one training step
-    beta                   inducing points Zb, which mean and covariance use
-    block                  of memory: the caller's bytes; of q: the Gaussian on beta or gamma
-    bound                  what training maximises: elbo, or another odvgp_objective
-    chunk                  64 numbers that kernel code computes at once
-    derivative             dy/dx; a gradient holds all derivatives of one number
-    epoch                  one pass over the rows in a new random order
-    factor                 Cholesky factor: L with L L^T = Kb, for example
-    freeze                 a model: write its predictor; a slot: set trainable = 0
-    gamma                  further points Zg: only for the mean, or SOLVE-GP's second block
-    gamma projection       c = L^-1 K(Zb,Zg) a, the part of gamma's mean that beta can express
-    head                   the nodes that depend only on parameters
-    hook                   the caller's function and pointer: threads, allocator
-    hyperparameters        lengthscales, variances, shape parameters, likelihood parameters
-    inducing points        the points Z that summarise the data
-    isa                    an instruction set's table of micro-kernels and block sizes
-    jitter                 a small number added to the diagonal of Kb or C
-    latent function        f, one for each output; with the Gaussian likelihood y = f + noise
-    likelihood parameters  those of p(y|f); the Gaussian has one, the noise variance
-    member                 a pair of a mean part and a covariance part
-    natural step           an update of q along its natural gradient
-    node                   a matrix on the tape, with the operation that computes it
-    pivot                  the diagonal entry whose square root a Cholesky factorisation takes next
-    predictor              a frozen model: one block without pointers that predicts
-    q                      the approximate posterior; q(u), and for SOLVE-GP q(v)
-    residual               what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-    sampled columns        the gamma points from which a step estimates the KL term of gamma
-    scratch                the caller's working memory for one call; its contents do not matter
-    server                 a struct through which calls use a predictor
-    shape parameter        alpha of rq, period of periodic, offset of polynomial
-    shard                  a group of tiles with a sum of its own; any process can compute it
-    slot                   a named part of the parameter vector
-    tape                   the nodes in order: forward for the bound, in reverse for gradients
-    task                   one piece of a large operation, which any thread can run
-    tile                   rows of data that are worked on at once
-    tile nodes             the nodes that depend on the rows of a tile
-    transpose              A^T; flags ta, tb, trans of the linear algebra
-    unit                   one Gaussian process of the model, with its kernel, points and q
-    whitened               in coordinates where the prior of u (and of v) is N(0, I)
+    adjoint           derivative of the loss with respect to a node's value
+    ard               one lengthscale (linear: one variance) for each column of X
+    base kernel       one term of a kernel expression, such as rbf(0.5)
+    beta              inducing points Zb, which mean and covariance use
+    block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
+    bound             what training maximises: elbo, or another odvgp_objective
+    chunk             64 numbers that kernel code computes at once
+    factor            Cholesky factor: L with L L^T = Kb, for example
+    freeze            a model: write its predictor; a slot: set trainable = 0
+    gamma             further points Zg: only for the mean, or SOLVE-GP's second block
+    gamma projection  c, the part of gamma's mean that beta can express
+    head              the nodes that depend only on parameters
+    hook              the caller's function and pointer: threads, allocator
+    hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
+    isa               an instruction set's table of micro-kernels and block sizes
+    member            a pair of a mean part and a covariance part
+    natural step      an update of q along its natural gradient
+    node              a matrix on the tape, with the operation that computes it
+    predictor         a frozen model: one block without pointers that predicts
+    q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
+    residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
+    sampled columns   the gamma points from which a step estimates gamma's KL term
+    scratch           the caller's memory for one call; its contents do not matter
+    server            a struct through which calls use a predictor
+    shape parameter   alpha of rq, period of periodic, offset of polynomial
+    shard             a group of tiles with a sum of its own
+    slot              a named part of the parameter vector
+    tape              the nodes in order: forward for the bound, in reverse for gradients
+    task              one piece of a large operation, which any thread can run
+    tile              rows of data that are worked on at once; tile nodes depend on them
+    unit              one Gaussian process of the model, with its kernel, points and q
+    whitened          in coordinates where the prior of u (and of v) is N(0, I)
 
 >>options                             default   effect
     ODVGP_IMPLEMENTATION              -         compile the code here
     ODVGP_STATIC                      -         make every function static (one translation unit)
-    ODVGP_API                         extern    linkage of public functions, for instance
+    ODVGP_API                         extern    linkage of public functions, such as
                                                 __declspec(dllexport)
     ODVGP_FLOAT                       -         float instead of double. Functions, and types that
                                                 hold reals, begin with odvgpf_; enumerations,
-                                                odvgp_info, odvgp_events and hooks keep their names.
-                                                One program can use both precisions
+                                                odvgp_info, odvgp_events and hooks keep their names:
+                                                one program can use both precisions
     ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
                                                 odvgpf_x after the header (one precision per file)
     ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
@@ -179,75 +171,70 @@ CONTENTS                            (to jump to a section, search for its tag in
     ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
                                                 odvgp_model_free, odvgp_predict_once)
     ODVGP_NO_STDIO                    -         leave out the two calls that take a path
-    ODVGP_NO_SIMD                     -         use plain C only. Otherwise SSE2, AVX2 and AVX-512
-                                                are chosen at run time, NEON at compile time
+    ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
+                                                chosen at run time, NEON at compile time
     ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
     ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
-    ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h> is
-                                                included); bits may then depend on threads
+    ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
+                                                then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
 
 >>manual
   Models. A mean part and a covariance part, layer[0].mean_part and .cov_part in the config, make a
-    member of the family. Any mean part goes with any covariance part (odvgp_mean_part gives the
-    formulas). These pairs have names:
+    member of the family. Any two parts go together (odvgp_mean_part has the formulas). These pairs
+    have names:
       COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
       ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
       HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
       DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
       SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
       O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
-    odvgp_config_defaults selects ORTH if |gamma| > 0 and COUPLED otherwise. With optim.natgrad = 1
-    natural gradients move q(u), and SOLVE-GP's q(v); Adam moves everything else (ORTHNAT,
-    COUPLEDNAT). With
-    optim.natgrad = 0 Adam moves everything; FREE, INVERSE and DIAGONAL require it, except in O(M).
-  Optimisers. Adam is the default; it works on minibatches. For data that fit into one batch, set
+    odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
+    gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
+    moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
+  Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, set
     optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS moves
     everything and has no step sizes to choose; odvgp_fit ends when it has converged.
-    The step sizes of Adam and of natural gradients fall over 5,000 steps by default. Large steps
+    The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
     find the kernel and the noise, small steps settle them. Let them fall over the length of your
     training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
-    With both optimisers, odvgp_set_bounds keeps positive numbers in a range and odvgp_set_prior
-    adds prior densities of hyperparameters.
+    odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
-    Mg = 2..3 M. More beta points improve the variance and the mean; more gamma points improve only
-    the mean, at a cost that is only linear. SOLVE-GP differs: its gamma improves the variance too,
-    and a step takes O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+    Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
+    mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
+    O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
   Units. The library does not scale X and Y. Standardise their columns (odvgp_column_scales,
-    odvgp_standardise) and pass the scales to odvgp_freeze to get predictions in original units, as
-    the command-line tool does. odvgp_init_data estimates the hyperparameters that the kernel
-    expression does not give (median distance, variance of the targets).
+    odvgp_standardise) and pass the scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
-    serving. Training memory stops growing with N once N reaches the number of rows that
-    initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
-    (O(N^2)). Stack, compiled by gcc or clang with -O2, for M up to 512 (each further doubling
-    adds up to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and
-    odvgp_load_size take less than 8 KiB, all other calls less than 4 KiB. The two size calls keep
-    the model that they measure on the stack, because it has no block yet.
+    serving. Training memory stops growing with N at the number of rows that initialisation samples,
+    max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
+    by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
+    odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
+    other calls less than 4 KiB. The two size calls keep the model that they measure on the stack.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents and the model
     stays usable. One exception: if a prediction is not finite, the outputs hold all results and
-    the call returns E_NAN. NaN in X, Y or Z is refused, never averaged away.
+    the call returns E_NAN. NaN in X, Y or Z is refused.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
-    their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's EXACT natural steps factor.
-    For those natural steps C starts without jitter. No other matrix gets any. If the Cholesky
-    factorisation of Kb or C fails, its jitter is raised tenfold, and the event is counted and
-    reported with matrix, pivot and likely cause. Beyond jitter.max the step is undone. A raised
-    jitter decays after 100 clean steps of Adam; L-BFGS keeps it.
-  Instruction sets. A new model uses the best one that the machine supports; config.isa and
-    odvgp_blas_init can force another. Results differ between instruction sets in the last bits. No
-    compiler flags are needed. On 32-bit ARM, NEON serves only float and flushes subnormal numbers
-    to 0. On 32-bit x86 without SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise
-    the last bits depend on what the compiler inlines, and no promise about bits holds.
+    their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
+    For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
+    jitter is raised tenfold, and the event is counted and reported with matrix, pivot and likely
+    cause. Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of
+    Adam; L-BFGS keeps it.
+  Instruction sets. A new model uses the best one of the machine, without compiler flags;
+    config.isa and odvgp_blas_init can force another. Last bits differ between instruction sets.
+    On 32-bit ARM, NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without
+    SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what
+    the compiler inlines, and no promise about bits holds.
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
     of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
-    any number of threads share them, each with its own scratch.
+    threads share them, each with its own scratch.
   Precision. double by default. float needs jitter.relative >= 16 M eps, which the defaults ensure.
-    The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
-    -Ofast, -ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
-    -fassociative-math to the code: do not use them. gcc fuses a * b + c into one rounding where the
-    instruction set can, which changes last bits with the optimisation level: for the same bits from
-    different builds give -ffp-contract=off.
+    The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
+    -ffinite-math-only or /fp:fast. clang does not tell the code of -funsafe-math-optimizations
+    and -fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so
+    last bits change with the optimisation level: for the same bits from different builds give
+    -ffp-contract=off.
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
   Sources.
     [ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
@@ -272,22 +259,16 @@ CONTENTS                            (to jump to a section, search for its tag in
     [ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
                 Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
     [LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
-    [PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of
-                counters; the mixer here is smaller)
+    [PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
+                mixer here is smaller)
 
 >>revisions
-    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts,
-           with Gaussian likelihood; bounds without q, the best q, L-BFGS; Adam and natural
-           gradients, schedules; bounds and priors of hyperparameters; kernel expressions of ten
-           kernels; frozen predictor, server, model files (version 5); sums in shards that do not
-           depend on threads; positive numbers trained by their logarithms; configs set by name;
-           ODVGP_NO_TRAINING. Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON
-           and plain C; the kernel matrix of gamma is kept for the gradient.
+    0.1.0  The first version.
 */
 
 /* ============================================================================================== */
 /*  >>api   public declarations */
-/* ============================================================================================== */
+
 #ifndef ODVGP__SHARED_H
 #define ODVGP__SHARED_H
 
@@ -337,8 +318,8 @@ typedef struct odvgp_info {
     char text[200];   /* one sentence */
 } odvgp_info;
 
-/*  Events that are not errors: how often each happened since the model was created, and the last
-    jitter event in full. */
+/*  Events that are not errors: counts since the model was made, and the last jitter event in
+    full. */
 typedef struct odvgp_events {
     /* A Cholesky factorisation failed and was repeated with ten times the jitter. */
     uint64_t jitter_raised;
@@ -347,10 +328,9 @@ typedef struct odvgp_events {
     uint64_t step_shortened;
     /* k - |A|^2 was negative by rounding and was set to 0. */
     uint64_t variance_clamped;
-    /* An update led to NaN, past the largest jitter, or to an implausibly low bound, and was
-       undone. */
+    /* An update led to NaN, past jitter.max, or to an implausibly low bound, and was undone. */
     uint64_t step_undone;
-    double jitter; /* on the diagonal of Kb in the last evaluation, in absolute units */
+    double jitter; /* on the diagonal of Kb in the last evaluation, absolute */
     /* Matrix of the last jitter event: "Kb", or "C" (see Jitter in >>manual); NULL: no event. */
     const char *matrix;
     ptrdiff_t pivot;    /* of the last jitter event */
@@ -385,16 +365,16 @@ typedef enum odvgp_cov_part {
 /*  What training maximises.
         ELBO       The bound with the member's own q (default).
         COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-                   bound for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS +
-                   BLOCKS ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's optimum, between the two.
+                   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
+                   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
         PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
-                   BLOCKS + DENSE. Same as COLLAPSED if M_gamma = 0.
+                   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
         TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
         EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
                    regression; O(N^3) time, O(N^2) memory.
     All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-    natgrad, because they have no natural step. Sums stream over tiles: memory is O(M^2), except for
-    TIGHT and EXACT. Call odvgp_fit_q before odvgp_freeze and odvgp_save: it computes q. */
+    natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. Before odvgp_freeze
+    and odvgp_save call odvgp_fit_q, which computes q. */
 typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_ELBO,
     ODVGP_OBJECTIVE_COLLAPSED,
@@ -408,23 +388,21 @@ typedef enum odvgp_objective {
         ADAM      By Adam (default).
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
         EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
-    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore evaluates the bound
-    on the same rows once more and halves gamma's step until the bound is no lower than before
-    (events.step_shortened).
-    EXACT makes the coefficients a large where D is small, and their meaning there changes fast with
-    the kernel. While the kernel is trained, give optim.lr no more than the paper's
-    odvgp_constant(0.001): with the default, which starts at 0.01, the bound falls on some data.
-    HYBRID's bound falls even with 0.001, because Adam's steps of Z_gamma move all of K(x,Zg) a and
-    not only the part that beta lacks: freeze Z_gamma. The natural step itself does not lower the
-    bound, and odvgp_step undoes a fall by ten times the bound's size. */
+    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
+    until the bound on the same rows is no lower than before (events.step_shortened).
+    EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
+    the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
+    default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
+    because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
+    freeze Z_gamma. odvgp_step undoes a fall by ten times the bound's size. */
 typedef enum odvgp_gamma_step {
     ODVGP_GAMMA_STEP_ADAM,
     ODVGP_GAMMA_STEP_DIAGONAL,
     ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or the
-    blocks alternately, one per step. */
+/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or one in
+    turn. */
 typedef enum odvgp_blocks_step {
     ODVGP_BLOCKS_STEP_TOGETHER,
     ODVGP_BLOCKS_STEP_ALTERNATE
@@ -434,16 +412,15 @@ typedef enum odvgp_blocks_step {
         EXACT      (m, g), where the Fisher matrix is block diagonal:
                    m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
         AFFINE     (S^-1 m, g), the natural parameters of the family (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): what the dense step does to S^-1 m and to
-                   the diagonal of S^-1
+        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
+                   of S^-1
         PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
-                   dense step
-    The two PROJECTED steps stop short of the optimum, the first far from it; they exist for
-    comparison.
-    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. In
-    one step a component of g falls to no less than a tenth, and never below a rounding error of
-    1 / k(x,x). With all rows in each step, odvgp_step evaluates the bound once more and halves the
-    step while the bound falls; it undoes a step that loses more than one nat per row. */
+                       dense step
+    The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
+    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
+    component of g falls at most to a tenth in one step, and never below a rounding error of 1 /
+    k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and undoes
+    a step that loses more than one nat per row. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_EXACT,
     ODVGP_DIAG_STEP_AFFINE,
@@ -451,7 +428,7 @@ typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
-/*  What the slots of q(u) on beta hold, and those of q(v) on gamma, with L_v in place of L.
+/*  What the slots of q(u) hold, and those of q(v), with L_v in place of L.
         WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
         PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
@@ -462,12 +439,12 @@ typedef enum odvgp_parametrisation {
 } odvgp_parametrisation;
 
 /*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
-    variance, because D is 0 where a gamma point coincides with a beta point.
+    variance, because diag(C) is 0 where a gamma point coincides with a beta point.
         PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-        SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
-                        steps; HYBRID uses k for D. a's step is lr sqrt(k) / D, so lr counts prior
-                        standard deviations at the point itself. FREE's coefficients and B_sqrt,
-                        whose units are 1 / y as well, step by lr / sqrt(k).
+        SCALED          b = D a / sqrt(k) (default), with D constant and recomputed every 100 steps;
+                        HYBRID uses k for D. a's step is lr sqrt(k) / D, so lr counts prior standard
+                        deviations at the point itself. FREE's coefficients and B_sqrt, also in
+                        units of 1 / y, step by lr / sqrt(k).
         DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
                         published code). */
 typedef enum odvgp_gamma_coords {
@@ -478,7 +455,7 @@ typedef enum odvgp_gamma_coords {
 
 /*  How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
         RESIDUAL  From rows of C a (default): little noise, because C is small.
-        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3 as printed. */
+        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
 /*  Prior mean m(x), by its slots: 0, "mean.c", or x^T "mean.A" + "mean.b". */
@@ -491,7 +468,7 @@ typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
 
 /*  What moves the parameters that no natural step moves.
         ADAM   Adam, on minibatches or on all rows (default).
-        LBFGS  Limited-memory BFGS with a line search that satisfies the strong Wolfe conditions:
+        LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
                deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
                over all trainable slots with all gamma columns; the bound never falls. Schedules,
                step sizes and the scales of gamma_coords are not used. */
@@ -504,17 +481,17 @@ typedef enum odvgp_update {
 typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
 /*  Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
-    size of a random sample: all rows if there are no more.
+    size of a random sample, at most N.
         KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
-                  of other rows if N is larger; O(rows M D) (default).
+                  of the other rows; O(rows M D) (default).
         RANDOM    Random rows.
         GREEDY    Rows one by one: always the row of largest variance given the rows before, with
-                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows.
-                  O(rows M (M + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen
-                  rows explain all others to rounding, random rows follow.
+                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M (M
+                  + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen rows explain
+                  all others to rounding, random rows follow.
         FARTHEST  Rows one by one: the first at random, then always the row farthest from its
                   nearest chosen one [FARTHEST]. KMEANS's sample; O(rows M D).
-    Inducing points are rows of the data, except for KMEANS, whose centres are means. Ties go to the
+    Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
     first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
     ODVGP_INIT_BETA_KMEANS,
@@ -528,15 +505,15 @@ typedef enum odvgp_init_beta {
         RANDOM    Random rows (default).
         RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
                   initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
-                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta in the mean; if
-                  only gamma carries the mean (FREE), RANDOM leaves no holes in it. */
+                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
+                  carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
     ODVGP_INIT_GAMMA_RANDOM,
     ODVGP_INIT_GAMMA_RESIDUAL
 } odvgp_init_gamma;
 
 /*  How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
-    give. Each base kernel uses its own columns. In units of X, and of Y squared.
+    give, in units of X, and of Y squared. Each base kernel uses its own columns.
         MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
                   kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
                   targets. O(512 D + N P) (default).
@@ -544,9 +521,9 @@ typedef enum odvgp_init_gamma {
                   over columns. Variance: square of the mean step of the targets in the same orders,
                   averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
                   several base kernels lengthscales are multiplied by 1 for the first to 10 for the
-                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, at most
-                  max(50 M, 4096) rows, in which gaps are wider than in all rows.
-                  O(rows (log(rows) + P) D) time, D (1 + P) numbers of memory.
+                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
+                  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
+                  of memory.
     A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
     an exception). */
 typedef enum odvgp_init_hyper {
@@ -559,7 +536,7 @@ typedef enum odvgp_positive_transform {
     ODVGP_POSITIVE_TRANSFORM_EXP
 } odvgp_positive_transform;
 
-/*  Prior on a hyperparameter v. Its log density is added to the bound.
+/*  Prior on a hyperparameter v, whose log density is added to the bound.
         LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
                    -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
         GAMMA      shape a > 0, rate b > 0, mean a / b:
@@ -580,8 +557,8 @@ typedef enum odvgp_isa {
 } odvgp_isa;
 
 /*  Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-    order, on any threads, and return when all calls have returned. count is the number of tasks
-    into which a large operation is split, usually the number of threads. */
+    order, on any threads, and return when all calls have. count: tasks into which a large operation
+    is split, usually the number of threads. */
 typedef struct odvgp_threads {
     void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
     void *user;
@@ -597,8 +574,7 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_, and
-    odvgp_real is float. */
+/*  With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
 #ifdef ODVGP_FLOAT
 #define odvgp_real              odvgpf_real
 #define odvgp_schedule          odvgpf_schedule
@@ -710,11 +686,11 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
-/*  A number that depends on the step. It goes from start to end over `steps` steps and stays at
-    end: LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0). CONSTANT uses only
-    end. If decay_steps > 0, it then goes from end to `final` over decay_steps steps, beginning at
-    step decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios
-    (final > 0). */
+/*  A number that depends on the step. It goes from start to end over `steps` steps and stays there:
+    LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
+    decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
+    (>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios (final >
+    0). */
 typedef struct odvgp_schedule {
     odvgp_schedule_kind kind;
     odvgp_real start, end;
@@ -723,11 +699,11 @@ typedef struct odvgp_schedule {
     ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that determines a model. odvgp_config_defaults returns a complete one for given N, D,
-    P, M and M_gamma; change what you need. Most users have about twelve choices: the member and its
-    sizes in layer[0], the kernel, the initial noise in lik, the batch and step sizes in optim. */
+/*  Everything that determines a model. Change what you need in the result of odvgp_config_defaults:
+    mostly member and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in
+    optim. */
 typedef struct odvgp_config {
-    /* Rows of data, >= 1. The likelihood of a batch is scaled to this many rows. */
+    /* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
     ptrdiff_t N;
     /* What training maximises. Default ELBO. */
     odvgp_objective objective;
@@ -743,13 +719,12 @@ typedef struct odvgp_config {
            Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
            polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
            dims=0:3+5 selects columns 0, 1, 2 and 5. ard gives each column its own lengthscale
-           (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). alpha
-           and period are 1 unless given, because no initialisation estimates them. Only
-           odvgp_model_size and odvgp_model_init read the text; it need not live longer. Default
-           "matern52(ard)". */
+           (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
+           initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
+           read the text; it need not live longer. Default "matern52(ard)". */
         const char *kernel;
-        /* Inputs and outputs (latent functions), each >= 1. Gaussian: one column of targets for
-           each output. */
+        /* Inputs and outputs (latent functions), each >= 1. Gaussian: a column of targets for each
+           output. */
         ptrdiff_t D, P;
         /* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
         ptrdiff_t M, M_gamma;
@@ -762,10 +737,10 @@ typedef struct odvgp_config {
         /* Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
            targets' variance. */
         odvgp_real noise_variance;
-        /* Lower bound of the noise variance in units of the targets' variance (in units of 1 if
-           that is 0), from odvgp_init_data on. It keeps targets without noise from driving it to 0.
-           odvgp_set_bounds replaces it. -1: no bound; other negative values are refused.
-           odvgp_init_data refuses a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
+        /* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
+           variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
+           odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
+           odvgp_init_data also a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
         odvgp_real noise_floor;
     } lik;
 
@@ -783,11 +758,11 @@ typedef struct odvgp_config {
         int natgrad;
         /* Rows of a minibatch, >= 1; >= N is full batch. Default min(N, 1024). */
         ptrdiff_t batch;
-        /* Gamma columns sampled for the KL in each step; 0: all. Default min(M_gamma, 64). */
+        /* Gamma columns sampled for the KL per step; 0: all. Default min(M_gamma, 64). */
         ptrdiff_t gamma_batch;
         /* Step sizes of Adam and of natural gradients. Assign whole schedules: .end by itself keeps
-           the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
-           odvgp_falling(0.1, 0.01, 5000). */
+           the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and odvgp_falling(0.1,
+           0.01, 5000). */
         odvgp_schedule lr, natgrad_step;
         /* How gamma moves. Default ADAM. */
         odvgp_gamma_step gamma_step;
@@ -798,7 +773,7 @@ typedef struct odvgp_config {
         ptrdiff_t lbfgs_memory;
     } optim;
 
-    /* Jitter on the diagonals of Kb and C; see Jitter in >>manual. */
+    /* Jitter; see >>manual. */
     struct {
         odvgp_real absolute; /* >= 0. Default 0. */
         /* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float
@@ -825,22 +800,21 @@ typedef struct odvgp_config {
         int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow. Default 0. */
     } reproduce;
 
-    /* The unbounded number t that optimisers move for a positive value. EXP, value e^t: steps are
+    /* The unbounded t that optimisers move for a positive value. EXP, value e^t: steps are
        relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
        only for values around 1, because steps of larger values are absolute and hardly move them.
        Default EXP. */
     odvgp_positive_transform positive_transform;
-    /* Rows per tile; 0: 256, or fewer if kernel_cache_bytes is too small for 256. Affects memory,
-       not results. Default 0. */
+    /* Rows per tile; 0: 256, or fewer where kernel_cache_bytes is too small for 256. Affects
+       memory, not results. Default 0. */
     ptrdiff_t tile;
     /* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
-       computed twice. The same holds for the products of P > 1 covariance factors with the
-       features. Trades time against memory, with the same bits; 0 keeps nothing. Default
-       16 MiB. */
+       computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
+       the features. 0 keeps nothing. Default 16 MiB. */
     ptrdiff_t kernel_cache_bytes;
-    /* Parts into which sums over the tiles of a step are split, a power of two up to 65536. The
-       parts are added up a binary tree, so several processes can each compute some of them and get
-       the same bits. Default 1. */
+    /* Parts into which a step's sums over tiles are split, a power of two up to 65536. They are
+       added up a binary tree, so several processes can each compute some of them and get the same
+       bits. Default 1. */
     ptrdiff_t shards;
     uint64_t seed;         /* For minibatches, sampled columns and initialisation. Default 0. */
     odvgp_threads threads; /* Default {0}: serial. */
@@ -850,9 +824,8 @@ typedef struct odvgp_config {
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*  A handle on a predictor, for the calls that predict. The caller owns it; odvgp_server_from_block
-    or odvgp_server_from_file fills it, and must fill it again if the predictor's block has moved.
-    Calls only read it, so any number of threads share it. */
+/*  A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
+    fills it, again if the predictor's block has moved. Calls only read it, so threads share it. */
 typedef struct odvgp_server {
     const void *block;
     const void *isa;   /* the instruction set's table */
@@ -860,8 +833,7 @@ typedef struct odvgp_server {
     ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees, targets; currently equal */
 } odvgp_server;
 
-/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates at the parameters
-    before the update. */
+/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
     ptrdiff_t step;             /* steps done so far, including this one */
     odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
@@ -907,27 +879,26 @@ typedef struct odvgp_scales {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_easy   create, fit, predict, free; memory from malloc */
-/* ---------------------------------------------------------------------------------------------- */
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
-    named above. ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
+    named above. odvgp_model_size checks the sizes later. */
 ODVGP_API odvgp_config odvgp_config_defaults(
         ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
 /*  Set one field by its name, for configs from a command line, a file or another language:
         odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C. Fields of a layer need no prefix, which means the last layer:
-            "M" is "layer0.M" today. All fields but threads have a name
+    name    the field's path as in C; any field but threads. Fields of a layer need no prefix, which
+            means the last layer: "M" is "layer0.M" today
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for natgrad and adam_eps_inside. Schedules: 0.01 is constant,
             0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows
             the '='; the config points to it, so the text must live until the model is made
-    Spaces and tabs around name and value do not count. Each value is checked on its own, as
-    odvgp_model_size does it, which also checks what fields mean together, kernel and isa.
-    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists the words of
-             a choice) | E_SIZE (a size out of range); the config is as it was then
+    Spaces and tabs around name and value do not count. Each value is checked on its own;
+    odvgp_model_size also checks what fields mean together, kernel and isa.
+    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
+             words) | E_SIZE (a size out of range). An error changes nothing
     odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; NULL
                         behind the last
     odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
@@ -936,9 +907,8 @@ ODVGP_API odvgp_status odvgp_config_set(
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 
-/*  Schedules for step sizes: constant; or from `from` to `to` in equal ratios over `steps` steps,
-    then constant. bench/RESULTS.md shows how the defaults were chosen. If your training does not
-    take 5,000 steps, let both step sizes fall over its length (see Optimisers in >>manual):
+/*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
+    bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
@@ -946,12 +916,12 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 /*  The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
-/*  One minibatch step after another.
-        X [N,D], Y [N,T]   all data; N from the config
+/*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
+    is stuck.
+        X [N,D], Y [N,T]   all data
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
-    With ODVGP_OPTIMIZER_LBFGS it ends when a step reports convergence, or that it is stuck.
-    Returns  OK | E_STOPPED | what odvgp_step returns
+    Returns  OK | E_STOPPED (by watch) | what odvgp_step returns
     Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
@@ -960,14 +930,14 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const 
 #ifndef ODVGP_NO_MALLOC
 /*  Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
         model      out; NULL on an error
-        X [N,D], Y [N,T]   N from the config
+        X [N,D], Y [N,T]   all data
         allocator  NULL: malloc and free
-        info       out or NULL: what went wrong
+        info       out or NULL
     Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
         const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
         odvgp_info *info);
-/*  Free a model that odvgp_model_create made. NULL is allowed. */
+/*  Free a model of odvgp_model_create, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
 /*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many calls freeze
@@ -980,35 +950,33 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_staged   caller's memory, single steps, slots, predictors, files */
-/* ---------------------------------------------------------------------------------------------- */
 
-/*  Bytes that a model of this config needs: parameters, optimiser state, tape and scratch. Includes
+/*  Bytes that a model of this config needs: parameters, optimiser state, tape and scratch, with
     slack for a block at any address. For the growth with N see Memory in >>manual.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(
         const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
-/*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model lives in
-    the block and needs no release. Z is 0 (call odvgp_init_data, or odvgp_set and then
-    odvgp_init_q). Hyperparameters have the values of the kernel expression, else 1. q_mu, v_mu and
-    a_gamma are 0, q_sqrt and v_sqrt are the identity.
+/*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model needs no
+    release. Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are
+    those of the kernel expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
     Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
              lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
         void *block, size_t bytes, odvgp_info *info);
 
-/*  The config that the model uses: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
+/*  The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
     (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
     given (a tenth of the targets' variance), and q (odvgp_init_q).
-    From then on Adam and L-BFGS measure steps in standard deviations of the columns of X and Y for
-    inducing inputs, mean functions and everything else that has a unit (before: in units of 1).
+    From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
+    functions, ...) in standard deviations of the columns of X and Y (before: in units of 1).
     Training is therefore the same for data in other units.
     A trained model starts again with empty Adam moments and undiminished step sizes. The count of
     steps continues, and with it schedules and the order of rows.
-        X [N,D], Y [N,T]   N from the config
+        X [N,D], Y [N,T]   all data
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
              unchanged
     Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
@@ -1024,8 +992,8 @@ ODVGP_API odvgp_status odvgp_init_data(
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
-    scale is 1 for a column that is constant except for rounding. The mean of a column of equal
-    numbers is that number, so the standardised column is exactly 0.
+    scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
+    so their standardised column is exactly 0.
         X [n,D]   mean, scale [D] out, no aliases
     Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
     Cost     O(n D) */
@@ -1042,25 +1010,24 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 /*  One training step on the next minibatch: rows from a random permutation in each epoch, or all
     rows if batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or
     L-BFGS does one iteration. Never allocates.
-    If the parameters after the last update cannot be evaluated (NaN, or not positive definite up to
-    jitter.max) or give an implausibly low bound, and the previous parameters do better on the same
-    rows, the update is undone, step sizes are halved, and events.step_undone counts it. If the
-    previous parameters do no better, the rows are to blame: the step returns an error and changes
-    nothing.
-        X [N,D], Y [N,T]       report   out or NULL
-    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, for numbers of 1e200,
+    If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
+    positive definite up to jitter.max), and the previous parameters do better on the same rows, it
+    is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
+    rows are to blame: the step returns an error and changes nothing.
+        X [N,D], Y [N,T]   report   out or NULL
+    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
              for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         odvgp_report *report, odvgp_info *info);
 
 /*  odvgp_step on rows that the caller chooses (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1.
-    L-BFGS needs n = N and returns E_UNSUPPORTED otherwise. */
+    With L-BFGS and n != N E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
         const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
-/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL. With n = N it
-    is the bound itself. Changes no parameter and undoes no update, even on an error.
+/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
+    itself. Changes no parameter and undoes no update, even on an error.
         X [n,D], Y [n,T]   elbo out   kl out or NULL
         grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
                            values that odvgp_get returns
@@ -1070,8 +1037,8 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const
         ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count. Unbiased over uniformly
-    drawn subsets; a sampled KL can be negative.
+    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
+    drawn subsets. A sampled KL can be negative.
     Returns  as odvgp_elbo; E_ARG also for a repeated column */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
         const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
@@ -1094,16 +1061,16 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 
 /*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
     one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
-    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. O(M)'s q_diag has
-    none: its natural step is repeated on the sums of the pass until q_diag stays.
-    After training with a bound without q, predictions need this call; with EXACT the inducing
-    inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their values and the
-    others get the optimum given these; a bound without q has no q to freeze. Where gamma points add
-    nothing, the optimal a is not unique, and the call takes one of the best.
+    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
+    natural step is repeated on the sums of the pass until q_diag stays.
+    After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
+    the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
+    values and the others get the optimum given these; a bound without q has no q to freeze. Where
+    gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
         X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean
-             than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another likelihood). On an
-             error the model is unchanged
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
+             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another
+             likelihood). On an error the model is unchanged
     Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
@@ -1120,32 +1087,30 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X
         const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
         odvgp_info *info);
 
-/*  Slots, the named parts of the parameter vector, in order; and the length of the vector. */
+/*  Slots in order, and the length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
 /*  i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/*  NULL if there is no slot of this name. */
+/*  NULL if no slot has this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot; count is the slot's. Positive slots give positive values
-    and accept only those within their bounds. odvgp_set ignores entries above the diagonal of a
-    lower triangular slot.
+/*  Read or write the values of one slot; count is the slot's. Positive slots accept only values
+    within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
     Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(
         const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
         ptrdiff_t count, odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*' means all slots that begin
-    so: "kernel.*". With optim.natgrad the two slots of q(u), or of q(v), move together: freezing
-    one stops both. odvgp_natgrad_step moves them anyway.
+/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
+    all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
+    move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
     Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
 /*  Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
-    bounds. A name that ends in '*' means all positive slots that begin so. Optimisers move an
-    unbounded t, and the value is
+    bounds. Optimisers move an unbounded t, and the value is
         low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
         low + (high - low) / (1 + e^-t)                                 with an upper bound
     A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
@@ -1156,10 +1121,10 @@ ODVGP_API odvgp_status odvgp_set_bounds(
         odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
 
 /*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
-    odvgp_prior defines a and b. A name that ends in '*' means all such slots that begin so. The log
-    densities of all these values, trainable or not, are part of the bound: of odvgp_elbo and its
-    gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so
-    the maximum does not depend on config.positive_transform or on bounds.
+    odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
+    of the bound: of odvgp_elbo and its gradient, of steps, and of report.expected_loglik. They are
+    densities of the value itself, so the maximum does not depend on config.positive_transform or on
+    bounds.
     Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
         odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
@@ -1169,13 +1134,12 @@ ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
 /*  Write the kernel expression with its current values to text [size], with a final zero. With ard
-    it shows the geometric mean over columns; odvgp_get("kernel.0.lengthscale") returns each value.
-    Returns the length needed, without the final zero. */
+    it shows the geometric mean over columns. Returns the length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
     "kernel.<term>.variance") belongs, if the term has ard. -1 if one number serves all columns, or
-    if there is no such term or number. */
+    if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
@@ -1183,8 +1147,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
     update left parameters from which no predictor can be computed, it is undone as in odvgp_step;
     odvgp_save does so, too.
         scales   NULL: none
-        block    odvgp_predictor_size(model) bytes, written from the first byte on; aligned for a
-                 real, at best to 64 bytes
+        block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
     Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
              without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
     Cost     O(M^3 + M Mg D), once */
@@ -1192,15 +1155,14 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: to
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
         size_t bytes, odvgp_info *info);
 
-/*  Fill a server; every call that predicts takes one. Both ways check place and size of the block,
-    version, kernel, checksum and numbers, so that later calls need no checks, and select the
-    instruction set.
+/*  Fill a server. Both ways check place and size of the block, version, kernel, checksum and
+    numbers, so that later calls need no checks, and select the instruction set.
         odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
                                   version and precision, whatever its pointers and instruction set,
-                                  on a machine of this byte order. Its address must be aligned for a
-                                  real, best to 64 bytes: an array of unsigned char need not be. The
-                                  server points to the block, which must stay. A kernel with more
-                                  terms than ODVGP_MAX_BASE_KERNELS is refused
+                                  on a machine of this byte order. It must be aligned for a real,
+                                  best to 64 bytes (an array of unsigned char need not be), and must
+                                  stay: the server points to it. A kernel with more terms than
+                                  ODVGP_MAX_BASE_KERNELS is refused
         odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
                                   predictor is written to the caller's block; the file is not needed
                                   afterwards
@@ -1222,15 +1184,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
     them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
-/*  Mean and marginal variance of f at new inputs ([ODVGP] eq. 11 for ORTH; see odvgp_mean_part).
-    The variance is never negative.
+/*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
+    variance is never negative.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [T,n] out or NULL: variance of y; Gaussian: var plus the noise variance
         scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
         Outputs may not alias X.
-    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of
-             1e200, for example). In the last case the outputs hold all results, finite or not;
+    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
+             of 1e200, for example). In the last case the outputs hold all results, finite or not;
              after other errors they are unchanged. The three calls below do the same
     Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
     Threads  any number on one server, each with its own scratch */
@@ -1243,14 +1205,13 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
         ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets Y [n,T], separately for each row: logp [n], summed over outputs,
-    for y in its own units. Scratch and cost as for odvgp_predict with variances. */
+/*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
+    units. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
         const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Joint samples of f at the rows of X: f [samples,P,n]. The covariance is factored by a pivoted
-    Cholesky factorisation, so singular covariances need no jitter. Sample number s depends only on
-    seed and s.
+/*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
+    singular covariances without jitter. Sample number s depends only on seed and s.
         scratch  odvgp_sample_scratch(server, n) bytes
     Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
@@ -1282,24 +1243,23 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 #ifndef ODVGP_NO_STDIO
 /*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
     path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-    Windows), and renames it to path when it is complete. So path always holds a whole file, whoever
-    else writes to it. After a failure path holds its old contents and the new file is removed.
-    Devices and pipes are written in place on Unix, where the system tells what path is. Elsewhere
-    write to them yourself, because a rename replaces them.
+    Windows), and renames it to path. So path always holds a whole file, whoever else writes to it.
+    After a failure path holds its old contents and the new file is removed. Devices and pipes are
+    written in place on Unix. Elsewhere write to them yourself, because a rename replaces them.
     odvgp_file_read with block NULL only returns the size in *bytes.
-    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small;
-             *bytes is the size) */
+    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
+    size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(
         const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
 /*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-    calling thread. The pool lives in the caller's block of odvgp_pool_size(count) bytes;
-    odvgp_pool_start fills hook. Any number of models and threads may share the hook: while the pool
-    is busy, another caller executes its tasks itself. Workers take the caller's floating-point
-    environment with each job; exception flags that they raise stay with them. The child of a fork
-    has no workers: there the caller executes all tasks, and odvgp_pool_stop does nothing.
+    calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
+    fills hook. Any number of models and threads may share the hook: while the pool is busy, another
+    caller executes its tasks itself. Workers take the caller's floating-point environment with each
+    job; exception flags that they raise stay with them. The child of a fork has no workers: there
+    the caller executes all tasks, and odvgp_pool_stop does nothing.
     Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
@@ -1311,10 +1271,8 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_low   dense linear algebra on row-major matrices */
-/* ---------------------------------------------------------------------------------------------- */
 
-/*  Context of the routines below. odvgp_blas_init makes one in a block of odvgp_blas_size(threads)
-    bytes, which it uses for packing.
+/*  Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
     Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
     const void *isa; /* the instruction set's table */
@@ -1328,24 +1286,23 @@ ODVGP_API odvgp_status odvgp_blas_init(
 /*  "c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*  For all routines below: matrices are row-major, and ld counts elements from one row to the next.
-    Operands may overlap only where the comment says so. Pointers need no more alignment than a
-    real. NaN and infinity propagate to the results that depend on them. Vectors are matrices of one
-    column (ld 1) or one row. Threads are used where the work is large enough. */
-/*  C <- alpha op(A) op(B) + beta C, where op transposes if its flag (ta, tb) is 1. op(A) [m,k],
-    op(B) [k,n], C [m,n]. C may not alias A or B. beta = 0 ignores C. 2 m n k flops. */
+/*  For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
+    are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
+    so, and need no more alignment than a real. NaN and infinity propagate to the results that
+    depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
+    tb, trans) is 1. beta = 0 ignores the old C. */
+/*  C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B. 2 m
+    n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
         ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
         ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C, where op transposes if ta is 1.
-    op(A) [n,k], C [n,n]; w [k] of any sign, or NULL for ones. C may not alias A or w.
-    n^2 k flops. */
+/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
+    sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
         odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
         odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or whose
-    upper triangle is not needed. op(A) [n,k], op(B) [k,n], C [n,n]. C may not alias A or B.
-    n^2 k flops. */
+/*  Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
+    alias A or B. n^2 k flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
         odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
@@ -1356,8 +1313,8 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
     triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-    each diagonal entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its
-    inverse. m^2 n or m n^2 flops. */
+    each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse. m^2
+    n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
         const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
 /*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is neither read nor
@@ -1388,13 +1345,13 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ============================================================================================== */
 /*  >>impl   the code; each section uses only what is above it */
-/* ============================================================================================== */
+
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>config   reals, small helpers, messages, size arithmetic */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as
     written. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
@@ -1616,7 +1573,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 
     xgetbv tells whether the operating system saves the wide registers. No global caches the
     answer; each model asks once. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  gcc for Windows is excluded because it misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
         !defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
@@ -1677,7 +1634,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
         FMA, NMA        a b + c, c - a b
         MIN, MAX        b where b is NaN
         ZIPLO, ZIPHI    the low and high halves of two vectors, interleaved */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
 #define ODVGP__LOAD_c(p)      (*(p))
@@ -1802,7 +1759,7 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 
     The tasks of an operation write disjoint parts of its result, each computed exactly as in a
     single task. The bits do not depend on the number of tasks. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static int odvgp__tasks(const odvgp_threads *t)
 {
     return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1;
@@ -2034,7 +1991,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
     A layout function takes its pieces one by one. With base NULL the arena only adds up their
     sizes, so size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of
     size_t or a full block sets `bad`. */
-/* ---------------------------------------------------------------------------------------------- */
+
 typedef struct odvgp__arena {
     unsigned char *base; /* NULL: only measure; else a multiple of 64 bytes */
     size_t used, size;
@@ -2077,7 +2034,7 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 
     Every number is a function of (seed, stream, counter), so there is no state and the order of
     calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
-/* ---------------------------------------------------------------------------------------------- */
+
 enum {
     ODVGP__STREAM_BATCH = 1,
     ODVGP__STREAM_COLUMNS,
@@ -2180,7 +2137,7 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
                  log(1 - erfc(z) / 2) above
 
     Kernel matrices need the rest: distances, radial functions and their derivatives. */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__CHUNK 64
 
 /*  Base kernels. Files store these numbers: never change one; a new kernel takes the next. */
@@ -3037,7 +2994,7 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
     A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
     need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
     in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
-/* ---------------------------------------------------------------------------------------------- */
+
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
         ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c,
         ptrdiff_t cs);
@@ -3357,7 +3314,7 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 
     Each element of C is summed over k in the same order for any cut into tasks, so the bits do not
     depend on it. */
-/* ---------------------------------------------------------------------------------------------- */
+
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
 typedef struct odvgp__mm {
@@ -3839,7 +3796,7 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 
     All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
     X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Where to cut n: near the middle. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
@@ -4017,7 +3974,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
     copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at
     a time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last
     and so copies without transposing. Only lower triangles are read and written. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
     W[i * ws + dir * j] with ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the
     first bad row, or -1. */
@@ -4265,7 +4222,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
     Cost: n m (3 D + about 20 per base kernel); the adjoint about as much again, and as much once
     more if nothing is kept. */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__MAX_RANGES  8
 #define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
 #define ODVGP__KROWS       256 /* rows in a block of the adjoint */
@@ -5616,7 +5573,7 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
     To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions
     and parameters here, a row of the table, and the names of its slots at odvgp_slot. If starting
     values are in units of y, odvgp_init_data must set them, as it does for the Gaussian's noise. */
-/* ---------------------------------------------------------------------------------------------- */
+
 enum {
     /* y = f + Gaussian noise, whose variance is the first parameter: enables the closed forms */
     ODVGP__LIK_GAUSSIAN = 1,
@@ -5773,7 +5730,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
     the mean, 2 M^2 flops per factor for the variance. */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
@@ -6513,7 +6470,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. Nothing up to the
     end of this section uses a later one: a program that only predicts needs no more of this
     header. */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
@@ -7087,7 +7044,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 /*  >>model   what training is made of: slots, nodes, units, state
     Types only. A model is units on one tape and one parameter vector; today it has one unit,
     because nothing joins units to layers yet. Loops over units serve any number. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Size of the longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
@@ -7478,7 +7435,7 @@ typedef struct odvgp__cov_part {
         value = low + (high - low) / (1 + e^-theta)                with one
     Their values are kept beside theta. All other numbers are their own values. Hyperparameters may
     have a prior density. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Users of the gradient's memory between evaluations; each gives it back before the next one. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
@@ -7992,7 +7949,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 
         The table odvgp__ops lists each operation's name, both runs and memory. Below, dX is the
         adjoint of X, and "stacked" means squares [M,M] one below the other, [P M, M]. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
     return nd->in[i] ? &t->node[nd->in[i]] : NULL;
@@ -9552,7 +9509,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 
         Both runs skip nodes that the evaluation does not need. Forward also skips a node whose
         value is up to date, reverse a node on which no term of the bound depends. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static int odvgp__has_trait(const odvgp__node *nd, int trait)
 {
     return (odvgp__ops[nd->op].traits & trait) != 0;
@@ -9685,7 +9642,7 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 
         Nodes are first counted, without a table, and then built, so builders know of a node only
         its odvgp__ref: number and largest shape. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /* --- building: nodes take their memory from an arena, which may only measure --- */
 
 static size_t odvgp__padded_bytes(size_t bytes)
@@ -10006,7 +9963,7 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
         A new member is a row in one of the tables below and an enumerator in >>api. Natural steps,
         an optimum, or bounds without q that its row leaves at 0 are refused. New kinds of natural
         steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static void odvgp__beta_head(odvgp__unit *u)
 {
     u->weights = u->block[ODVGP__ON_BETA].white_mu;
@@ -10343,7 +10300,7 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>settings   a config: defaults, and what is refused */
-/* ---------------------------------------------------------------------------------------------- */
+
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
     odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, 0, 0, 0, 0, 0, 0};
@@ -10913,7 +10870,7 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
     head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
     Which nodes these are is decided once, when the model is made: odvgp__build_tape in >>layout
     calls the pieces of >>graph and the members' functions of >>parts. Cost: see odvgp_step. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Rows to evaluate: n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct odvgp__rows {
     const odvgp_real *X, *Y;
@@ -11441,7 +11398,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 /*  >>freeze   from a model to a predictor
     Computes alpha = L^-T (q_mu - c) and copies the rest.
     Cost: O(M^3 + M Mg D) if the head is out of date, else O(M^2). */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  A variance of two Gaussian blocks uses both sets of points as one set. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
@@ -11700,7 +11657,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 
     The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
     because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  y = S x for a symmetric S [n,n] stored as its lower triangle. */
 static void odvgp__symmetric_times(
         const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
@@ -12327,7 +12284,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
     The covariance does not depend on w: (I + A A^T / s)^-1 for each Gaussian block of q, and
     B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
-/* ---------------------------------------------------------------------------------------------- */
+
 typedef struct odvgp__fit {
     int gamma; /* the features of gamma: ODVGP__..._GAMMA */
     /* features of beta, of gamma, of both; the weights [from, to) are solved for */
@@ -12975,7 +12932,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
     number's unit, which follows from its slot and the units of the data, except for gamma's
     coefficients and others that SCALED names. */
-/* ---------------------------------------------------------------------------------------------- */
+
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
     int eps_inside;
@@ -13151,7 +13108,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
     A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
     lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
     an iteration without evaluations: O(memory n). */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
@@ -13562,7 +13519,7 @@ static odvgp_status odvgp__lbfgs_step(
 /*  >>train   the training step
     Evaluate, natural step, Adam; or an iteration of L-BFGS. A step that breaks the model is undone,
     and step sizes are halved. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
     if (!(jitter->raised > 0) || ++jitter->clean < 100) return;
@@ -13777,7 +13734,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
     Lengthscales: the median distance of rows over sqrt(2), times 0.5 for a single base kernel or
     factors from 0.1 to 1 for several (0.1 sqrt(D) and sqrt(D) for two on standardised inputs, as
     [ODVGP] appendix E); or [ULAPANE]. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*  Rows that initialisation reads: `times` for each point, at least 4096, at most all N. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
@@ -14761,7 +14718,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>layout   a model's slots, tape and block
     One function lays out the block. It runs once to measure and once to carve. */
-/* ---------------------------------------------------------------------------------------------- */
+
 /* --- slots --- */
 
 static void odvgp__kernel_slots(odvgp__unit *u)
@@ -15458,7 +15415,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
     Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
     One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
     table of units repeats what the config decides, and must agree with it. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
     uint64_t bits;
@@ -15902,7 +15859,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>easy   the allocating layer */
-/* ---------------------------------------------------------------------------------------------- */
+
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
 {
@@ -16075,7 +16032,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>licence */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*
 This software is available under two licences: choose whichever you prefer.
 
