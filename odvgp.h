@@ -1350,10 +1350,9 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__IMPLEMENTED
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages, size arithmetic */
+/*  >>config   reals, small helpers, messages */
 
-/*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as
-    written. */
+/*  NaN checks, exponentials and compensated sums need IEEE arithmetic. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
         (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
@@ -1411,14 +1410,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
-/*  A function that only training calls: unused with ODVGP_NO_TRAINING. */
+/*  A function that only training calls. */
 #define ODVGP__TRAINING ODVGP__UNUSED static
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 
-/*  Whether all n numbers are finite: x - x is 0 for a finite number and NaN otherwise. Four sums,
-    because a single one would wait for each addition. */
+/*  x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
+    addition. */
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 {
     odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1433,7 +1432,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
     return a + b + c + d == 0;
 }
 
-/*  The first index of a NaN or infinity, or -1. */
+/*  Index, or -1. */
 static ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -1451,7 +1450,7 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
     if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/*  Text without stdio: strings and numbers are appended to a fixed buffer and cut at its end. */
+/*  Text without stdio, cut at the end of the buffer. */
 typedef struct odvgp__text {
     char *at;
     size_t size, used; /* `used` also counts what was cut */
@@ -1527,8 +1526,7 @@ static void odvgp__put_real(odvgp__text *t, double v)
     }
 }
 
-/*  Fill info and return the status, so that failing is one line. The text is "what: sentence",
-    followed by row and value if row >= 0. */
+/*  Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
         ptrdiff_t row, double value, const char *sentence)
 {
@@ -1547,7 +1545,7 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
         if (row >= 0) {
             odvgp__put(&t, " (at ");
             odvgp__put_int(&t, row);
-            /* value == row: it only repeats the position, as errors in kernel expressions do */
+            /* value == row only repeats the position, as errors in kernel expressions do */
             if (value != (double)row) {
                 odvgp__put(&t, ", value ");
                 odvgp__put_real(&t, value);
@@ -1569,12 +1567,12 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>cpu   which instructions the machine has
+/*  >>cpu   instruction sets of the machine
 
-    xgetbv tells whether the operating system saves the wide registers. No global caches the
-    answer; each model asks once. */
+    xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
+    each model asks once. */
 
-/*  gcc for Windows is excluded because it misaligns spilled ymm registers. */
+/*  gcc for Windows misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
         !defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
 #define ODVGP__X86
@@ -1588,13 +1586,13 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-/*  The compiler's target decides about NEON. On 32-bit ARM it serves float only. */
+/*  The compiler's target decides about NEON; on 32-bit ARM float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
         !defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON
 #include <arm_neon.h>
 #endif
-/*  gcc keeps an array in registers only if it has unrolled all loops over it. */
+/*  gcc keeps an array in registers only if all loops over it are unrolled. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
 #define ODVGP__UNROLL _Pragma("GCC unroll 16")
 #else
@@ -1610,17 +1608,17 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #ifdef ODVGP__X86
     if (isa == ODVGP_ISA_SSE2) return 1;
     unsigned a, b, c, d, c1, xcr0, high;
-    /* only three calls of cpuid: on virtual machines each costs microseconds */
+    /* few calls of cpuid: on virtual machines each costs microseconds */
     __cpuid(0, a, b, c, d);
     if (a < 7) return 0;
     __cpuid(1, a, b, c1, d);
     if (!(c1 & (1u << 27))) return 0; /* OSXSAVE */
     __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
     __cpuid_count(7, 0, a, b, c, d);
-    /* the system saves xmm and ymm; AVX2, FMA */
+    /* xmm and ymm saved; AVX2, FMA */
     if ((xcr0 & 6) != 6 || !(b & (1u << 5)) || !(c1 & (1u << 12))) return 0;
     if (isa == ODVGP_ISA_AVX2) return 1;
-    /* the system saves zmm; F, DQ, VL */
+    /* zmm saved; F, DQ, VL */
     return (xcr0 & 0xe0) == 0xe0 && (b & (1u << 16)) && (b & (1u << 17)) && (b & (1u << 31));
 #else
     return 0;
@@ -1628,12 +1626,12 @@ static int odvgp__cpu_has(odvgp_isa isa)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>simd   one vector type for each instruction set
+/*  >>simd   vector types
 
-        V_x             a vector of LANES_x reals, with + - * / by the compiler; plain C: one real
-        FMA, NMA        a b + c, c - a b
-        MIN, MAX        b where b is NaN
-        ZIPLO, ZIPHI    the low and high halves of two vectors, interleaved */
+        V_x           a vector of LANES_x reals with + - * /; plain C: one real
+        FMA, NMA      a b + c, c - a b
+        MIN, MAX      b where b is NaN
+        ZIPLO, ZIPHI  the low and high halves of two vectors, interleaved */
 
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -1705,7 +1703,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
-/*  Masked, because gcc 12 warns about the forms without a mask. */
+/*  Masked: gcc 12 warns about the forms without a mask. */
 #define ODVGP__SQRT_avx512(a)     ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a)
 #define ODVGP__MIN_avx512(a, b)   ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
 #define ODVGP__MAX_avx512(a, b)   ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
@@ -1755,10 +1753,10 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>threads   cutting work into tasks; the optional POSIX pool
+/*  >>threads   tasks; the POSIX pool
 
     The tasks of an operation write disjoint parts of its result, each computed exactly as in a
-    single task. The bits do not depend on the number of tasks. */
+    single task, so the bits do not depend on the number of tasks. */
 
 static int odvgp__tasks(const odvgp_threads *t)
 {
@@ -1772,14 +1770,14 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
         for (int i = 0; i < n; i++) task(arg, i);
 }
 
-/*  Whether a b >= limit, where the product may overflow; limit > 0. */
+/*  Whether a b >= limit > 0; the product may overflow. */
 static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 {
     return b > 0 && a >= (limit - 1) / b + 1;
 }
 
-/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
-    floor(units i / tasks) units, computed without the product, which may overflow. */
+/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`: floor(units i /
+    tasks) units, without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
     ptrdiff_t units = n / unit + (n % unit != 0),
@@ -1787,7 +1785,7 @@ static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int 
     return odvgp__at_least(first, unit, n) ? n : first * unit;
 }
 
-/*  The part [*from, *to) of n items that task i of `tasks` gets. */
+/*  The items [*from, *to) of task i. */
 static void odvgp__share(
         ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
@@ -1803,17 +1801,17 @@ static void odvgp__share(
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*  A training step has dozens of short parallel operations, so an idle worker does not sleep at
-    once. It spins for about 50 microseconds, then yields a thousand times (about a millisecond),
-    which lets any other thread go first. Systems that take the other processors for far away wake a
-    sleeper on its waker's own processor, and it stays there because it never runs long enough to be
-    moved. The caller waits in the same way. It sleeps in the end, too, because at higher priority
-    it would keep its workers from the processor.
+/*  A training step has dozens of short parallel operations, so an idle worker spins for about 50
+    microseconds, then yields a thousand times (about a millisecond), which lets other threads go
+    first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
+    its waker's own processor, and it stays there because it never runs long enough to be moved. The
+    caller waits in the same way, sleep included: at higher priority it would keep its workers from
+    the processor.
 
     Tasks are handed out by a ticket: the number of the job in its high half, the number of tasks
     not yet taken in its low half. A thread takes a task by lowering the ticket that it has read,
-    which fails if the ticket has changed since. It reads the job's task, argument and environment
-    only then. They cannot change before it counts its task as done, because the caller writes the
+    which fails if the ticket has changed since; only then it reads the job's task, argument and
+    environment. They cannot change before it counts its task as done, because the caller writes the
     next job only when all tasks of the last one are counted. The stores of a new job may therefore
     become visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
     interleavings. */
@@ -1825,13 +1823,13 @@ struct odvgp_pool {
     pthread_cond_t wake, done;
     void (*task)(void *arg, int i);
     void *arg;
-    fenv_t environment; /* the caller's rounding, handling of subnormal numbers and traps */
-    pid_t process;      /* the process that started the workers */
+    fenv_t environment; /* the caller's rounding, subnormal handling and traps */
+    pid_t process;      /* that started the workers */
     int n, workers, stop;
-    int asleep;  /* number of workers that sleep or are about to */
-    int waiting; /* whether the caller sleeps or is about to */
-    int busy;    /* whether a job is running */
-    /* aligned explicitly, because i386 aligns 64-bit members to 4 bytes */
+    int asleep;  /* workers that sleep or are about to */
+    int waiting; /* the caller sleeps or is about to */
+    int busy;    /* a job is running */
+    /* i386 aligns 64-bit members to 4 bytes */
     uint64_t ticket __attribute__((aligned(8)));
     unsigned char apart[64]; /* keeps ticket and left on different cache lines */
     int left;                /* tasks not finished */
@@ -1857,7 +1855,7 @@ static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  Take and run tasks of the current job until none is left. */
+/*  Run tasks of the current job until none is left. */
 static void odvgp__pool_work(odvgp_pool *pool, int worker)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
@@ -1915,8 +1913,8 @@ static void odvgp__pool_wait(odvgp_pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  Run n tasks. If the pool is busy with a job, of another thread or the one whose task makes this
-    call, the caller runs all its tasks itself. */
+/*  If the pool is busy, also with the job whose task makes this call, the caller runs all its
+    tasks. */
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
@@ -1965,7 +1963,7 @@ ODVGP_API odvgp_status odvgp_pool_start(
     while (pool->workers < count - 1 &&
             !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
-    /* If fewer workers than asked for could be started, they still do all tasks. */
+    /* With fewer workers than asked for, those still do all tasks. */
     hook->run = odvgp__pool_run;
     hook->user = pool;
     hook->count = count;
@@ -1986,14 +1984,13 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>arena   one block of memory, measured and carved by the same function
+/*  >>arena   memory: one block, measured and divided by the same function
 
-    A layout function takes its pieces one by one. With base NULL the arena only adds up their
-    sizes, so size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of
-    size_t or a full block sets `bad`. */
+    A layout function takes pieces one by one; with base NULL the arena only adds up their sizes.
+    Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`. */
 
 typedef struct odvgp__arena {
-    unsigned char *base; /* NULL: only measure; else a multiple of 64 bytes */
+    unsigned char *base; /* NULL: only measure; else a multiple of 64 */
     size_t used, size;
     int bad;
 } odvgp__arena;
@@ -2030,7 +2027,7 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>rng   counter-based random numbers and permutations
+/*  >>rng   random numbers and permutations
 
     Every number is a function of (seed, stream, counter), so there is no state and the order of
     calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
@@ -2056,15 +2053,14 @@ static uint64_t odvgp__random(uint64_t seed, uint64_t stream, uint64_t counter)
     return odvgp__mix(odvgp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
 }
 
-/*  Uniform in (0, 1), never 0 or 1. */
+/*  In (0, 1), never 0 or 1. */
 static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) *
            (1.0 / 4503599627370496.0);
 }
 
-/*  Standard normal, by Box and Muller. Each number takes two uniforms and discards the second
-    normal of the pair, so that counters stay independent. */
+/*  Box and Muller; discards the pair's second normal, so that counters stay independent. */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     double u = odvgp__uniform(seed, stream, 2 * counter),
@@ -2072,8 +2068,7 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
     return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
-/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all permutations are
-    equally likely. */
+/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
 #define ODVGP__SHUFFLED 64
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2087,10 +2082,10 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
     return order[i];
 }
 
-/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory for an epoch of any length. A
-    Feistel network permutes the next even power of two (at most 4 n); it is applied until the value
-    falls below n, at most four times on average. A network of few bits prefers some permutations,
-    so small n are shuffled instead. */
+/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
+    the next even power of two (at most 4 n); it is applied until the value falls below n, at most
+    four times on average. With few bits it would prefer some permutations, so small n are
+    shuffled. */
 ODVGP__TRAINING ptrdiff_t odvgp__permute(
         uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2118,8 +2113,8 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
     Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
     is a chain of some twenty operations of four cycles each, and few such chains fit into a
     processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
-    as in C's functions, and a result does not depend on the position in the chunk. Largest errors
-    in units in the last place, over all arguments, subnormal ones included:
+    as in C's functions; a result does not depend on the position in the chunk. Largest errors in
+    units in the last place, over all arguments, also subnormal ones:
 
         exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
         log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
@@ -2130,17 +2125,15 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
         log      x = 2^k (1 + f), s = f / (2 + f);
                  log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
         erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
-        erfc     exp(-x^2) erfcx(x), where erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3);
-                 5e-17 (5e-8). x^2 is split into a part without rounding error and a small rest.
+        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
+                 (5e-8). x^2 is split into a part without rounding error and a small rest.
         log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
-                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
-                 log(1 - erfc(z) / 2) above
-
-    Kernel matrices need the rest: distances, radial functions and their derivatives. */
+                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1, log(1 -
+                 erfc(z) / 2) above */
 
 #define ODVGP__CHUNK 64
 
-/*  Base kernels. Files store these numbers: never change one; a new kernel takes the next. */
+/*  Files store these numbers: append only. */
 enum {
     ODVGP__RBF = 0,
     ODVGP__MATERN12 = 1,
@@ -2173,13 +2166,13 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__MANTISSA    23
 #define ODVGP__BIAS        127
 #define ODVGP__LARGEST     FLT_MAX
-/*  1.5 * 2^23: adding ROUND to x rounds x to an integer, which the low bits of the sum hold. */
+/*  1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
 #define ODVGP__ROUND       12582912.0f
 /*  2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define ODVGP__INTEGER     8388608.0f
 /*  A number without the low HALF bits of its mantissa has an exact square. */
 #define ODVGP__HALF        12
-/*  Squared distances are limited to FAR, so that 0 times a distance is 0. */
+/*  Limit of squared distances, so that 0 times a distance is 0. */
 #define ODVGP__FAR         1e30f
 #define ODVGP__FAR_ROOT    1e15f
 #define ODVGP__EXP_LOW     (-104.0f)
@@ -2253,7 +2246,7 @@ typedef uint64_t odvgp__u_c;
 #endif
 /* clang-format on */
 
-/*  bits and real: a vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
+/*  A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
 ODVGP__INLINE odvgp__u_c odvgp__bits_c(odvgp_real v)
 {
     odvgp__u_c u;
@@ -2267,8 +2260,7 @@ ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
     return v;
 }
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-/*  Where registers hold more digits than a real (x87), adding ROUND rounds to an integer only when
-    the sum is stored. */
+/*  Registers with more digits than a real (x87) round to an integer only when the sum is stored. */
 ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
 {
     volatile odvgp_real stored = v;
@@ -2304,9 +2296,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
-/*  v 2^k for n = k + ROUND, whose low bits are those of k. Two factors, 2^floor(k/2) and the rest,
-    round subnormal results once and keep the largest from overflowing. AVX-512 has an instruction
-    for this. */
+/*  v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
+    and keep the largest from overflowing. AVX-512 has an instruction for this. */
 #define ODVGP__RAISE(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
     { \
@@ -2326,8 +2317,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 
 /*  power       2^k for n = k + ROUND, where 2^k is normal
     expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-    decay       exp(x) for -1000 <= x <= 0, for kernels; 0 below -708 (float -87), before results
-                become subnormal */
+    decay       exp(x) for -1000 <= x <= 0, for kernels; 0 below -708 (float -87): never
+    subnormal */
 #define ODVGP__EXPS(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
     { \
@@ -2359,7 +2350,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
-/*  Functions from four vectors to four vectors. */
+/*  From four vectors to four vectors. */
 #define ODVGP__MAP_EXP(TARGET, S) \
     TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
@@ -2535,7 +2526,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(y[q] = y[q] + e[q]) \
     }
 
-/*  The same functions for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
+/*  The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define ODVGP__MAPPED(TARGET, S, name, call) \
     TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
     { \
@@ -2567,9 +2558,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Differences, unlike
-    |x|^2 + |z|^2 - 2 x z, never give a negative result and give 0 where points coincide. They are
-    no slower on processors that add and multiply in parallel. */
+/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike |x|^2 + |z|^2 - 2
+    x z, differences never give a negative result and give 0 where points coincide. They are no
+    slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
     TARGET static void odvgp__sqdist_##S( \
             ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -2596,9 +2587,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
-    r = 0 Matern 1/2 has no derivative; dk is 0. The argument of exp ends at -1000, where exp is 0,
-    because infinity times 0 is NaN. */
+/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At r =
+    0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0, because
+    infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
     TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
             const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
@@ -2638,8 +2629,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  ABREAST_x: how many rows dots and spreads take at once; the registers set the limit.
-    ABREAST, VECTORS: a statement for each row, for each vector. */
+/*  ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
+    VECTORS: a statement for each row, for each vector. */
 #define ODVGP__ABREAST_c      1
 #define ODVGP__ABREAST_sse2   2
 #define ODVGP__ABREAST_avx2   2
@@ -2656,7 +2647,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     ODVGP__UNROLL \
     for (int q = 0; q < vectors; q++) statement;
 
-/*  Transpose v [L, L] in place. Each pass interleaves rows r and r + L/2, a perfect shuffle. */
+/*  Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define ODVGP__TRANSPOSED(S, v) \
     ODVGP__UNROLL \
     for (int half = L / 2; half > 0; half /= 2) { \
@@ -2670,7 +2661,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (int r = 0; r < L; r++) (v)[r] = t[r]; \
     }
 
-/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and `vectors` vectors of their columns. */
+/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
     TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, \
             const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
@@ -2973,7 +2964,7 @@ static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
     return most;
 }
 
-/*  The Euclidean norm of x, also where its square overflows or underflows. */
+/*  Norm of x, also where its square overflows or underflows. */
 ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
     double most = odvgp__max_abs(n, x), sum = 0;
@@ -2983,13 +2974,12 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels
+/*  >>ukr   micro-kernels and packing
 
-    Level 3 routines spend their time here. Macros define each micro-kernel once and expand it for
-    every isa, for widths w of 1 to NV vectors:
-        ukr              C[MR,w] <- alpha A B (+ C)     k steps, C in registers
-        solve            T[MR,w] <- U^-1 (T - A X)      product, then a solve with a triangle of MR
-                                                        rows, in one
+    Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
+    vectors:
+        ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
+        solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
         copy, transpose  strips, for packing
     A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
     need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
@@ -3061,7 +3051,7 @@ typedef struct odvgp__isa {
 #define ODVGP__ABOVE6(NV, S, i) ODVGP__ABOVE5(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 5)
 #define ODVGP__ABOVE7(NV, S, i) ODVGP__ABOVE6(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 6)
 
-/* --- steps of a micro-kernel, for one vector (name1) and for a row of vectors (name) --- */
+/* --- steps of a micro-kernel: name1 for one vector, name for a row of vectors --- */
 
 #define ODVGP__AT(S, p, s, i, j)    ((p) + i * (s) + j * ODVGP__LANES_##S)
 #define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__SET1_##S(0);
@@ -3130,10 +3120,10 @@ typedef struct odvgp__isa {
     }
 
 /*  Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-    receives U; tri, as in SOLVE, receives U^T. The block is first factored into U^T D U with a unit
-    diagonal, so that no pivot waits for a square root. All loops are unrolled, so that it stays in
-    registers. Returns -1, or the first row whose pivot or its inverse is not positive and finite;
-    d[row,row] is then that pivot. */
+    receives U; tri, as in SOLVE, receives U^T. First U^T D U with a unit diagonal is computed, so
+    that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
+    or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
+    pivot. */
 ODVGP__INLINE ptrdiff_t odvgp__factor_body(
         const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -3155,7 +3145,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
         ODVGP__UNROLL
         for (int r = 0; r < MR; r++)
             if (r > i) {
-                /* divide, since the inverse would not eliminate one of two equal rows exactly */
+                /* the inverse would not eliminate one of two equal rows exactly */
                 odvgp_real f = T[i][r] / T[i][i];
                 ODVGP__UNROLL
                 for (int j = 0; j < MR; j++)
@@ -3215,7 +3205,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
             for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
     }
 
-/*  All micro-kernels of isa S, of R rows and up to NVMAX vectors. */
+/*  All micro-kernels of isa S: R rows, up to NVMAX vectors. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
     ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
             ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
@@ -3246,7 +3236,7 @@ ODVGP__KERNELS(ODVGP__AVX2, avx2, 6, 2)
 ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
-/*  The odvgp__isa of S. v: the isa whose array arithmetic it uses. */
+/*  v: the isa whose array arithmetic S uses. */
 #define ODVGP__LIST2(name, S) \
     { \
         name##1_##S, name##2_##S, NULL, NULL \
@@ -3292,7 +3282,7 @@ static const odvgp__isa odvgp__isas[] = {
         ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
-/*  The isa of this id, or the best one for AUTO; NULL if the machine or the build lacks it. */
+/*  The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
@@ -3305,15 +3295,14 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 /*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
     One routine serves general, symmetric (lower triangle only), weighted and triangular products.
-    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
-    Cost: 2 m n k flops.
+    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero. 2
+    m n k flops.
 
-    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A
-    packed into panels of MR), strips, panels. An operand that stays in cache anyway is read in
-    place; only its ragged edge is copied, padded with zeros.
+    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
+    into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
+    its ragged edge is copied, padded with zeros.
 
-    Each element of C is summed over k in the same order for any cut into tasks, so the bits do not
-    depend on it. */
+    Each element of C is summed over k in the same order for any cut into tasks. */
 
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
@@ -3327,21 +3316,21 @@ typedef struct odvgp__mm {
     odvgp_real *C;
     ptrdiff_t ldc;
     odvgp_real alpha, beta;
-    /* LOWER or UPPER: op(A), op(B) is triangular, its other entries are stored zeros */
+    /* LOWER or UPPER: op(A), op(B) is triangular, the rest stored zeros */
     int a_part, b_part;
-    int c_part; /* LOWER: only C[i,j], j <= i, is computed and touched */
+    int c_part; /* LOWER: only C[i,j], j <= i, is touched */
 } odvgp__mm;
 
-/*  Triangles of more rows are cut into products when they are solved or inverted. */
+/*  Triangles of more rows are cut into products. */
 #define ODVGP__BASE ((ptrdiff_t)512)
 /*  The same for Cholesky factors; at most BASE. */
 #define ODVGP__POTRF_BASE ((ptrdiff_t)256)
-/*  Larger ones are cut at a multiple of this. */
+/*  They are cut at multiples of this. */
 #define ODVGP__HALF_UNIT ((ptrdiff_t)24)
 /*  Strips of at most this many rows are solved in place. */
 #define ODVGP__IN_PLACE ((ptrdiff_t)96)
-/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it, A
-    if more than PACK_COLS columns of C do. B is also packed if transposed or weighted. */
+/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
+    or if transposed or weighted; A if more than PACK_COLS columns of C do. */
 #define ODVGP__PACK_ROWS ((ptrdiff_t)48)
 #define ODVGP__PACK_COLS ((ptrdiff_t)256)
 #define ODVGP__PACK_SIZE ((ptrdiff_t)8192)
@@ -3353,8 +3342,8 @@ static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/*  Row stride of the square in which n rows are factored. It has room for the last vector, and is
-    an odd number of vectors: rows a power of two apart would share a few sets of the cache. */
+/*  Row stride of the square in which n rows are factored: room for the last vector, and an odd
+    number of vectors, because rows a power of two apart would share a few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
     ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
@@ -3372,19 +3361,17 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
     return area + (blas->pack_stride - ODVGP__TILE_NUMBERS - ODVGP__TRI_NUMBERS);
 }
 
-/*  Block sizes for problems up to m x n x k and the size of each task's area. Smaller problems need
-    smaller areas. */
+/*  Block sizes for problems up to m x n x k, and the size of a task's area. */
 static void odvgp__blocks(
         const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE);
     if (order > 0) order += ODVGP__MAX_MR;
     blas->isa = isa;
-    /* MC is a multiple of MR, NC of NR */
     blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR);
     blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
     blas->kc = ODVGP__MIN(isa->KC, k);
-    /* what odvgp__solve_task and odvgp__potrf_base use */
+    /* for odvgp__solve_task and odvgp__potrf_base */
     ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR),
               factor = order * odvgp__square_stride(isa, order);
     blas->pack_stride =
@@ -3392,7 +3379,7 @@ static void odvgp__blocks(
     blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
-/*  A blas for problems up to m x n x k, with its packing area from the arena. */
+/*  A blas for problems up to m x n x k. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
         ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3436,8 +3423,8 @@ static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
 
-/*  The panel (of A) or strip (of B) that begins with row or column i is at `at + i * step`.
-    `ragged` is a copy of the last one, if that is not whole. */
+/*  The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
+    of the last one, if not whole. */
 typedef struct odvgp__operand {
     const odvgp_real *at, *ragged;
     ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
@@ -3457,7 +3444,7 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
 }
 
 /*  Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
-    leaves it in place and copies only a ragged last panel. */
+    only copies a ragged last panel. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
         ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
         odvgp_real *area)
@@ -3479,8 +3466,8 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
     return o;
 }
 
-/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b. A tile that is not
-    whole or crosses the diagonal goes through the buffer `tile`. */
+/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
+    `tile` if it is not whole or crosses the diagonal. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
         const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
         ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
@@ -3508,7 +3495,7 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
     }
 }
 
-/*  The inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*  Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
         ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
         const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
@@ -3556,14 +3543,14 @@ static void odvgp__scale_c(
     }
 }
 
-/*  The outer loops: rows [i0, i1) and columns [j0, j1) of C. */
+/*  Outer loops: rows [i0, i1) and columns [j0, j1) of C. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
         ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
-    /* add = 0: the first block of steps overwrites C unread. With triangles or k = 0 some tiles may
-       have no such block, so C is scaled first. */
+    /* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
+       such block, so C is scaled first. */
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
     int pack_b = g->w || g->bcs != 1 ||
                  (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
@@ -3589,7 +3576,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Thin products: axpy or dot products where vectors are contiguous, else plain loops. */
+/*  Thin products: axpy or dot products where vectors are contiguous. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -3637,7 +3624,7 @@ typedef struct odvgp__mm_job {
     int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } odvgp__mm_job;
 
-/*  How many tasks to place side by side, so that each packs as little of A and B as possible. */
+/*  Tasks side by side, so that each packs as little of A and B as possible. */
 static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
 {
     int best = 1;
@@ -3719,7 +3706,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
-/*  Describes a plain product; the caller then sets parts and weights. */
+/*  A plain product; the caller then sets parts and weights. */
 static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
         odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
@@ -3788,20 +3775,18 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves, m^2 n flops
+/*  >>trsm   triangular solves
 
     Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
-    other. The fused kernel solves smaller ones in strips of NR columns, first row to last, MR rows
-    at a time.
+    other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time. m^2 n
+    flops.
 
-    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
-    X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
+    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and X
+    op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
 
-/*  Where to cut n: near the middle. */
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  The triangle of a solve, element (i, p) at at[i * rs + p * cs]: L, or L^T with rows and columns
-    counted from the last. */
+/*  Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
 typedef struct odvgp__triangle {
     ptrdiff_t m;
     const odvgp_real *at;
@@ -3820,9 +3805,9 @@ static odvgp__triangle odvgp__triangle_of(
     return t;
 }
 
-/*  What the fused kernel needs besides the triangle. tri [m rounded up, MAX_MR]: the MR x MR blocks
-    on the diagonal, with inverted diagonals, padded with ones. last [m, MR], if MR does not divide
-    m: the last rows by columns, padded with zeros. */
+/*  For the fused kernel. tri [m rounded up, MAX_MR]: the MR x MR blocks on the diagonal, with
+    inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
+    columns, padded with zeros. */
 static void odvgp__prepare_triangle(
         const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
 {
@@ -3913,8 +3898,7 @@ static void odvgp__solve_task(void *arg, int i)
     }
 }
 
-/*  x <- op(L)^-1 x for a contiguous vector: dot products with rows of L, or for L^T rows of L
-    subtracted. */
+/*  x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
         ptrdiff_t ldl, odvgp_real *x)
 {
@@ -3961,23 +3945,21 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors, triangular inverses and adjoints
+/*  >>potrf   Cholesky factors, triangular inverse, adjoint
 
         potrf          A = L L^T             n^3/3 flops
         potrf_reverse  P = R^T R, R lower    n^3/3, from the last row up
         trtri          L <- L^-1             n^3/3
         potrf_adjoint  dL -> dA, [CHOL]      2 n^3/3, level 3 by the same halves
 
-    After potrf_reverse, R^-1 is the lower factor of P^-1 without a further step.
-
     Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
-    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at
-    a time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last
-    and so copies without transposing. Only lower triangles are read and written. */
+    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
+    time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
+    so copies without transposing. Only lower triangles are read and written. */
 
-/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
-    W[i * ws + dir * j] with ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the
-    first bad row, or -1. */
+/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at W[i
+    * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first bad
+    row, or -1. */
 static ptrdiff_t odvgp__factor_square(
         const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -3988,7 +3970,7 @@ static ptrdiff_t odvgp__factor_square(
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
         ptrdiff_t bad;
-        /* update only the MR x MR block on the diagonal, whatever the vector width */
+        /* only the MR x MR block on the diagonal, whatever the vector width */
         for (ptrdiff_t j = 0; j < MR; j += NR) {
             ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes),
                       first = dir > 0 ? 0 : width - 1;
@@ -4008,8 +3990,8 @@ static ptrdiff_t odvgp__factor_square(
     return -1;
 }
 
-/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
-    dir -1. */
+/*  The lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
+    -1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
         ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4102,7 +4084,7 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
     return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left; a strip needs
+/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
     no column left of it, so L is overwritten. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
@@ -4186,7 +4168,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, kernel matrices and their adjoints
+/*  >>kernels   kernel expressions, matrices and adjoints
 
     With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
     product and v the variance:
@@ -4207,21 +4189,21 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
     distance, their inner product, or for periodic the squared distance of their images on circles,
     one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
     periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
-    the number, except periodic ones and those with a number per column (ard).
+    the number, except periodic ones and those with ard.
 
     Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
     nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-    over the columns immediately. dloss/dK turns both into gradients. G = H dloss/dK, elementwise,
-    gives the gradients of the inputs in two matrix products. With u, w the centred inputs,
+    over the columns. dloss/dK turns both into gradients. G = H dloss/dK, elementwise, gives the
+    gradients of the inputs in two matrix products. With u, w the centred inputs,
 
         dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
     or sum_i G_ij u_i for inner products. A lengthscale per column needs sum_ij G_ij (u_i - w_j)^2.
-    From points on circles, gradients go on to inputs and period. For products K a, dloss/dK has
-    the rank of a; K and H are kept from the forward run if they fit config.kernel_cache_bytes.
+    From circles, gradients go on to inputs and period. For products K a, dloss/dK has the rank of
+    a; K and H are kept from the forward run if they fit config.kernel_cache_bytes.
 
-    Cost: n m (3 D + about 20 per base kernel); the adjoint about as much again, and as much once
-    more if nothing is kept. */
+    Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
+    is kept. */
 
 #define ODVGP__MAX_RANGES  8
 #define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
@@ -4239,18 +4221,18 @@ enum {
 enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
-/*  Only 32-bit numbers, so that predictors and files hold the struct as it is. */
+/*  32-bit numbers only: predictors and files hold the struct as it is. */
 typedef struct odvgp__base_kernel {
-    /* nls lengthscales and nvar variances; ls, var and shape_param index hyp */
+    /* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
     uint32_t type, ard, nls, ls, nvar, var, shape_param;
-    uint32_t degree; /* of polynomial, else 0 */
+    uint32_t degree; /* of polynomial */
     uint32_t group, given, ndims;
     uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); none: all */
 } odvgp__base_kernel;
 
 typedef struct odvgp__kernel {
     uint32_t D, base_kernels, nnode, nhyp, ngroup;
-    /* the base kernel that defines a group's geometry, columns and scales */
+    /* a group's first base kernel, for geometry, columns and scales */
     uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
     uint32_t node[ODVGP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
     odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
@@ -4259,14 +4241,13 @@ typedef struct odvgp__kernel {
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
-/*  A base kernel's geometry, its function in isa->radial, and its shape parameter's name. */
+/*  Geometry, function in isa->radial, and name of the shape parameter. */
 typedef struct odvgp__base_kernel_kind {
     const char *name;
     int geometry, radial;
     const char *shape_param;
 } odvgp__base_kernel_kind;
 
-/*  Indexed by type. */
 static const odvgp__base_kernel_kind odvgp__base_kernel_kinds[ODVGP__BASE_KERNEL_TYPES] = {
         {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
         {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
@@ -4285,8 +4266,8 @@ static int odvgp__geometry(const odvgp__base_kernel *base)
     return odvgp__base_kernel_kinds[base->type].geometry;
 }
 
-/*  Whether the derivative of the shape parameter is a sum over the matrix. A period's comes from
-    the points instead. */
+/*  Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
+    points. */
 static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
     return odvgp__base_kernel_kinds[base->type].shape_param &&
@@ -4298,7 +4279,7 @@ static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
     return odvgp__geometry(base) == ODVGP__DISTANCE || odvgp__geometry(base) == ODVGP__CIRCLE;
 }
 
-/*  Whether one number serves all columns. Numbers per column are applied to the points instead. */
+/*  Whether one number serves all columns; else the points are scaled. */
 static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 {
     return base->nls && !base->ard;
@@ -4311,9 +4292,9 @@ static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nl
     factor = "(" expr ")" | name ["(" args ")"] */
 
 typedef struct odvgp__parser {
-    const char *start, *at, *error; /* error: the first one, or NULL */
+    const char *start, *at, *error; /* the first error, or NULL */
     odvgp__kernel *k;
-    double *value; /* [.][3] lengthscale, variance and shape parameter of each base kernel */
+    double *value; /* [.][3] lengthscale, variance, shape parameter */
     int depth;
 } odvgp__parser;
 
@@ -4404,7 +4385,7 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, 
     return v;
 }
 
-/*  Consumes `name =` and returns 1, if that comes next. */
+/*  Consumes `name =` if that comes next. */
 static int odvgp__accept_key(odvgp__parser *p, const char *name)
 {
     if (!name || !odvgp__accept(p, name)) return 0;
@@ -4423,7 +4404,7 @@ static void odvgp__parse_degree(odvgp__parser *p, odvgp__base_kernel *base)
     base->given |= ODVGP__GIVEN_DEGREE;
 }
 
-/*  An unnamed number is the lengthscale if there is one, else the variance. */
+/*  An unnamed number is the lengthscale, or else the variance. */
 static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
     int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
@@ -4525,7 +4506,7 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
     return node;
 }
 
-/*  Whether two base kernels are functions of the same squared distance or inner product. */
+/*  Whether two base kernels share a squared distance or inner product. */
 static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
     return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE &&
@@ -4533,7 +4514,7 @@ static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kern
            !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  Finds the positions of base kernel i's hyperparameters, and its group. */
+/*  Positions of base kernel i's hyperparameters, and its group. */
 static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 {
     odvgp__base_kernel *base = &k->base[i];
@@ -4554,8 +4535,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
     for (uint32_t i = 0; i < k->base_kernels; i++) odvgp__base_finish(k, i);
 }
 
-/*  value [3 * ODVGP_MAX_BASE_KERNELS] receives each base kernel's lengthscale, variance and shape
-    parameter, 1 where not given. */
+/*  value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
+    kernel, 1 where not given. */
 ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
         odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
@@ -4637,10 +4618,9 @@ ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k,
     if (parentheses) odvgp__put(t, ")");
 }
 
-/* --- points: the columns of a group, centred except for inner products, cosine and sine for
-   periodic, scaled if there is a number per column --- */
+/* --- points: a group's columns, centred except for inner products, cosine and sine for periodic,
+   scaled if there is a number per column --- */
 
-/*  Input column of active column `index`. */
 static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
 {
     for (uint32_t r = 0; r < base->nranges; r++) {
@@ -4651,7 +4631,6 @@ static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
     return index;
 }
 
-/*  The scale of active column d. */
 static odvgp_real odvgp__base_column(
         const odvgp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
 {
@@ -4662,7 +4641,7 @@ static odvgp_real odvgp__base_column(
     return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse;
 }
 
-/*  A scaled coordinate, kept finite so that the difference of equal ones is 0. NaN stays NaN. */
+/*  Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
 static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 {
     const odvgp_real most = ODVGP__LARGEST / 4;
@@ -4670,8 +4649,8 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
     return x > most ? most : x < -most ? -most : x;
 }
 
-/*  to[i * rs + d * cs] <- points i, active columns d. For periodic, columns 2 d and 2 d + 1 are
-    cosine and sine. */
+/*  to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
+    sine. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
         const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
         ptrdiff_t cs)
@@ -4694,8 +4673,8 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
     }
 }
 
-/*  The adjoint of one point: adds its columns' gradient to dx [D] and, for periodic, to the
-    period's in dhyp; NULL: not wanted. */
+/*  The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
+    NULL. */
 static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
         const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
         const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
@@ -4721,13 +4700,13 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
     return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK;
 }
 
-/*  One operation on K = k(X1, X2): what it reads, what it writes, and its scratch. */
+/*  One operation on K = k(X1, X2): input, output and scratch. */
 typedef struct odvgp__kjob {
     const odvgp_blas *blas;
     const odvgp__kernel *k;
     const odvgp_real *hyp, *X1, *X2;
     ptrdiff_t n, m;
-    /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    /* only j <= i: the rest of K is 0, the rest of dK is not read */
     int lower;
     /* for white: row i of X1 is row origin[i] of X2; NULL: row i if X1 is X2, else none */
     const ptrdiff_t *origin;
@@ -4737,11 +4716,11 @@ typedef struct odvgp__kjob {
     const odvgp_real *a;
     odvgp_real *out;
     ptrdiff_t P, lda, ldo;
-    /* adjoint: reads dK [n,m], the adjoint of K, or dout [P,n], the adjoint of out */
+    /* adjoint: dK [n,m], or dout [P,n], the adjoint of out */
     const odvgp_real *dK;
     ptrdiff_t lddk;
     const odvgp_real *dout;
-    odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
+    odvgp_real *da, *dhyp, *dX1, *dX2; /* added to unless NULL */
     /* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
        current rows */
     int kept;
@@ -4751,17 +4730,17 @@ typedef struct odvgp__kjob {
     /* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
     odvgp_real *derivatives;
     ptrdiff_t lds;
-    /* scratch; u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
+    /* u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
     odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
             *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
     odvgp_real *R, *T, *chunks;
-    ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (see odvgp__kchunk) */
+    ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (odvgp__kchunk) */
     ptrdiff_t ld, first, rows; /* m padded; the current rows */
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-/*  Initialises a job that asks for nothing yet. The struct is large: returning it by value would
-    put two copies on the stack. */
+/*  A job that asks for nothing yet. Returning the large struct would put two copies on the
+    stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
         const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
         const odvgp_real *X2, ptrdiff_t m)
@@ -4776,7 +4755,6 @@ ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
     job->m = m;
 }
 
-/*  Columns of a group's points. */
 static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
 {
     const odvgp__base_kernel *base = &k->base[k->group_base[g]];
@@ -4793,8 +4771,8 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
     job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*  At most `tasks` tasks run at once. Set job->kept before: the forward run needs derivatives if
-    they are kept, the adjoint if not. */
+/*  For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
+    adjoint if not. */
 static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
         ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
@@ -4822,7 +4800,7 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
     if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre, the mean of X2, and lays the points of X2 out by columns. */
+/*  Computes the centre (the mean of X2) and the points of X2 by columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
     const odvgp__kernel *k = job->k;
@@ -4841,18 +4819,18 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 /* --- one chunk: 64 elements of one row --- */
 
 typedef struct odvgp__kchunk {
-    odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distances or inner products */
+    odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distance or inner product */
     odvgp_real (*value)[ODVGP__CHUNK]; /* [node] */
 } odvgp__kchunk;
 
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
-    ptrdiff_t at; /* offset of the chunk in V0 and H */
-    /* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor.
-       adjoint [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
+    ptrdiff_t at; /* in V0 and H */
+    /* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
+       [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
     odvgp_real (*dk)[ODVGP__CHUNK], (*adjoint)[ODVGP__CHUNK];
     odvgp_real (*shape_param)[ODVGP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
-    odvgp_real (*weights)[ODVGP__CHUNK];     /* one row of dK, 0 beyond its columns */
+    odvgp_real (*weights)[ODVGP__CHUNK];     /* a row of dK, 0 beyond its columns */
 } odvgp__kchunk_back;
 
 static void odvgp__chunk_place(const odvgp__kjob *job, int t, odvgp__kchunk *c)
@@ -4870,8 +4848,7 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
     c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*  The factor from squared distance to r^2. It is 1 for inner products, and for ARD, whose points
-    are scaled already. */
+/*  From squared distance to r^2; 1 for inner products, and for ard, whose points are scaled. */
 static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
     if (!odvgp__one_lengthscale(base)) return 1;
@@ -4904,7 +4881,7 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
     }
 }
 
-/*  polynomial of an inner product s: t^degree with t = v s + offset, and dk/dt. */
+/*  t^degree with t = v s + offset for an inner product s, and dk/dt. */
 static odvgp_real odvgp__base_polynomial(
         const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
 {
@@ -4914,8 +4891,8 @@ static odvgp_real odvgp__base_polynomial(
     return power * t;
 }
 
-/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its derivatives
-    unless NULL. Inlined: calls would cost 5 % of a kernel matrix. */
+/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
+    derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
         const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
@@ -4962,8 +4939,8 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
     for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*  Values of all nodes for current row `row` and columns j ... j + 63; the last node's, the
-    kernel's, go to `to`. `back` receives the base kernels' derivatives unless NULL. */
+/*  All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
+    receives the base kernels' derivatives. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
         ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
@@ -4989,8 +4966,8 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
     }
 }
 
-/*  Derivatives of a chunk with respect to squared distances, inner products and hyperparameters.
-    dK/d(base kernel) is 1 without products, otherwise the product of what multiplies the kernel. */
+/*  A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
+    kernel) is 1, or the product of what multiplies the kernel. */
 static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
     const odvgp__kernel *k = job->k;
@@ -5039,9 +5016,8 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
     }
 }
 
-/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to
-    derivatives[(p * nhyp + h) * stride]; odvgp__kernel_adjoint_derivatives applies the factors.
-    last: the last node's values. */
+/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to derivatives[(p * nhyp + h)
+    * stride]; odvgp__kernel_adjoint_derivatives applies the factors. last: the kernel's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
         ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
         odvgp_real *derivatives, ptrdiff_t stride)
@@ -5127,7 +5103,7 @@ static void odvgp__kernel_task(void *arg, int t)
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
     odvgp__kchunk chunk;
     odvgp__chunk_place(job, t, &chunk);
-    if (job->lower) { /* every tasks-th row, for equal shares of the triangle */
+    if (job->lower) { /* every tasks-th row: equal shares of the triangle */
         for (ptrdiff_t i = t; i < job->n; i += job->tasks) odvgp__kernel_row(job, &chunk, i);
     } else {
         ptrdiff_t from, to;
@@ -5136,7 +5112,7 @@ static void odvgp__kernel_task(void *arg, int t)
     }
 }
 
-/*  Whether the sums for the variance, before their factor 1/v, are K a. */
+/*  Whether the variance's sums, before their factor 1/v, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
     return k->nnode == 1 && odvgp__one_variance(&k->base[0]) &&
@@ -5164,7 +5140,7 @@ static int odvgp__kernel_tasks(const odvgp__kjob *job)
     return odvgp__at_least(job->n, job->m, 4096) ? odvgp__tasks(&job->blas->threads) : 1;
 }
 
-/*  Computes job->K or job->out and, if job->kept, what the adjoint needs. */
+/*  job->K or job->out and, if job->kept, what the adjoint needs. */
 ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     if (job->n == 0) return;
@@ -5249,16 +5225,16 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
     }
 }
 
-/*  Whether gradients of a group's points are needed, for the inputs or for a period. */
+/*  Whether inputs or a period need gradients of a group's points. */
 static int odvgp__points_wanted(
         const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
 {
     return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Differences are
-    squared: in sum H u^2 - 2 sum H u w + sum H w^2 short lengthscales would cancel all digits.
-    SPREAD_ROWS rows at once: their H stays in L1 while the columns pass. */
+/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Squared
+    differences, because sum H u^2 - 2 sum H u w + sum H w^2 cancels all digits at short
+    lengthscales. SPREAD_ROWS rows at once: their H stays in L1 while the columns pass. */
 #define ODVGP__SPREAD_ROWS 4
 typedef struct odvgp__spread_job {
     const odvgp__kjob *job;
@@ -5274,7 +5250,7 @@ static void odvgp__spread_task(void *arg, int t)
     for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
             r += ODVGP__SPREAD_ROWS * job->tasks) {
         ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
-        /* H is 0 beyond n and in its padding */
+        /* H is 0 beyond n */
         ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
         for (ptrdiff_t d = 0; d < nd; d++)
             isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
@@ -5282,7 +5258,7 @@ static void odvgp__spread_task(void *arg, int t)
     }
 }
 
-/*  The gradient of a lengthscale per column: dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*  A lengthscale per column: dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5299,7 +5275,6 @@ static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t 
     }
 }
 
-/*  Whether derivatives of a variance per column are wanted. */
 static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base)
 {
     return base->ard && !base->nls && job->dhyp;
@@ -5335,7 +5310,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
+/*  linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5349,7 +5324,7 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to dX2 and to the hyperparameters that enter through the points. */
+/*  From V to dX2 and to hyperparameters that enter through the points. */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
@@ -5367,8 +5342,8 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  Works in blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the
-    same bits. */
+/*  Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
+    bits. */
 ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     const odvgp__kernel *k = job->k;
@@ -5404,10 +5379,10 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
 }
 
-/*  Points prepared once, for predictions: centred and scaled as above, the columns of all groups
-    one below the other, [columns, ld]. The last chunk of the last column is read up to
-    POINTS_BEYOND numbers beyond its end, which must be finite. */
-#define ODVGP__POINTS_UNIT   16 /* ld is a multiple of it: 64 bytes or more */
+/*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
+    the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
+    beyond its end, which must be finite. */
+#define ODVGP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
 #define ODVGP__POINTS_BEYOND (ODVGP__CHUNK - ODVGP__POINTS_UNIT)
 
 static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
@@ -5415,7 +5390,6 @@ static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
     return (m + ODVGP__POINTS_UNIT - 1) / ODVGP__POINTS_UNIT * ODVGP__POINTS_UNIT;
 }
 
-/*  Columns of all groups. */
 static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 {
     ptrdiff_t columns = 0;
@@ -5433,11 +5407,10 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
     }
 }
 
-/*  Rows of CHUNK numbers that odvgp__points_chunk needs in `work`. */
 static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*  Kernel values of the point u, row i of X1, with columns j ... j + 63 of the points: returns
-    where they are in `work`. */
+/*  Returns where in `work` the kernel values of the point u, row i of X1, with columns j ... j + 63
+    are. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
         ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
@@ -5474,7 +5447,7 @@ ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
     return 1;
 }
 
-/*  Whether a base kernel has a lengthscale, and so tells any number of points apart. */
+/*  Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
 ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5482,7 +5455,7 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
     return 0;
 }
 
-/*  x.x over a base kernel's columns. x NULL: inputs of 1, the mean square of standardised data. */
+/*  x.x over a base kernel's columns. x NULL: 1 in each, the mean square of standardised data. */
 static odvgp_real odvgp__base_square(
         const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
@@ -5504,8 +5477,8 @@ static odvgp_real odvgp__base_diag(
     return base->ard ? s : hyp[base->var] * s;
 }
 
-/*  Returns k(x,x); value [nnode] receives the nodes' values. x NULL: for inputs of mean square 1,
-    as a unit for quantities relative to the prior. */
+/*  k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
+    for quantities relative to the prior. */
 static odvgp_real odvgp__kernel_diag(
         const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
@@ -5520,7 +5493,7 @@ static odvgp_real odvgp__kernel_diag(
     return last;
 }
 
-/*  Adds to dhyp and dx (NULL: not wanted) the derivatives of a base kernel's k(x,x). */
+/*  Adds to dhyp and dx (unless NULL) the derivatives of a base kernel's k(x,x). */
 static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
         const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
