@@ -5533,57 +5533,56 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   what y says about f
-    A model has P latent processes (with slots and statistics), F functions that the likelihood sees
-    (the latent processes themselves), and T columns of targets; the likelihood gives T for F. For
-    q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the moments
-    of y, and log E_q[p(y|f)].
+/*  >>likelihoods   expected log density
+
+    A model has P latent processes, F functions that the likelihood sees (the latent processes
+    themselves), and T columns of targets; the likelihood gives T for F. For q(f) = N(mean, var),
+    each likelihood computes E_q[log p(y|f)] with its derivatives, the moments of y, and log
+    E_q[p(y|f)].
 
     Gaussian, noise variance s, T = F:
         E_q[log p(y|f)] = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
         log E_q[p(y|f)] = log N(y; mean, var + s)
 
     To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions
-    and parameters here, a row of the table, and the names of its slots at odvgp_slot. If starting
-    values are in units of y, odvgp_init_data must set them, as it does for the Gaussian's noise. */
+    and parameters here, a row of the table, and its slots' names at odvgp_slot. Starting values in
+    units of y must be set by odvgp_init_data, like the Gaussian's noise. */
 
 enum {
-    /* y = f + Gaussian noise, whose variance is the first parameter: enables the closed forms */
+    /* y = f + Gaussian noise, the first parameter its variance: closed forms */
     ODVGP__LIK_GAUSSIAN = 1,
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
     ODVGP__LIK_CLASSES = 4,     /* targets are class numbers */
-    ODVGP__LIK_FACTORS = 8,     /* each target depends on one function: T = F */
+    ODVGP__LIK_FACTORS = 8,     /* T = F: each target depends on one function */
     /* odvgp_scales may hold scales of y. Parameters stay in training units; the caller rescales
        moments and densities. Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
     ODVGP__LIK_SCALABLE = 16
 };
 
-/*  Input and output for n rows of data. Each function and each target is one matrix row. */
+/*  n rows of data; each function and each target is a matrix row. */
 typedef struct odvgp__lik_job {
     ptrdiff_t n, F, T, ld;
-    const odvgp_real *Y;          /* [T,ld]; y_moments does not use it */
-    const odvgp_real *mean, *var; /* [F,ld]; var >= 0, and 0 is possible */
+    const odvgp_real *Y;          /* [T,ld]; not for y_moments */
+    const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
     const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
-    /* Derivatives of the sum with respect to means, variances and the values of parameters (not to
-       their logarithms, and without the factor N/B: the caller applies both). expect stores dmean
-       and dvar [F,ld], and adds to dpar, in the order of par. All three are NULL if only the value
-       is requested. */
+    /* Derivatives of the sum with respect to means, variances and values of parameters (not their
+       logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
+       All three are NULL if only the value is requested. */
     odvgp_real *dmean, *dvar;
     double *dpar;
 } odvgp__lik_job;
 
-/*  One parameter. */
 typedef struct odvgp__lik_param {
     const char *name; /* of the slot */
     ptrdiff_t count;  /* of values */
-    double start;     /* of each value, in the units that the likelihood has */
-    int positive;     /* 1: trained through config.positive_transform; 0: free */
+    double start;     /* of each value, in the likelihood's units */
+    int positive;     /* 1: trained through config.positive_transform */
 } odvgp__lik_param;
 
-/*  Table row of a likelihood. expect must sum in a fixed order, so that bits do not depend on
-    threads. Its functions may use libm. The job does not hold yet what likelihoods without a
-    closed form need (Gauss-Hermite nodes, a seed and a counter for samples, scratch, the isa), nor
-    weights of targets (0: missing), which no caller has. */
+/*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
+    may use libm. The job does not hold yet what likelihoods without a closed form need
+    (Gauss-Hermite nodes, a seed and a counter for samples, scratch, the isa), nor weights of
+    targets (0: missing), which no caller has. */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
@@ -5592,7 +5591,7 @@ typedef struct odvgp__likelihood {
     int params;
     /* NULL if all `count` targets are allowed, else why y[*bad], the first bad one, is not */
     const char *(*check_y)(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad);
-    /* sum of E_q[log p(y|f)] over all rows and targets */
+    /* sum of E_q[log p(y|f)] over rows and targets */
     double (*expect)(const odvgp__lik_job *job);
     /* mean and variance of y [T,ld]; either may be NULL */
     void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
@@ -5600,7 +5599,7 @@ typedef struct odvgp__likelihood {
     void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
 } odvgp__likelihood;
 
-/*  Number of values of the positive or the free parameters. */
+/*  Count of positive, or free, parameter values. */
 static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive)
 {
     ptrdiff_t numbers = 0;
@@ -5623,7 +5622,7 @@ static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, p
     return "a row is not finite";
 }
 
-/*  Check rows of T targets, numbered from `first`; info names the first bad row. */
+/*  Check rows of T targets, numbered from `first`; info names the bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
         ptrdiff_t count, ptrdiff_t T, ptrdiff_t first, odvgp_info *info)
 {
@@ -5634,7 +5633,6 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odv
             first + bad / T, (double)y[bad], why);
 }
 
-/*  Expected log density of target t, and the derivatives that the job requests. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
     const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -5682,7 +5680,7 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 static const odvgp__lik_param odvgp__gaussian_params[] = {{"noise_variance", 1, 0.1, 1}};
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
-        /* same order as enum odvgp_likelihood */
+        /* in the order of odvgp_likelihood */
         {"gaussian",
                 ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS |
                         ODVGP__LIK_SCALABLE,
@@ -5693,13 +5691,14 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>predictor   the frozen model
+
         A    = L^-1 K(Zb,x)
         mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
         var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
 
-    A predictor is one block of memory without pointers: a head of 32-bit numbers, the base kernels
-    in use, then reals whose positions follow from the head. Inducing points are stored as the loops
-    read them: centred, scaled, by columns. Nothing is written to the block after freezing.
+    A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
+    follow from the head, without pointers. Inducing points are stored as the loops read them:
+    centred, scaled, by columns. Nothing is written to the block after freezing.
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
     the mean, 2 M^2 flops per factor for the variance. */
@@ -5707,8 +5706,8 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
-/*  How the stored factor defines the covariance of u: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1;
-    the same with B B^T diagonal. Files hold these numbers. */
+/*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
+    same with B B^T diagonal. Files hold these numbers. */
 enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
 /*  of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
               0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
@@ -5717,25 +5716,24 @@ static const struct {
     int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
-/*  Head of a predictor: 32-bit numbers only, as files hold them. The kernel's words follow, zeros
-    up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian blocks are one set of
-    |beta| + |gamma| = M points with the factor [L 0; W^T L_v] and a covariance factor of two
-    blocks. */
+/*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
+    bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
+    factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct odvgp__predictor {
     uint32_t magic, version, real_size;
     uint32_t base_kernels;
     uint32_t checksum[2]; /* of all that follows; 0 in a file */
-    uint32_t reals[2];    /* number of reals: low word, high word */
+    uint32_t reals[2];    /* their number: low word, high word */
     uint32_t D, M, M_gamma;
-    uint32_t P, F, T; /* latent processes, functions that the likelihood sees, targets */
+    uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
     uint32_t factor;   /* ODVGP__FACTOR_OF_S, ... */
-    uint32_t M_factor; /* size of the covariance factor's first block; M: the only one */
+    uint32_t M_factor; /* order of the covariance factor's first block; M: the only one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
-/*  Number of reals: above 32 bits if M > 46340. */
+/*  Above 32 bits if M > 46340. */
 static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
 {
     return p->reals[0] | (uint64_t)p->reals[1] << 32;
@@ -5747,8 +5745,8 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
     p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
 }
 
-/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
-    node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
+/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] | node
+    [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
 enum {
     ODVGP__KERNEL_COUNTS = 4,
     ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
@@ -5804,10 +5802,9 @@ static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
            (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
 }
 
-/*  Pointers to the reals of a predictor. */
 typedef struct odvgp__view {
     odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
-    odvgp_real *beyond;       /* zeros: the last chunk reads this far beyond the points */
+    odvgp_real *beyond;       /* zeros, for the last chunk */
     odvgp_real *alpha, *a_gamma;
     odvgp_real *L; /* [M,M], or L_H [P,M,M] */
     /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
@@ -5816,8 +5813,8 @@ typedef struct odvgp__view {
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
             *y_scale;
 } odvgp__view;
-/*  Set the pointers of v; base NULL only measures. Needs M_factor <= M. Returns the number of
-    reals, -1 if it overflows. */
+/*  Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
+    on overflow. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
@@ -5855,7 +5852,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     return used;
 }
 
-/*  Only freezing writes through the view, although its type allows it. */
+/*  Only freezing writes through the view. */
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
@@ -5864,7 +5861,7 @@ static odvgp__view odvgp__view_of(const odvgp__predictor *p)
     return v;
 }
 
-/*  The server's predictor; NULL if the server was not filled or its block is gone. */
+/*  NULL if the server was not filled or its block is gone. */
 static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
     const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
@@ -5872,20 +5869,20 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
                                                                                              : NULL;
 }
 
-/*  State of one prediction call, which works in tiles of up to `rows` rows. */
+/*  State of one prediction call, in tiles of up to `rows` rows. */
 typedef struct odvgp__prediction {
     const odvgp__predictor *p;
     odvgp__view v;
     odvgp_blas blas;
     odvgp__kernel *kernel;
     odvgp__kjob *job;
-    odvgp_real *X;              /* [rows,D] inputs, in training units */
-    odvgp_real *u, *chunk;      /* one point by columns; a chunk of its kernel matrix row */
-    odvgp_real *by_columns;     /* the tile's points, for K(X,X) */
-    odvgp_real *A, *T;          /* [rows,M] */
-    odvgp_real *mean, *var;     /* [P,rows] */
-    odvgp_real *sums;           /* [P,rows] work of the mean, in the memory of var until has_var */
-    int has_var;                /* var has been computed */
+    odvgp_real *X;          /* [rows,D] inputs, in training units */
+    odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
+    odvgp_real *by_columns; /* the tile's points, for K(X,X) */
+    odvgp_real *A, *T;      /* [rows,M] */
+    odvgp_real *mean, *var; /* [P,rows] */
+    odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
+    int has_var;
     odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
     /* [T,rows] targets, in training units; variances or log densities of y */
     odvgp_real *y, *of_y;
@@ -5920,7 +5917,7 @@ static void odvgp__predict_layout(
     odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  Scratch bytes for tiles of `rows` rows; 0 if too large. */
+/*  Scratch for tiles of `rows` rows; 0: too large. */
 static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 {
     odvgp__arena a;
@@ -5938,7 +5935,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
     return odvgp__predict_size(s, rows);
 }
 
-/*  Most rows, up to 256, of a tile that fits in `bytes`, by bisection; 0 if not one row fits. */
+/*  Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
     if (n <= 8) return 1; /* few rows are faster one by one */
@@ -5954,7 +5951,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
     return low;
 }
 
-/*  Set up the state in the caller's scratch, which saves stack. NULL: the scratch is too small. */
+/*  Set up the state in the caller's scratch, which saves stack. NULL: too small. */
 static odvgp__prediction *odvgp__predict_begin(
         const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -5963,7 +5960,7 @@ static odvgp__prediction *odvgp__predict_begin(
     odvgp__prediction *t = (odvgp__prediction *)odvgp__take_bytes(&a, 1, sizeof *t);
     if (!t) return NULL;
     odvgp__predict_layout(&a, s, rows, t);
-    /* Require the same bytes whatever the alignment of the scratch. */
+    /* the same bytes whatever the alignment of the scratch */
     if (a.bad || bytes < a.used + 64) return NULL;
     odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
     memset(t->job, 0, sizeof *t->job);
@@ -5983,8 +5980,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
             t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  Compute row i of k(x,Z) for m prepared points Z. Store it in `to` [m], or NULL; add its products
-    with coefficients [P,m], or NULL, to the mean. */
+/*  Row i of k(x,Z) for m prepared points: stored in `to` [m] unless NULL; its products with
+    coefficients [P,m], unless NULL, are added to the mean. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
         const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
         odvgp_real *to)
@@ -6018,8 +6015,7 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
         }
 }
 
-/*  Store the means of a tile in t->mean, in training units; with `features` also K(X,Zb) in t->A,
-    for the variances. */
+/*  A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
     const odvgp__predictor *p = t->p;
@@ -6035,9 +6031,9 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
     odvgp__predict_mean_function(t, n);
 }
 
-/*  x <- L^-1 x for one contiguous vector, in blocks of rows. Each block first subtracts its
-    products with all solved numbers, which do not depend on each other; only then does each row of
-    the block wait for the row before. */
+/*  x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
+    with all solved numbers, which do not depend on each other; only then each row waits for the row
+    before. */
 static void odvgp__solve_vector(
         const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -6066,7 +6062,7 @@ static void odvgp__predict_solve(
     else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  n rows of T <- A R for one block R [m,m], lower triangular, of a covariance factor. */
+/*  n rows of T <- A R for one block R [m,m], lower, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
         const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
@@ -6082,8 +6078,8 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
     odvgp__mm_run(&t->blas, &g);
 }
 
-/*  Store T of output q: q_sqrt^T A, which q(u) adds to the variance, or L_H^-1 B_sqrt^T k, which it
-    subtracts. */
+/*  T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
+    subtracted. */
 static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
@@ -6098,7 +6094,6 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
     if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-/*  k(x,x) of row i. */
 static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
 {
     odvgp_real node[ODVGP__MAX_NODES];
@@ -6139,13 +6134,13 @@ static const odvgp__likelihood *odvgp__predict_likelihood(const odvgp__predictio
     return &odvgp__likelihoods[t->p->likelihood];
 }
 
-/*  Scale of function q: that of its target if f scales with y, else 1. */
+/*  The scale of function q's target if f scales with y, else 1. */
 static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 {
     return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*  Mean of function q at row i, in units of y. */
+/*  In units of y. */
 static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdiff_t q, ptrdiff_t i)
 {
     int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
@@ -6191,7 +6186,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__predict_inputs(t, X + first * D, count);
-        /* also if only variances are requested: some likelihoods need the mean for them */
+        /* with variances only, too: some likelihoods need the mean for them */
         odvgp__predict_mean(t, count, variances);
         if (variances) odvgp__predict_var(t, count);
         for (ptrdiff_t q = 0; q < s->F; q++) {
@@ -6226,7 +6221,7 @@ static odvgp_status odvgp__served_targets_check(
             &odvgp__likelihoods[p->likelihood], Y, count, (ptrdiff_t)p->T, 0, NULL);
 }
 
-/*  Targets [n,T], transposed into t->y, in training units. */
+/*  Targets [n,T] to t->y, transposed, in training units. */
 static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
 {
     ptrdiff_t T = (ptrdiff_t)t->p->T;
@@ -6265,7 +6260,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
     return odvgp__finite(logp, n) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Lower triangle of C [n,n] <- K(X,X) of a tile. */
+/*  Lower triangle of C [n,n] <- K(X,X). */
 static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
     ptrdiff_t ld = odvgp__points_ld(n);
@@ -6321,8 +6316,8 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 }
 
 /*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-    largest count as 0, so it needs no jitter. L overwrites the lower triangle, in the order of
-    perm. n^3/3 flops. */
+    largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
+    triangle. n^3/3 flops. */
 static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
     odvgp_real largest = 0;
@@ -6338,7 +6333,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
             for (ptrdiff_t i = k; i < n; i++) odvgp__zero(C + i * n + k, n - k);
             return;
         }
-        if (best != k) { /* swap k and best: rows and columns of the symmetric rest, rows of L */
+        if (best != k) { /* swap k and best: rows and columns of the rest, rows of L */
             ptrdiff_t keep = perm[k];
             perm[k] = perm[best];
             perm[best] = keep;
@@ -6360,8 +6355,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
-/*  The same with C scaled to prior variance 1 and L scaled back, so that rounding is relative to
-    the prior variance of each point. */
+/*  The same in units of each point's prior variance, so that rounding is relative to it. */
 static void odvgp__scaled_cholesky(
         ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
@@ -6436,13 +6430,13 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>server   from a block or a file to a predictor that answers
+/*  >>server   opening a frozen block or a file
+
     A server checks address, size, version, kernel, checksum and numbers once, so that calls need
     not. A file, little-endian on every machine, is
         magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
-    Its predictor is the block with reals in the file's precision. Nothing up to the
-    end of this section uses a later one: a program that only predicts needs no more of this
-    header. */
+    Its predictor is the block with reals in the file's precision. A program that only predicts
+    needs nothing after this section. */
 
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
@@ -6513,11 +6507,10 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  A kernel from a file is used as it is, so it must be one that an expression makes: each base
-    kernel has columns of the inputs; each node but the last is used once, by a later one; positions
-    and groups are those of odvgp__kernel_finish. To check these, the kernel is finished again, one
-    base kernel at a time, because a second kernel would take much stack. k changes only if it is
-    refused. */
+/*  A kernel from a file must be one that an expression makes: each base kernel has columns of the
+    inputs; each node but the last is used once, by a later one; positions and groups are those of
+    odvgp__kernel_finish. To check these, the kernel is finished again, one base kernel at a time,
+    because a second kernel would take much stack. k changes only if it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
@@ -6564,8 +6557,7 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
            !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the
-    sum. */
+/*  Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
     uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -6591,7 +6583,7 @@ static const char odvgp__too_many_base_kernels[] =
         "its kernel has more terms than this build allows: compile with a larger "
         "ODVGP_MAX_BASE_KERNELS";
 
-/*  Check what reading the kernel needs: magic, version, number of base kernels. */
+/*  What reading the kernel needs: magic, version, number of base kernels. */
 static odvgp_status odvgp__predictor_start_check(
         const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
@@ -6646,7 +6638,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
         for (uint32_t i = 0; i < positive[k].n; i++)
             if (!(positive[k].x[i] > 0)) return 0;
-    /* beta comes first, so this checks all reals */
+    /* beta comes first: all reals */
     return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
@@ -6662,7 +6654,7 @@ static odvgp_status odvgp__server_fill(
     return ODVGP_OK;
 }
 
-/*  Argument checks of both kinds of server. */
+/*  Arguments of both kinds of server. */
 static odvgp_status odvgp__server_check(
         const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
 {
@@ -6730,12 +6722,12 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
     odvgp__file f;
     memset(&f, 0, sizeof f);
     f.mode = mode;
-    f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes to it */
+    f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes */
     f.size = mode == ODVGP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
     return f;
 }
 
-/*  Check magic, version, sizes and checksum; store the head in h. */
+/*  Check magic, version, sizes and checksum; set h. */
 static odvgp_status odvgp__file_open(
         const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
@@ -6765,13 +6757,13 @@ static odvgp_status odvgp__file_open(
     return ODVGP_OK;
 }
 
-/*  Head and kernel of a predictor, as large as this build allows. */
+/*  Head and largest kernel of a predictor. */
 typedef union odvgp__predictor_start {
     odvgp__predictor head;
     uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the predictor's head; set real_size to this build's. Leaves f at the reals. */
+/*  Read and check the predictor's head, with this build's real_size. Leaves f at the reals. */
 static odvgp_status odvgp__file_predictor(
         odvgp__file *f, const odvgp__file_head *h, odvgp__predictor_start *start, odvgp_info *info)
 {
@@ -6794,7 +6786,7 @@ static odvgp_status odvgp__file_predictor(
     return ODVGP_OK;
 }
 
-/*  Bytes of the block for the predictor of an opened file. */
+/*  Bytes of the block for a file's predictor. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
         odvgp__file *f, const odvgp__file_head *h, size_t *bytes, odvgp_info *info)
 {
@@ -6859,15 +6851,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Whether path exists but is no regular file: none may replace it. C alone cannot tell. */
+/*  Whether path is no regular file: none may replace it. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
     struct stat is;
     return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
 }
 
-/*  Create a new file that holds the block. Returns 1, or 0 if the name is taken, or -1 after any
-    other failure; neither failure leaves a new file. */
+/*  Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
+    failure. Failures leave no new file. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)block;
@@ -6918,8 +6910,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*  As above. Mode "x" is C11; for C libraries without it, opening for reading tells whether the
-    name is taken. */
+/*  As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
+    taken. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     FILE *file = fopen(name, "rb");
@@ -7014,33 +7006,34 @@ ODVGP_API odvgp_status odvgp_file_read(
 #ifndef ODVGP_NO_TRAINING
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>model   what training is made of: slots, nodes, units, state
-    Types only. A model is units on one tape and one parameter vector; today it has one unit,
-    because nothing joins units to layers yet. Loops over units serve any number. */
+/*  >>model   types of training: slots, nodes, units, state
 
-/*  Size of the longest slot name. */
+    A model is units on one tape and one parameter vector; today one unit, because nothing joins
+    units to layers yet. Loops over units serve any number. */
+
+/*  Longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
 /*  The internal part of a slot. */
 typedef struct odvgp__slot_state {
     char name[ODVGP__SLOT_NAME];
-    odvgp_real low, high;        /* bounds of values; high is HUGE_VAL if there is none */
-    odvgp_real floor;            /* lower bound if the caller has set no bounds */
-    int power;                   /* exponent of the targets' unit in its numbers: -1, 0 or 1 */
-    int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
-    odvgp_real prior_a, prior_b; /* parameters of the prior */
-    int prior;                   /* odvgp_prior */
-    int of_q;                    /* positive numbers of q, which have no prior */
-    uint64_t stamp;              /* tape's clock at the last change */
+    odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
+    odvgp_real floor;     /* lower bound unless the caller sets bounds */
+    int power;            /* of the targets' unit in its numbers: -1, 0 or 1 */
+    int column;           /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
+    odvgp_real prior_a, prior_b;
+    int prior;      /* odvgp_prior */
+    int of_q;       /* positive numbers of q have no prior */
+    uint64_t stamp; /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Slots are numbered from 1; 0 is none. While a model is measured, slot and state are NULL, and
+/*  Slots are numbered from 1; 0 is none. While a model is measured, slot and state are NULL and
     slots are only counted. */
 typedef struct odvgp__params {
     /* theta [count]; value [positive]; grad [count], with respect to values */
     odvgp_real *theta, *value, *grad;
     ptrdiff_t count, positive;
-    /* numbers up to the last that natural steps do not move; those they move are mostly last */
+    /* numbers up to the last that natural steps do not move; theirs are mostly last */
     ptrdiff_t adam;
     odvgp_positive_transform kind;
     int slots, positive_slots;
@@ -7050,7 +7043,7 @@ typedef struct odvgp__params {
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
-/*  Memory used in turn: a borrower gives it back before another may take it. */
+/*  Memory used in turn: a borrower gives it back before the next takes it. */
 typedef struct odvgp__loan {
     odvgp_real *at;
     int to; /* the borrower, or ODVGP__NOBODY */
@@ -7059,7 +7052,7 @@ typedef struct odvgp__loan {
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Varying numbers of rows or columns: rows of the current tile, sampled columns of gamma. */
+/*  Varying sizes: rows of the current tile, sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
 /*  Variants of operations. */
@@ -7093,7 +7086,7 @@ enum {
     ODVGP__COLLAPSE_BETA
 };
 
-/*  Purposes of an evaluation. Nodes that serve none of them are not run. */
+/*  Purposes of an evaluation, which runs only nodes that serve one of them. */
 enum {
     ODVGP__FOR_BOUND = 1,
     ODVGP__FOR_STATS = 2,
@@ -7101,7 +7094,7 @@ enum {
     ODVGP__FOR_L = 8,
     ODVGP__FOR_PREDICTOR = 16
 };
-/*  Nodes that serve these are the terms of a bound; adjoints begin there. */
+/*  Terms of a bound, where adjoints begin. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
 typedef enum odvgp__op {
@@ -7138,11 +7131,11 @@ typedef enum odvgp__op {
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct odvgp__jitter {
     odvgp_real raised; /* added to the config's, absolute; a constant for the gradient */
-    odvgp_real base;   /* the config's jitter at the last factorisation */
-    int clean;         /* training steps since `raised` last changed */
+    odvgp_real base;   /* the config's, at the last factorisation */
+    int clean;         /* training steps since `raised` changed */
 } odvgp__jitter;
 
-/*  A node while the tape is built: its number, 0 for none, and its largest shape. */
+/*  A node while the tape is built: its number, 0 for none, and largest shape. */
 typedef struct odvgp__ref {
     int id;
     ptrdiff_t rows, cols;
@@ -7155,15 +7148,15 @@ typedef struct odvgp__node {
     odvgp__op op;
     int variant;
     int segment, needs_grad;
-    int purpose; /* ODVGP__FOR_...: evaluations that request this node itself */
-    int active;  /* the current evaluation requests it, or a node that reads it */
+    int purpose; /* ODVGP__FOR_...: evaluations that request it */
+    int active;  /* requested now, by the evaluation or a reader */
     int seeded;  /* it is a term of the bound, or a term depends on it */
-    /* PARAM: first slot, number of slots; other nodes have slots = 0 */
+    /* PARAM: first slot, number of slots; else slots = 0 */
     int slot, slots;
     int in[ODVGP__MAX_IN];          /* 0: none */
-    int base;                       /* the node whose memory it works in; 0: its own */
-    int next;                       /* the node computed in place of this one's value; 0: none */
-    int kept;                       /* aux holds all that the adjoint needs of the forward run */
+    int base;                       /* the node in whose memory it works; 0: its own */
+    int next;                       /* the node that overwrites its value; 0: none */
+    int kept;                       /* aux holds all that the adjoint needs */
     int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
@@ -7173,21 +7166,21 @@ typedef struct odvgp__node {
     uint64_t stamp;
 } odvgp__node;
 
-/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
+/*  A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct odvgp__block {
-    int number;                      /* among all Gaussian blocks of the model */
-    ptrdiff_t M, natural;            /* points; M if natural steps move the block, else 0 */
-    int slot_mu, slot_sqrt;          /* 0: none */
-    odvgp__ref L;                    /* Cholesky factor that whitens it */
-    odvgp__ref mu, sqrt;             /* contents of the slots */
-    odvgp__ref white_mu, white_sqrt; /* the same in whitened coordinates */
-    odvgp__ref A, stats;             /* features of the tile; statistics for a natural step */
+    int number;           /* among all blocks of the model */
+    ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
+    int slot_mu, slot_sqrt;
+    odvgp__ref L;                    /* that whitens it */
+    odvgp__ref mu, sqrt;             /* as the slots hold them */
+    odvgp__ref white_mu, white_sqrt; /* whitened */
+    odvgp__ref A, stats;             /* features of the tile; natural step's statistics */
     odvgp_real *P, *j;               /* natural parameters: [P,M,M] lower, and [P,M] */
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
 /*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
-    all matrices of the head. */
+    the head. */
 struct odvgp__unit {
     odvgp_model *model;
     odvgp__kernel kernel;
@@ -7198,42 +7191,42 @@ struct odvgp__unit {
     odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
-    /* slots; 0: none */
+    /* 0: none */
     int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
             slot_mean_b;
     odvgp__block block[ODVGP__BLOCKS];
-    /* jitter_kept: restored if an attempt fails */
+    /* jitter_kept restores it if an attempt fails */
     odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
     /* `raised` where L-BFGS knows the bound */
     odvgp_real lbfgs_jitter[ODVGP__JITTERS];
     odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
-    odvgp_real *scales;  /* [M_gamma] D of gamma */
-    ptrdiff_t *columns;  /* [M_gamma] columns of gamma, the sampled ones first */
-    ptrdiff_t ncolumns;  /* number of sampled columns */
+    odvgp_real *scales;  /* [M_gamma] D */
+    ptrdiff_t *columns;  /* [M_gamma] columns, the sampled ones first */
+    ptrdiff_t ncolumns;  /* the sampled ones */
     uint64_t columns_stamp;
     /* head nodes */
     odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
             gamma_residual;
-    odvgp__ref shift; /* the mean of q(u) is q_mu plus this; none: q_mu itself */
+    odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
     /* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
 };
 
-/*  Start of the memory of sums over tiles. Moments follow, then the gradient, statistics and
-    adjoints of head nodes. */
+/*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
+    head nodes. */
 typedef struct odvgp__sums {
-    double expected;     /* value of the EXPECT node */
+    double expected;     /* of the EXPECT node */
     uint64_t clamped;    /* variances clamped */
-    odvgp_status status; /* of the first failure */
-    ptrdiff_t row;       /* of that failure, as in odvgp_info */
+    odvgp_status status; /* the first failure */
+    ptrdiff_t row;       /* its row, as in odvgp_info */
 } odvgp__sums;
 
 typedef struct odvgp__tape {
-    /* [nodes + 1], node[0] is none; NULL while a model is measured: nodes are only counted */
+    /* [nodes + 1], node[0] is none; NULL while a model is measured */
     odvgp__node *node;
     int nodes;
     odvgp__arena *arena;  /* while the tape is built */
-    size_t deferred;      /* bytes that odvgp__sums_layout places when all nodes are known */
+    size_t deferred;      /* bytes that odvgp__sums_layout places at the end */
     size_t scratch_bytes; /* largest scratch of an operation */
     odvgp_blas blas;
     const odvgp__likelihood *likelihood;
@@ -7242,10 +7235,10 @@ typedef struct odvgp__tape {
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
     odvgp_info *info;         /* the caller's; may be NULL */
-    odvgp_info own_info;      /* used if the caller passes NULL and a row is needed */
-    ptrdiff_t tile;           /* largest number of rows of a tile */
+    odvgp_info own_info;      /* if the caller's is NULL and a row is needed */
+    ptrdiff_t tile;           /* most rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-    int tasks;                /* most tasks that run at once */
+    int tasks;                /* most that run at once */
     /* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
     size_t keep;
     uint64_t clock;
@@ -7253,46 +7246,45 @@ typedef struct odvgp__tape {
     /* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
     odvgp_real *sum;
     ptrdiff_t forward_sums, all_sums;
-    odvgp_real *tree; /* sums of shards, a piece for each level of a binary tree */
+    odvgp_real *tree; /* shards' sums, one per level of a binary tree */
     int purpose;
     int again; /* second visit of the tiles, for the gradient: moments are not added again */
 } odvgp__tape;
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers, besides the arrays, that change in training. Files hold all of them. */
+/*  Numbers, besides the arrays, that training changes. Files hold all of them. */
 typedef struct odvgp__state {
-    /* scales_age: Adam steps since D was recomputed */
+    /* scales_age: Adam's steps since D was recomputed */
     uint64_t steps, adam_steps, clean_steps, scales_age;
-    /* nat_valid: (P, j) fit q, a bit for each Gaussian block; good_valid: there is a last good
-       theta */
+    /* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
     uint64_t nat_valid, good_valid;
-    uint64_t nat_steps; /* natural steps so far */
-    /* q is the result of odvgp_fit_q for the current parameters */
+    uint64_t nat_steps;
+    /* q is odvgp_fit_q's for the current parameters */
     uint64_t fitted;
-    /* bound of the last good parameters, on their rows */
+    /* the last good parameters' bound, on their rows */
     double good_elbo;
     /* factor of all step sizes; below 1 after an undone step */
     double step_scale;
     /* L-BFGS knows the bound at the current parameters, on data with this hash */
     uint64_t lbfgs_valid, lbfgs_data;
-    /* that bound in two terms, for each unit's lbfgs_jitter */
+    /* its two terms, for each unit's lbfgs_jitter */
     double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
-/*  State and work of L-BFGS, independent of models. */
+/*  L-BFGS, independent of models. */
 typedef struct odvgp__lbfgs {
     ptrdiff_t n, memory;  /* numbers in x; most pairs */
-    uint64_t pairs, next; /* pairs kept; index of the next */
-    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, as a ring */
-    double *sy;           /* [memory] products s.y of the pairs, all positive */
-    /* [n] start, then end of the iteration; the gradient there */
+    uint64_t pairs, next; /* kept; index of the next */
+    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
+    double *sy;           /* [memory] s.y > 0 of the pairs */
+    /* [n] the iteration's start, then end; its gradient */
     odvgp_real *x, *g;
     double loss;                 /* the value at x */
     odvgp_real *d;               /* [n] direction */
     odvgp_real *trial, *g_trial; /* [n] a point on the line; its gradient */
     double *alpha;               /* [memory] work */
-    double length;               /* of the last step, in multiples of d; 0: no step */
-    ptrdiff_t evaluations;       /* in the last iteration */
+    double length;               /* of the last step, in multiples of d; 0: none */
+    ptrdiff_t evaluations;
     int converged, stuck;
 } odvgp__lbfgs;
 
@@ -7306,7 +7298,7 @@ struct odvgp_model {
     odvgp__state state;
     /* functions that the likelihood sees; columns of targets */
     ptrdiff_t F, T;
-    /* likelihood's positive, then free parameters: first slot (0: none), number of slots */
+    /* positive, then free parameters: first slot (0: none), slots */
     int slot_lik_params, lik_slots;
     int slot_lik_free_params, lik_free_slots;
     /* moments, objective: for bounds without q */
@@ -7314,18 +7306,18 @@ struct odvgp_model {
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
-    /* ODVGP__NAT_...: work of natural steps, matrices for the largest unit */
+    /* ODVGP__NAT_...: matrices for natural steps of the largest unit */
     odvgp__loan nat_R;
     odvgp_real *nat_t; /* vectors, lent with nat_R */
-    /* [D+1] standard deviations of the columns of X, then of Y; 1 before odvgp_init_data */
+    /* [D+1] standard deviations of X's columns, then of Y; 1 before odvgp_init_data */
     odvgp_real *data_sd;
     /* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
     odvgp__loan kept;
-    odvgp_allocator allocator; /* set by odvgp_model_create */
+    odvgp_allocator allocator;
     void *allocation;
 };
 
-/*  The only unit, for code that handles one: a kernel's text, the predictor, the optimum of q. */
+/*  For code that handles one unit: a kernel's text, the predictor, q's optimum. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
     ODVGP_ASSERT(m->units == 1);
@@ -7334,13 +7326,12 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*  Meaning of q_mu: a mean in whitened (or the config's) coordinates, or the coefficients of
-    k(x, Z_beta). */
+/*  q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
-/*  Features of gamma in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
+/*  gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
 
-/*  Bits of the objectives without q that a part has. */
+/*  Objectives without q that a part has. */
 enum {
     ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
     ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
@@ -7348,15 +7339,15 @@ enum {
     ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*  Bits of natural steps of q. A member has those that both of its parts name. */
+/*  Natural steps of q. A member has those that both of its parts name. */
 enum {
     /* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
     ODVGP__STEPS_BETA = 1,
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
     ODVGP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
     ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
-    /* these steps, and Adam's of the kernel, can do harm at any size: if a step sees all rows, the
-       bound is checked after it */
+    /* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
+       checks the bound */
     ODVGP__STEPS_WATCHED = 8
 };
 
@@ -7364,36 +7355,35 @@ enum {
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
-/*  Table row of a mean part; head and tile add its nodes (>>parts). */
+/*  A mean part; head and tile add its nodes (>>parts). */
 typedef struct odvgp__mean_part {
     const char *name;
-    odvgp_mean_part without_gamma; /* the part to use if M_gamma = 0 */
+    odvgp_mean_part without_gamma; /* the part if M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    /* slot of q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
+    /* q_mu's slot, and its name with ODVGP_PARAMETRISATION_A_BETA */
     const char *q_mu, *a_beta;
-    /* slots: points of gamma, their coefficients, mean of v; NULL: none */
+    /* slots of gamma's points, their coefficients, v's mean; NULL: none */
     const char *Z_gamma, *a, *v_mu;
-    int has_a_beta;         /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+    int has_a_beta;         /* allows ODVGP_PARAMETRISATION_A_BETA */
     int steps;              /* ODVGP__STEPS_... */
-    int gamma_steps;        /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-    int scaled_by_residual; /* Adam's scales of gamma are diag(C); else k */
+    int gamma_steps;        /* [ODVGP] eqs. 15a and 16 */
+    int scaled_by_residual; /* Adam's scales of gamma: diag(C); else k */
     int optimum;            /* ODVGP__OPTIMUM_WEIGHTS or none */
     int objectives;         /* ODVGP__HAS_... */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
 } odvgp__mean_part;
 
-/*  Table row of a covariance part. */
 typedef struct odvgp__cov_part {
     const char *name;
     odvgp_cov_part without_gamma;
     int factor;                         /* ODVGP__FACTOR_OF_S, ... */
     const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
-    /* slot of the points of v_sqrt if the mean part has none */
+    /* slot of v_sqrt's points if the mean part has none */
     const char *Z_gamma;
     /* exponent of the targets' unit in the factor; 0: set by its coordinates */
     int sqrt_power;
-    odvgp_real sqrt_start; /* diagonal of the factor before training; 1: the prior */
+    odvgp_real sqrt_start; /* the factor's initial diagonal; 1: the prior */
     /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., ODVGP__HAS_... */
     int steps, optimum, objectives;
     void (*head)(odvgp__unit *u);
@@ -7402,18 +7392,15 @@ typedef struct odvgp__cov_part {
 } odvgp__cov_part;
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector and its slots
-    theta holds every trainable number. Positive numbers come first and are stored unbounded:
-        value = low + log(1 + e^theta)  or  low + e^theta          without an upper bound
-        value = low + (high - low) / (1 + e^-theta)                with one
-    Their values are kept beside theta. All other numbers are their own values. Hyperparameters may
-    have a prior density. */
+/*  >>params   the parameter vector
 
-/*  Users of the gradient's memory between evaluations; each gives it back before the next one. */
+    theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
+    defines; their values are kept beside theta. All other numbers are their own values. */
+
+/*  Users of the gradient's memory between evaluations. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, without loss of
-    digits. */
+/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double odvgp__tail(double t)
 {
     double e = exp(-t);
@@ -7427,7 +7414,6 @@ static odvgp_real odvgp__low(const odvgp__params *p, int s)
     return state->low > 0 || state->high < (odvgp_real)HUGE_VAL ? state->low : state->floor;
 }
 
-/*  The value of theta in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
@@ -7438,8 +7424,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
-/*  theta of a value within the bounds. A value rounded onto a bound gets the theta where that
-    rounding begins. */
+/*  A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
     double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
@@ -7454,8 +7439,8 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     return (odvgp_real)(v + log(-expm1(-v)));
 }
 
-/*  d value / d theta. Without bounds, from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
-    bounds, from theta, because the distance to a bound has fewer digits. */
+/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
+    bounds from theta, because the distance to a bound has fewer digits. */
 static odvgp_real odvgp__positive_derivative(
         const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
@@ -7466,8 +7451,7 @@ static odvgp_real odvgp__positive_derivative(
     return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*  The value, moved inside the bounds if it is not: margin 1e-3 (high - low), or 1e-3 low without
-    an upper bound. */
+/*  The value, moved inside the bounds as odvgp_set_bounds says. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
     odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
@@ -7476,11 +7460,10 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
     return value < high ? value : high - margin;
 }
 
-/*  Units that a slot takes from the columns of X: [D,P], row d per unit of column d; [.,D], each
-    row an input. */
+/*  Units from the columns of X: [D,P], row d per unit of column d; [.,D], each row an input. */
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
-/*  Bits of what a slot holds. */
+/*  What a slot holds. */
 enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
@@ -7490,8 +7473,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
     p->state[s].column = column;
 }
 
-/*  Append a slot [a,b,c]; returns its number. The layout counts slots first, so the table is large
-    enough. */
+/*  Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
+    first. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
         ptrdiff_t b, ptrdiff_t c)
 {
@@ -7525,7 +7508,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
     return s;
 }
 
-/*  Lend the gradient's memory to `to`, until odvgp__give_back. */
+/*  Lend the gradient's memory until odvgp__give_back. */
 static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 {
     ODVGP_ASSERT(p->lent == ODVGP__GRADIENT);
@@ -7535,7 +7518,7 @@ static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 static void odvgp__give_back(odvgp__params *p, int from)
 {
     ODVGP_ASSERT(p->lent == from);
-    (void)from; /* unused if assertions are off */
+    (void)from; /* unused without assertions */
     p->lent = ODVGP__GRADIENT;
 }
 
@@ -7555,11 +7538,10 @@ static odvgp_real *odvgp__lend(odvgp__loan *loan, int to)
     loan->to = to;
     return loan->at;
 }
-/*  Memory that `to` has borrowed. */
 static odvgp_real *odvgp__lent(const odvgp__loan *loan, int to)
 {
     ODVGP_ASSERT(loan->to == to);
-    (void)to; /* unused if assertions are off */
+    (void)to; /* unused without assertions */
     return loan->at;
 }
 static void odvgp__end_loan(odvgp__loan *loan, int from)
@@ -7581,7 +7563,6 @@ static int odvgp__slot_index(const odvgp__params *p, const char *name)
     return 0;
 }
 
-/*  Slot that holds number i of theta. */
 static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 {
     int s = 1;
@@ -7589,7 +7570,7 @@ static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
     return s;
 }
 
-/*  log Gamma(x) for x > 0: shifted to x >= 10, then Stirling's series. */
+/*  For x > 0: shifted to x >= 10, then Stirling's series. */
 static double odvgp__log_gamma(double x)
 {
     double shift = 0;
@@ -7609,7 +7590,7 @@ static double odvgp__log_gamma(double x)
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
-/*  Log prior density of the value v in slot s, and its derivative. */
+/*  Log prior density of v in slot s, and its derivative. */
 static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *derivative)
 {
     *derivative = 0;
@@ -7621,7 +7602,7 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  Sum of the log priors of all values; subtracts its gradient from grad, the loss's, or NULL. */
+/*  Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, derivative;
@@ -7654,7 +7635,7 @@ static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
     return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  Current k(x,x), as a unit of scale only. If it depends on x, for inputs of mean square 1. */
+/*  Current k(x,x), as a unit only; if it depends on x, for inputs of mean square 1. */
 static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
 {
     odvgp_real value[ODVGP__MAX_NODES];
@@ -7679,8 +7660,8 @@ static void odvgp__touch_all(odvgp_model *m)
     for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
-/*  Always write theta and value together. Call this only if theta changes: a value that the caller
-    set may differ from that of its theta in the last bits. */
+/*  Always write theta and value together, and only if theta changes: a value set by the caller may
+    differ from theta's in the last bits. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
     m->par.theta[i] = theta;
@@ -7694,13 +7675,13 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
-/*  Whether y = f + Gaussian noise, which closed forms need. */
+/*  y = f + Gaussian noise allows closed forms. */
 static int odvgp__has_noise(const odvgp_config *c)
 {
     return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
-/*  Set the noise variance; no effect with other likelihoods. */
+/*  No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
     if (odvgp__has_noise(&m->cfg))
@@ -7713,7 +7694,7 @@ static odvgp_real odvgp__noise(const odvgp_model *m)
     return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*  Check new parameters without evaluating them: finite, and positive where they must be. */
+/*  Whether new parameters are finite, and positive where they must be. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->par.positive; i++)
@@ -7816,7 +7797,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     return ODVGP_OK;
 }
 
-/*  Whether the slot has this name, or begins so if the name ends in '*'. */
+/*  Whether the slot has this name, or begins so before a final '*'. */
 static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
 {
     size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -7837,8 +7818,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
     return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*  Values inside the bounds stay; theta changes to the new coordinates. Adam's moments and the last
-    good parameters, in the old ones, are dropped. */
+/*  Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
+    parameters, in the old ones, are dropped. */
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
     const odvgp_slot *slot = &m->par.slot[s];
@@ -7908,20 +7889,20 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>ops    matrix operations and their adjoints
+/*  >>ops   matrix operations and their adjoints
 
-        A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
-        parameters, tile nodes also on a tile of rows. Forward runs the nodes in order; reverse runs
-        them from the last to the first, each adding to the d of its inputs. Tail nodes depend on
-        sums over tiles (MOMENTS) and run between the two visits of the tiles.
+    A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
+    parameters, tile nodes also on a tile of rows. Tail nodes depend on sums over tiles (MOMENTS)
+    and run between the two visits of the tiles. Forward runs the nodes in order; reverse runs them
+    backwards, each adding to the d of its inputs.
 
-        needs_grad: the node depends on a wanted parameter, and a term of the bound depends on
-        the node; other nodes are not differentiated. stamp: when the value was computed; a
-        head node is recomputed only if an input is newer. A node computed in place overwrites its
-        input, so both are recomputed if either is out of date.
+    needs_grad: the node depends on a wanted parameter, and a term of the bound depends on the node;
+    other nodes are not differentiated. stamp: when the value was computed; a head node is
+    recomputed only if an input is newer. A node computed in place overwrites its input, so both are
+    recomputed if either is out of date.
 
-        The table odvgp__ops lists each operation's name, both runs and memory. Below, dX is the
-        adjoint of X, and "stacked" means squares [M,M] one below the other, [P M, M]. */
+    The table odvgp__ops lists each operation's name, both runs and memory. Below, dX is the adjoint
+    of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
