@@ -7934,7 +7934,7 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
-/* --- PARAM, INPUT: values are set from outside; the gradient vector holds adjoints of PARAM --- */
+/* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
 
 static odvgp_status odvgp__source_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -7981,7 +7981,7 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
 
-/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row x of X, [1,n] --- */
+/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n] --- */
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8010,8 +8010,8 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-       aux: what the adjoint needs of the matrix, if that fits the budget; else reverse
-       recomputes it --- */
+      aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
+      --- */
 
 static void odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd, odvgp__kjob *job)
 {
@@ -8049,19 +8049,18 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
-       The upper triangle of L is 0. The jitter is relative to the mean diagonal of prior, or
-       of K if prior is missing. A failure raises the jitter tenfold and the factorisation is
-       repeated, up to the limit. --- */
+      L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. After
+      a failure it is raised tenfold, up to the limit. --- */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
     odvgp_real sum = 0;
-    /* of a stack: the mean over all its squares */
+    /* of a stack: over all its squares */
     for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols];
     return sum / (odvgp_real)K->rows;
 }
 
-/*  Texts of jitter events. Files store their indices, so add new ones at the end. */
+/*  Texts of jitter events. Files store their indices: append only. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
 static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
         "all inducing points are equal: constant columns", "repeated inducing points",
@@ -8078,7 +8077,7 @@ static const char *odvgp__jitter_matrix(const odvgp__node *nd)
     return nd->jitter ? odvgp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*  Likely cause of a failed factorisation, from the points that made the kernel matrix. */
+/*  Likely cause of a failed factorisation, from the kernel matrix's points. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
     const char *const *cause = odvgp__jitter_causes;
@@ -8114,7 +8113,6 @@ static int odvgp__has_base_jitter(const odvgp__node *nd)
     return nd->jitter && !(nd->op == ODVGP__CHOL && nd->variant == ODVGP__CHOL_BARE);
 }
 
-/*  Jitter on the diagonal before anything is raised. */
 static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 {
     const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -8123,8 +8121,8 @@ static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
                    : 0;
 }
 
-/*  The adjoint of odvgp__jitter_base: adds to the diagonal of prior. trace is the trace of the
-    jittered matrix's adjoint. */
+/*  Adjoint of odvgp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
+    adjoint. */
 static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
 {
     odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -8140,7 +8138,7 @@ static void odvgp__jitter_moved(odvgp__tape *t, const odvgp__jitter *jitter)
         if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
 }
 
-/*  Restore jitters from `from` and invalidate nodes computed with different ones. */
+/*  Restore jitters and invalidate nodes computed with different ones. */
 static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp__jitter *from)
 {
     for (int k = 0; k < ODVGP__JITTERS; k++) {
@@ -8149,7 +8147,6 @@ static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp
     }
 }
 
-/*  After a failed factorisation: raise the jitter tenfold, or return an error. */
 static odvgp_status odvgp__jitter_raise(
         odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
@@ -8164,8 +8161,7 @@ static odvgp_status odvgp__jitter_raise(
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
     t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
-    /* give up past the limit, if the kernel is 0 everywhere, or if the jitter would underflow when
-       it is stored from a register */
+    /* give up past the limit, if the kernel is 0, or if the stored jitter would underflow */
     if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= ODVGP__TINY))
         return odvgp__fail(
                 t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
@@ -8229,7 +8225,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__jitter_adjoint(t, nd, trace);
 }
 
-/* --- JITTERED(K): K + jitter I, both triangles; includes what CHOL raised --- */
+/* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
 
 static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8341,8 +8337,8 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
-       dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K.
-       Variant LOWER: W is A, and only the lower triangle is computed. --- */
+      dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
+      A, and only the lower triangle is computed. --- */
 
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8376,11 +8372,11 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
-       K is symmetric, both triangles stored; the lower triangles B_p are stacked in B. Variant
-       DIAGONAL: B_p = diag(g_p)^1/2, with g_p in row p of B.
-       With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-       aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without
-       a forward run, so it must not overwrite K B_p. --- */
+      K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
+      row p, with B_p = diag(g_p)^1/2.
+      With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
+      aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
+      forward run, so it must not overwrite K B_p. --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -8412,7 +8408,7 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
     return ODVGP_OK;
 }
 
-/*  Replace the lower triangle G by S = G + G^T. */
+/*  From the lower triangle G to S = G + G^T. */
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -8489,14 +8485,14 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), squares summed by columns, [1,n]
-       A' may be missing. least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED).
-       aux: 0 where the result was clamped, else 1. --- */
+/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
+      least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
+      clamped, else 1. --- */
 
-/*  Least D, the scales of gamma, in units of the kernel's variance. */
+/*  Least D of gamma's scales, in units of the kernel's variance. */
 #define ODVGP__SCALE_FLOOR ODVGP__R(1e-2)
 
-/*  d(least)/dk, the same for each column. */
+/*  d(least)/dk of each column. */
 static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
 {
     return nd->variant == ODVGP__RESIDUAL_FLOORED ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
@@ -8541,12 +8537,10 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for lower triangles Q_p stacked in Q
-       With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
-       aux: every T_p if the budget allows it, else only the last, and the reverse run recomputes
-       the others. --- */
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
+      With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+      aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
 
-/*  Address of T_p. */
 static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
 {
     return nd->aux + (nd->kept ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
@@ -8575,7 +8569,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
     ptrdiff_t M = A->rows;
-    /* without `kept`, aux still holds the last product */
+    /* without `kept`, aux holds the last product */
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
         if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
@@ -8757,8 +8751,7 @@ static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
         }
 }
 
-/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii|
-       for stacked lower triangles Q_p, with diagonals of any sign --- */
+/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
 
 static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8785,9 +8778,9 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors L_H
-       With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
-       aux: R of the last p, and R^T R, both [M,M]. --- */
+/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors
+      With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
+      aux: R of the last p, and R^T R, both [M,M]. --- */
 
 static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8830,11 +8823,10 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- EXPECT(mean, var, Y, positive parameters, free parameters): sum of E_q[log p(y|f)]
-       over the tile. The adjoint contains the scale N/B. Either kind of parameters may be
-       missing. --- */
+/* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
+      The adjoint contains the scale N/B. Either kind of parameters may be missing. --- */
 
-/*  The likelihood's job on the current tile, without derivatives. */
+/*  The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
 {
     const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
@@ -8901,9 +8893,9 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
-           S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
-       The two scalars are the first numbers of the last two rows. A' may be missing.
-       Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
+          S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
+      The two scalars begin the last two rows. A' may be missing.
+      Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
 
 typedef struct odvgp__moments {
     ptrdiff_t M, F, P;
@@ -8923,7 +8915,7 @@ static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, o
     return m;
 }
 
-/*  Adds to v, which is 0 before the first tile. */
+/*  v is 0 before the first tile. */
 static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
@@ -8983,16 +8975,16 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-           -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
-               - (k - P sum_b tr S_b) / (2 s)
-       J = I + S/s over the features of the mean; b runs over the blocks of the covariance.
-       With V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
-       variant: which of mean and covariance use only the features of beta.
-       aux: J^-1, work, J^-1 h. --- */
+          -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+              - (k - P sum_b tr S_b) / (2 s)
+      J = I + S/s over the mean's features; b runs over the blocks of the covariance. With V = A K
+      A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
+      variant: which of mean and covariance use only the features of beta.
+      aux: J^-1, work, J^-1 h. --- */
 
 typedef struct odvgp__collapse {
     odvgp__moments m;
-    ptrdiff_t N, mean;          /* rows of data; features of the mean */
+    ptrdiff_t N, mean;          /* rows of data; the mean's features */
     ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
     int blocks;
     /* J and work: [F,F]; w = J^-1 h: [P,F] */
@@ -9019,8 +9011,8 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
     return c;
 }
 
-/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: sum
-    of the logarithms of the Cholesky factor's diagonal. */
+/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
+    sum of log L_ii of its Cholesky factor. */
 static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
         ptrdiff_t from, ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
 {
@@ -9044,7 +9036,7 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
     return ODVGP_OK;
 }
 
-/*  Compute w = J^-1 h over the features of the mean; returns h^T w. */
+/*  w = J^-1 h over the mean's features; returns h^T w. */
 static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
     double sum = 0;
@@ -9056,8 +9048,7 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
     return sum;
 }
 
-/*  tr(J^-1 V) - tr(J^-1 S S). S J^-1 = s (I - J^-1) gives
-    tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
+/*  tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
 static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
 {
     double sum = 0, s = (double)c->s;
@@ -9172,9 +9163,9 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
     if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
 }
 
-/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over the rows of r; K [n,n] lower
-       dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
-       aux: (K + s I)^-1, work, w. --- */
+/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+      dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
+      aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -9225,8 +9216,8 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
-       The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]), over
-       all tiles. Adjoints are derivatives of the loss, so g = -d. --- */
+      The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
+      are derivatives of the loss, so g = -d. --- */
 
 static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -9256,11 +9247,11 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  Inputs and shape of a new node, for its memory. */
+/*  What a new node's memory depends on. */
 typedef struct odvgp__shapes {
     const odvgp__unit *unit;
-    int tasks;   /* most that run at once */
-    size_t keep; /* budget in bytes for what forward keeps for reverse; 0 in the head */
+    int tasks;
+    size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
     odvgp__ref in[ODVGP__MAX_IN];
     ptrdiff_t rows, cols;
 } odvgp__shapes;
@@ -9282,7 +9273,6 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
     return *kept ? bytes : 0;
 }
 
-/*  Every T_p if that fits the budget, else one. */
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
     ptrdiff_t M = s->in[1].rows;
@@ -9328,7 +9318,7 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
     return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-/*  Scratch of a kernel matrix: the larger of value and adjoint. */
+/*  The larger of value and adjoint. */
 static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
 {
     size_t most = 0;
@@ -9354,7 +9344,7 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
     return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; derivatives with respect to mean, variance and parameters. */
+/*  Likelihood parameters; derivatives in mean, variance and parameters. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
     odvgp__arena a;
@@ -9367,7 +9357,7 @@ static size_t odvgp__expect_scratch(const odvgp__shapes *s)
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  Where a node's numbers are. Sums over tiles share one region, see odvgp__sums_layout. */
+/*  A node's numbers; odvgp__sums_layout places sums over tiles. */
 enum {
     ODVGP__STORES_BOTH,
     ODVGP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
@@ -9376,15 +9366,15 @@ enum {
     ODVGP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*  Traits of an operation that running the tape must know. */
+/*  Traits that running the tape must know. */
 enum {
-    /* value, stamp and needs_grad are set from outside */
+    /* value, stamp and needs_grad come from outside */
     ODVGP__OP_GIVEN = 1,
     /* adds a jitter to a diagonal */
     ODVGP__OP_JITTERED = 2,
-    /* reverse reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
+    /* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
     ODVGP__OP_COLLECTS = 4,
-    /* its reverse run starts those adjoints */
+    /* its reverse run starts adjoints */
     ODVGP__OP_BEGINS = 8
 };
 
@@ -9393,14 +9383,14 @@ typedef struct odvgp__op_row {
     odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
     void (*reverse)(odvgp__tape *t, odvgp__node *nd);
     int stores;
-    /* the value of a tile node survives its reverse run and adds to no sum: it is valid as long as
-       its inputs are */
+    /* a tile node's value survives its reverse run and adds to no sum: valid as long as its
+       inputs */
     int lasts;
     int traits; /* ODVGP__OP_... */
-    /* one bit for each variant whose value depends on which columns of gamma are sampled */
+    /* a bit for each variant whose value depends on the sampled columns */
     int samples;
     size_t (*aux)(const odvgp__shapes *s, int *kept); /* bytes of aux; NULL: none */
-    size_t (*scratch)(const odvgp__shapes *s);        /* bytes of scratch; NULL: none */
+    size_t (*scratch)(const odvgp__shapes *s);        /* bytes; NULL: none */
 } odvgp__op_row;
 
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
@@ -9461,8 +9451,8 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>tape   running the operations
 
-        Both runs skip nodes that the evaluation does not need. Forward also skips a node whose
-        value is up to date, reverse a node on which no term of the bound depends. */
+    Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
+    those on which no term of the bound depends. */
 
 static int odvgp__has_trait(const odvgp__node *nd, int trait)
 {
@@ -9488,7 +9478,7 @@ static void odvgp__tape_mark(odvgp__tape *t)
             t->node[nd->in[k]].seeded |= nd->seeded;
         }
     }
-    /* no adjoint reaches unseeded nodes; nodes that collect statistics pass no adjoint on */
+    /* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
@@ -9505,13 +9495,11 @@ static void odvgp__tape_mark(odvgp__tape *t)
     }
 }
 
-/*  For bench/: called with a node's number before its operation and with -1 after it; empty by
-    default. */
+/*  For bench/: called with a node's number before its operation and with -1 after it. */
 #ifndef ODVGP__PROBE
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
 
-/*  The stamp of a node's newest input. */
 static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
 {
     int sampled = odvgp__ops[nd->op].samples >> nd->variant & 1;
@@ -9521,8 +9509,7 @@ static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *n
     return youngest;
 }
 
-/*  Whether a node must be recomputed: it is older than an input, or an outdated node that
-    overwrites it needs its value again. */
+/*  Whether a node is older than an input, or overwritten by an outdated node. */
 static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 {
     if (nd->segment != ODVGP__HEAD && !odvgp__ops[nd->op].lasts) return 1;
@@ -9552,14 +9539,14 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
     return ODVGP_OK;
 }
 
-/*  Mark a tile node outdated, so that other work may use its value's memory between evaluations. */
+/*  Mark a tile node outdated, so that its value's memory is free between evaluations. */
 static void odvgp__lend_value(odvgp__node *nd)
 {
     ODVGP_ASSERT(nd->segment == ODVGP__TILE && !nd->next);
     nd->stamp = 0;
 }
 
-/*  odvgp__tape_forward that describes a failure in info; the pointer is not kept. */
+/*  With failures described in info; the pointer is not kept. */
 static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
 {
     t->info = info;
@@ -9568,8 +9555,8 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
     return s;
 }
 
-/*  Clear the adjoints that reverse runs add to. The gradient of a PARAM is cleared with all sums,
-    the tail overwrites the adjoint of MOMENTS, and other nodes have none. */
+/*  Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
+    MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 1; i <= t->nodes; i++) {
@@ -9592,19 +9579,19 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>graph   building the tape: nodes, and the pieces of a unit
+/*  >>graph   building the tape
 
-        Nodes are first counted, without a table, and then built, so builders know of a node only
-        its odvgp__ref: number and largest shape. */
+    Nodes are first counted, without a table, and then built, so builders know of a node only its
+    odvgp__ref: number and largest shape. */
 
-/* --- building: nodes take their memory from an arena, which may only measure --- */
+/* --- building: the arena may only measure --- */
 
 static size_t odvgp__padded_bytes(size_t bytes)
 {
     return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 }
 
-/*  Count bytes now; odvgp__sums_layout places them when all nodes are known. */
+/*  Count bytes now; odvgp__sums_layout places them later. */
 static void odvgp__defer(odvgp__tape *t, size_t bytes)
 {
     bytes = odvgp__padded_bytes(bytes);
@@ -9612,7 +9599,7 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
     else t->deferred += bytes;
 }
 
-/*  Take or defer the memory of value, adjoint and aux; not for nodes that work in place. */
+/*  Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
         int segment, const odvgp__shapes *s)
 {
@@ -9629,8 +9616,8 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
     else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
 }
 
-/*  The next node works in the memory of `base`. Its other inputs must precede the first node in
-    that memory, because they must be up to date when that node is checked for recomputation. */
+/*  The next node works in the memory of `base`. Its other inputs must precede that memory's first
+    node, because they must be up to date when that node is checked. */
 static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 {
     int first = base;
@@ -9641,7 +9628,7 @@ static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 }
 
 /*  Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
-    is missing. While nodes are only counted (no table), a local node takes its place. */
+    is missing. Without a table, a local node takes its place. */
 static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
         int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in, int inputs,
         odvgp__ref base)
@@ -9738,14 +9725,13 @@ static odvgp__ref odvgp__head_difference(
     return odvgp__sum_of(u, ODVGP__HEAD, u->P, cols, term, coef, 2);
 }
 
-/*  Evaluations with one of these purposes need the node. */
 static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
     if (t->node) t->node[node.id].purpose |= purpose;
 }
 
-/*  A node over `slots` consecutive slots, shaped [rows, cols]. */
+/*  A node over consecutive slots. */
 static odvgp__ref odvgp__param_node(
         odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
@@ -9764,7 +9750,7 @@ static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
     odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
 }
 
-/*  Terms of the KL: the head nodes that serve a bound. */
+/*  The head nodes that serve a bound. */
 static int odvgp__is_kl_term(const odvgp__node *nd)
 {
     return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
@@ -9776,7 +9762,7 @@ static int odvgp__kept_terms(const odvgp__unit *u)
     return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
 }
 
-/*  Add sign x . y / 2 as a term of the KL. */
+/*  Add the KL term sign x . y / 2. */
 static void odvgp__kl_half_dot(
         odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
 {
@@ -9786,8 +9772,8 @@ static void odvgp__kl_half_dot(
     odvgp__kl_term(u, dot, purpose);
 }
 
-/*  A Gaussian block's mean in whitened coordinates, whatever the slots hold; its Cholesky factor,
-    too, if dense (slot_sqrt holds the factor of a covariance). */
+/*  A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
+    holds the factor of a covariance). */
 static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
 {
     ptrdiff_t M = b->M, P = u->P;
@@ -9810,13 +9796,13 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
                 u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
 }
 
-/*  Whether q_mu holds coefficients at Z_beta; these need the whole matrix Kb. */
+/*  Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
 static int odvgp__alpha_is_beta(const odvgp__unit *u)
 {
     return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  Likelihood parameters, shared by all units. */
+/*  Shared by all units. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -9850,7 +9836,6 @@ static void odvgp__build_beta(odvgp__unit *u)
     odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
 }
 
-/*  W = L^-1 Kbg. */
 static odvgp__ref odvgp__build_W(odvgp__unit *u)
 {
     odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp,
@@ -9874,49 +9859,36 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts of the family
+/*  >>parts   mean parts and covariance parts
 
-            Kb = K(Zb,Zb) + jitter I = L L^T          A   = L^-1 K(Zb,X)
-            Kbg = K(Zb,Zg), Kg = K(Zg,Zg)             W   = L^-1 Kbg
-            C = Kg - W^T W                            A_v = L_v^-1 (K(Zg,X) - W^T A)
-            C + jitter I = L_v L_v^T                  c   = L^-1 Kbg a, the gamma projection
+    For symbols see >>conventions, with Kbg = K(Zb,Zg), Kg = K(Zg,Zg) and k = k(x,x); q_mu, q_sqrt,
+    v_mu, v_sqrt are whitened. Formulas are for one output; the KL sums over outputs.
+    odvgp_mean_part has the means and variances.
 
-        q_mu, q_sqrt, v_mu, v_sqrt are whitened; k is k(x,x); |A|^2 sums by columns. Formulas are
-        for one output; the KL sums over outputs.
+    KL of mean parts:
+        beta     |q_mu|^2 / 2
+        orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
+        hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
+        free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
+                 (if M_gamma = 0: with Zb, q_mu and Kb)
+        blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
 
-        Mean parts:
-          beta      mean = A^T q_mu
-                    KL   = |q_mu|^2 / 2
-          orth      mean = A^T (q_mu - c) + K(X,Zg) a               [ODVGP] eq. 11, A.3
-                    KL   = |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2
-          hybrid    mean = A^T q_mu + K(X,Zg) a                     [ODVGP] eq. 10, C.2
-                    KL   = |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2
-                    (orth at q_mu + c)
-          free      mean = K(X,Za) a                                [DECOUPLED]; [OM] eq. 3.6
-                    KL   = a^T K(Za,Za) a / 2
-                    (if M_gamma = 0: with Zb, q_mu and Kb)
-          blocks    mean = A^T q_mu + A_v^T v_mu                    [SOLVE] eq. 8, appendix F
-                    KL   = |q_mu|^2 / 2 + |v_mu|^2 / 2
+    KL of covariance parts:
+        dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
+        inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
+        diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
+        blocks    dense's, for each block
 
-        Covariance parts:
-          dense     var  = k - |A|^2 + |q_sqrt^T A|^2
-                    KL   = (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
-          inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2,  L_H L_H^T = H = I + B^T Kb B
-                    KL   = log|H| / 2 - tr(I - H^-1) / 2
-          diagonal  inverse's, with B = diag(g)^1/2
-          blocks    var  = dense's - |A_v|^2 + |v_sqrt^T A_v|^2
-                    KL   = dense's, for each block
+    c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
+    sampled rows: C a is small where Kg a is not.
 
-        c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
-        sampled rows: C a is small where Kg a is not.
+    A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
+    (missing: A does not enter); its tile adds the other terms of the mean, at most one node. A
+    covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-        A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-        (missing: A does not enter); its tile adds the other terms of the mean, at most one node. A
-        covariance part adds its KL terms and the variance, and says what a predictor stores.
-
-        A new member is a row in one of the tables below and an enumerator in >>api. Natural steps,
-        an optimum, or bounds without q that its row leaves at 0 are refused. New kinds of natural
-        steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+    A new member is a row in one of the tables below and an enumerator in >>api. Natural steps, an
+    optimum, or bounds without q that its row leaves at 0 are refused. New kinds of natural steps
+    need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 static void odvgp__beta_head(odvgp__unit *u)
 {
@@ -9930,8 +9902,8 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
     return odvgp__none;
 }
 
-/*  D = diag(Kg - W^T W): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for
-    [ODVGP] eq. 16. */
+/*  D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP] eq.
+    16. */
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
     odvgp__ref W = odvgp__build_W(u);
@@ -9953,14 +9925,13 @@ static void odvgp__gamma_slots(odvgp__unit *u)
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
     } else if (c->optim.gamma_step ==
-               ODVGP_GAMMA_STEP_EXACT) { /* factor C once: two factors would share its jitter */
+               ODVGP_GAMMA_STEP_EXACT) { /* two factors of C would share its jitter */
         if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
         else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
     }
 }
 
-/*  For a sampled estimate of a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a
-    there. */
+/*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
     *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
@@ -9971,7 +9942,7 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
             u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
-/*  Returns the gamma projection c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
+/*  Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
 static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
     ptrdiff_t P = u->P;
@@ -10016,7 +9987,7 @@ static void odvgp__hybrid_head(odvgp__unit *u)
     odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
 }
 
-/*  K(X,Zg) a, for orth, hybrid and free. */
+/*  K(X,Zg) a. */
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
     if (!u->M_gamma) return odvgp__none;
@@ -10033,7 +10004,7 @@ static void odvgp__free_head(odvgp__unit *u)
         odvgp__kl_half_dot(u, as, K_a, 1, ODVGP__DOT_SAMPLED, 0);
         return;
     }
-    u->a = u->block[ODVGP__ON_BETA].mu; /* the points of the mean are Z_beta */
+    u->a = u->block[ODVGP__ON_BETA].mu; /* the mean's points are Z_beta */
     odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb,
             odvgp__none, odvgp__none);
     odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
@@ -10060,7 +10031,6 @@ static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
             odvgp__none, odvgp__none);
 }
 
-/*  Add the KL of one Gaussian block's covariance. */
 static void odvgp__kl_of_sqrt(odvgp__unit *u, odvgp__ref root, int purpose)
 {
     odvgp__kl_term(u,
@@ -10079,7 +10049,7 @@ static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
             odvgp__none, odvgp__none);
 }
 
-/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 if there is a second block. */
+/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
 static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
     const odvgp_real coef[3] = {1, 1, 1};
@@ -10106,7 +10076,7 @@ static int odvgp__variant_of_B(const odvgp__unit *u)
     return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES;
 }
 
-/*  H and its Cholesky factor; each B_p is a triangle or a diagonal. */
+/*  H and its Cholesky factor. */
 static void odvgp__inverse_head(odvgp__unit *u)
 {
     odvgp__tape *t = &u->model->tape;
@@ -10163,7 +10133,7 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
     for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
-/*  The joint Cholesky factor of both sets of points, [L 0; W^T L_v]; q_sqrt and v_sqrt. */
+/*  [L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
@@ -10223,23 +10193,23 @@ static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
 }
 
 /*  Whether the mean uses points of its own instead of q_mu. Only a second block of the covariance
-    may also read those points. */
+    may read them, too. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
     return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*  Natural steps of a pair, for the bound of its own q. */
+/*  A pair's natural steps, for the bound of its own q. */
 static int odvgp__steps_of(
         const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
 {
     return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*  Whether the mean or the covariance uses features of the residual of gamma, A_v. */
+/*  Whether mean or covariance use A_v. */
 static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*  Nodes of a unit, other than parameters, that a predictor is made from. */
+/*  Nodes of a unit, other than parameters, that a predictor reads. */
 #define ODVGP__PREDICTOR_NODES 10
 static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
@@ -10253,7 +10223,7 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>settings   a config: defaults, and what is refused */
+/*  >>settings   the config: defaults and checks */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -10320,8 +10290,8 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
                              (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
-/*  The type of a field of odvgp_config. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER:
-    a power of two. CHOICE: an enumeration or int. SCHEDULE: `most` limits its step sizes. */
+/*  A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
+    enumeration or int. SCHEDULE: `most` limits its step sizes. */
 enum {
     ODVGP__FIELD_SIZE,
     ODVGP__FIELD_COUNT,
@@ -10332,7 +10302,7 @@ enum {
     ODVGP__FIELD_BITS,
     ODVGP__FIELD_TEXT
 };
-/*  Which end of a field's range is not itself a legal value. */
+/*  Which end of a field's range is excluded. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
 
 typedef struct odvgp__field {
@@ -10359,7 +10329,7 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
     ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in file order: all but kernel, threads and isa. */
+/*  The fields of a model file, in order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
         ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
         ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
@@ -10412,13 +10382,13 @@ static const odvgp__field odvgp__fields[] = {
         ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
 };
 
-/*  The fields of odvgp_config_set that no file holds. */
+/*  Fields of odvgp_config_set that no file holds. */
 static const odvgp__field odvgp__unsaved_fields[] = {
         ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
         ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
-/*  The number of an enumeration or int. Some compilers store enumerations in one or two bytes. */
+/*  Some compilers store enumerations in one or two bytes. */
 static int odvgp__choice_get(const void *at, size_t bytes)
 {
     unsigned char one;
@@ -10449,7 +10419,7 @@ static int odvgp__choice_set(void *at, size_t bytes, int v)
     return odvgp__choice_get(at, bytes) == v;
 }
 
-/*  The value of a field that is a single number. */
+/*  A field that is a single number. */
 static double odvgp__field_value(const odvgp__field *field, const odvgp_config *c)
 {
     const void *at = (const unsigned char *)c + field->offset;
@@ -10502,7 +10472,7 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 
 /* --- a field by its name --- */
 
-/*  Row i of both tables, NULL behind the last. */
+/*  Row i of both tables, or NULL. */
 static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 {
     const ptrdiff_t saved = ODVGP__COUNT(odvgp__fields);
@@ -10515,7 +10485,7 @@ static int odvgp__field_in_layer(const odvgp__field *field)
     return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
 }
 
-/*  The field named by the first n characters. NULL: there is none. */
+/*  The field named by the first n characters, or NULL. */
 static const odvgp__field *odvgp__field_find(const char *name, size_t n)
 {
     static const char prefix[] = "layer0.";
@@ -10532,7 +10502,7 @@ static const odvgp__field *odvgp__field_find(const char *name, size_t n)
     return NULL;
 }
 
-/*  The number of characters before a space, the end or `stop`. */
+/*  Characters before a space, the end or `stop`. */
 static size_t odvgp__word_length(const char *s, char stop)
 {
     size_t n = 0;
@@ -10546,7 +10516,7 @@ static int odvgp__at_end(odvgp__parser *p)
     return !*p->at;
 }
 
-/*  A number and nothing behind it. Returns 0 if there is another text. */
+/*  A number and nothing behind it, or 0. */
 static int odvgp__parse_last_number(odvgp__parser *p, double *v)
 {
     int negative = odvgp__accept(p, "-");
@@ -10555,7 +10525,7 @@ static int odvgp__parse_last_number(odvgp__parser *p, double *v)
     return !p->error && odvgp__at_end(p);
 }
 
-/*  A CHOICE by word or number, the only value in the text. Returns -1 if it is neither. */
+/*  A CHOICE by word or number, the only value in the text, or -1. */
 static int odvgp__parse_choice(odvgp__parser *p, const char *words)
 {
     int count = 0, found = -1;
@@ -10575,7 +10545,7 @@ static int odvgp__parse_choice(odvgp__parser *p, const char *words)
     return odvgp__at_end(p) ? found : -1;
 }
 
-/*  A whole number of 64 bits, which a double may not hold. */
+/*  64 bits, which a double may not hold. */
 static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
 {
     odvgp__skip_spaces(p);
@@ -10604,7 +10574,7 @@ static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
     return 1;
 }
 
-/*  A whole number into a size. Those out of range stay out of it: the range check refuses them. */
+/*  Sizes out of range stay out of it: the range check refuses them. */
 static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
 {
     const double beyond = 2 * ODVGP__LARGEST_SIZE;
@@ -10614,7 +10584,7 @@ static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
     return 1;
 }
 
-/*  A number above 0 that the precision rounds to 0 is refused: 0 is often a default. */
+/*  Refuses a number above 0 that the precision rounds to 0, often a default. */
 static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
 {
     const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
@@ -10624,7 +10594,7 @@ static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
     return zero || *real != 0;
 }
 
-/*  The value at p into a field. Returns 0 if it is not of the field's type. */
+/*  Returns 0 if the text is no value of the field's type. */
 static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp_config *c)
 {
     void *at = (unsigned char *)c + field->offset;
@@ -10661,7 +10631,6 @@ static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp
     return ok;
 }
 
-/*  Says what a field takes. */
 static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *info)
 {
     char sentence[160];
@@ -10678,7 +10647,7 @@ static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *in
     return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, sentence);
 }
 
-/*  Says which name is unknown, or its beginning. */
+/*  Names the unknown field, or its beginning. */
 static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info)
 {
     char start[41], sentence[160];
@@ -10726,7 +10695,6 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
-/*  Refuse sizes whose products could overflow later. */
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
     double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
@@ -10738,7 +10706,6 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
     return ODVGP_OK;
 }
 
-/*  Refuse objectives that the pair of mean and covariance part does not support. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
     int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives &
@@ -10803,7 +10770,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     return odvgp__check_member(c, info);
 }
 
-/*  Add slots for the likelihood's positive or free parameters. Returns the first one, 0 if none. */
+/*  Slots of the positive or free parameters. Returns the first, or 0. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -10822,10 +10789,9 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
     The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
     head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-    Which nodes these are is decided once, when the model is made: odvgp__build_tape in >>layout
-    calls the pieces of >>graph and the members' functions of >>parts. Cost: see odvgp_step. */
+    odvgp__build_tape in >>layout decides which nodes these are. */
 
-/*  Rows to evaluate: n rows from `first`, of the data or of an epoch's permutation. */
+/*  n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct odvgp__rows {
     const odvgp_real *X, *Y;
     ptrdiff_t n, first;
@@ -10835,8 +10801,8 @@ typedef struct odvgp__rows {
 
 typedef struct odvgp__wants_list {
     int grad, stats; /* gradients; statistics for a natural step */
-    int all;         /* gradients of all slots, not only of those that Adam moves */
-    int purpose;     /* which nodes to run, ODVGP__FOR_... */
+    int all;         /* gradients of all slots, not only of Adam's */
+    int purpose;     /* ODVGP__FOR_... */
 } odvgp__wants_list;
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
@@ -10859,7 +10825,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
         const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
         if (!odvgp__finite(x, D)) {
             ptrdiff_t d = odvgp__first_nonfinite(x, D);
-            X->stamp = ++m->tape.clock; /* some rows are already overwritten */
+            X->stamp = ++m->tape.clock; /* some rows are overwritten */
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
         odvgp_status s = odvgp__targets_check(m->tape.likelihood, y, T, T, row, info);
@@ -10877,7 +10843,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
     return ODVGP_OK;
 }
 
-/*  Whether gamma's natural step reads the slot's gradient: that of a, and of HYBRID's q_mu. */
+/*  Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
@@ -10911,8 +10877,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
     odvgp__tape_mark(&m->tape);
 }
 
-/*  Slots moved by natural steps need a gradient only if gamma's step reads one. Otherwise their
-    memory is not touched: with many outputs a pass over it takes time. */
+/*  Slots of natural steps need a gradient only if gamma's step reads it: with many outputs a pass
+    over its memory takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
     return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -10944,7 +10910,6 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
     }
 }
 
-/*  Gradients above the diagonal of triangular slots are 0 by definition. */
 static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -10957,19 +10922,18 @@ static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 }
 
 /*  --- sums over tiles ---
-    The n tiles are cut into S shards: shard s has tiles [s n / S, (s + 1) n / S). Each shard adds
-    its tiles in order, and a binary tree adds the shards, so the bits do not depend on who runs
-    which shard. */
+    Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
+    shards, so the bits do not depend on who runs which shard. */
 
-/*  Start the sums of the next shard. A forward run does not clear the sums of reverse runs: their
-    memory may hold a natural step that is being checked. */
+/*  Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
+    hold a natural step that is being checked. */
 static void odvgp__sums_clear(odvgp__tape *t, int back)
 {
     memset(t->sums, 0, sizeof *t->sums);
     odvgp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  The tree's piece at a level: an odvgp__sums in the first 64 bytes, then numbers. */
+/*  A level's piece of the tree: an odvgp__sums in the first 64 bytes, then numbers. */
 static odvgp_real *odvgp__tree_at(const odvgp__tape *t, int level)
 {
     return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -10997,7 +10961,7 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
         t->sum[i] = x[i] + t->sum[i];
 }
 
-/*  Run a tile forward, and backward if gradients or statistics are requested. */
+/*  Run a tile forward, and backward for gradients or statistics. */
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
         int back, int *data_error, odvgp_info *info)
 {
@@ -11011,7 +10975,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
     return ODVGP_OK;
 }
 
-/*  Run the tiles of a shard. Shard 0 adds to the existing sums, the others start at 0. */
+/*  Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
         int back, int *data_error, odvgp_info *info)
 {
@@ -11047,7 +11011,7 @@ static odvgp_status odvgp__visit_tiles(
 }
 
 /*  A bound that is not linear in sums over rows: compute the sums, run the tail forward and
-    backward, then run the tiles again for the gradient. A single tile is not run forward again. */
+    backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status odvgp__visit_objective(
         odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -11070,7 +11034,7 @@ static odvgp_status odvgp__visit_objective(
     return s;
 }
 
-/*  The bound on `rows`. *data_error tells bad data from parameters that cannot be evaluated. */
+/*  *data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
         odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
@@ -11099,7 +11063,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
     }
-    /* it is infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
+    /* infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
     if (grads && divergence - divergence == 0) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m, &want);
@@ -11114,7 +11078,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     return ODVGP_OK;
 }
 
-/*  What a failed attempt at the last good parameters restores. */
+/*  What a failed attempt restores. */
 typedef struct odvgp__attempt {
     odvgp_events events;
     uint64_t nat_valid;
@@ -11142,8 +11106,8 @@ static void odvgp__swap_good(odvgp_model *m)
     odvgp__touch_all(m);
 }
 
-/*  Swap in the last good parameters. Values set by the caller are never undone: they clear
-    good_valid. */
+/*  Swap in the last good parameters. Values set by the caller clear good_valid and are never
+    undone. */
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
     odvgp__attempt before;
@@ -11183,9 +11147,9 @@ static int odvgp__any_watched(const odvgp_model *m)
     return any != 0;
 }
 
-/*  Whether the bound is implausibly low: it fell by over 10 (|before| + N). O(M)'s q depends so
-    much on the kernel that Adam's steps of the kernel can do harm at any size: with all rows in
-    each step, one nat per row is enough. */
+/*  Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
+    Adam's steps of the kernel can do harm at any size: with all rows in each step, one nat per row
+    is enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
     if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -11196,9 +11160,8 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 #define ODVGP__LEAST_SCALE 1e-9
 
 /*  The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-    last good ones do better on the same rows, the last update is to blame: go back. Otherwise the
-    rows are: restore everything. Failure of even the shortest steps is an error, or training would
-    stall silently. */
+    last good ones do better, the last update is to blame: go back. Otherwise the rows are: restore
+    everything. Failure of even the shortest steps is an error, or training would stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_status s, odvgp_real *expected, odvgp_real *kl,
         odvgp_info *info)
@@ -11223,8 +11186,8 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
     return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
 }
 
-/*  Evaluate before a step. If the parameters cannot be evaluated or, while `stepping` with Adam,
-    give an implausibly low bound, evaluate the last good ones. */
+/*  Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
+    bound, evaluate the last good parameters. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, int stepping, odvgp_real *expected, odvgp_real *kl,
         odvgp_info *info)
@@ -11302,7 +11265,7 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1, ODVGP__FOR_BOUND};
     int data_error;
-    /* not odvgp__evaluate_safely, which may change the parameters */
+    /* odvgp__evaluate_safely may change the parameters */
     odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
     if (s) return s;
     *elbo = expected - divergence;
@@ -11350,19 +11313,20 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>freeze   from a model to a predictor
-    Computes alpha = L^-T (q_mu - c) and copies the rest.
-    Cost: O(M^3 + M Mg D) if the head is out of date, else O(M^2). */
 
-/*  A variance of two Gaussian blocks uses both sets of points as one set. */
+    Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
+    date, else O(M^2). */
+
+/*  A variance of two blocks uses both sets of points as one. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
-/*  Whether the mean has coefficients at points (gamma or alpha) that the variance does not use. */
+/*  Whether the mean has coefficients at points that the variance does not use. */
 static int odvgp__has_own_mean(const odvgp__unit *u)
 {
     return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  Fill a predictor's header. Returns the number of reals that follow, -1 on overflow. */
+/*  Fill a head. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
     odvgp__view v;
@@ -11453,7 +11417,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
                             "its parameters are not finite, or not above 0");
 }
 
-/*  Recompute the head nodes that are out of date; on failure try the last good parameters. */
+/*  Update the head; on failure try the last good parameters. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     if (m->objective.id && !m->state.fitted)
@@ -11471,7 +11435,7 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  Compute alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
+/*  alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
         gamma  a = L_v^-T v_mu
         beta   L^-T (weights - W a)
     a follows each output's beta coefficients if the points are joint, else those of all outputs. */
@@ -11485,7 +11449,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
     int v_mu = u->block[ODVGP__ON_GAMMA].white_mu.id;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-        if (!u->weights.id) { /* the slot holds coefficients, or there are none */
+        if (!u->weights.id) { /* the slot holds coefficients, or none exist */
             if (u->a.id && !u->Z_gamma.id) odvgp__copy(beta, node[u->a.id].v + p * M, M);
             else odvgp__zero(beta, M);
         } else odvgp__copy(beta, node[u->weights.id].v + p * M, M);
@@ -11500,7 +11464,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
     }
 }
 
-/*  Compute the centre of the sets of points and store the points, one set after the other. */
+/*  The centre of the sets of points, and the points, one set after the other. */
 static void odvgp__predictor_points(
         const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
@@ -11527,8 +11491,8 @@ static void odvgp__copy_or(
     for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head and compute alpha in the memory of the gradient, which odvgp__predictor_write
-    returns. */
+/*  Run the head and compute alpha in the gradient's memory; odvgp__predictor_write gives it
+    back. */
 static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -11544,7 +11508,7 @@ static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
             info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
 }
 
-/*  Write the predictor, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
+/*  odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
     odvgp_model *m = u->model;
