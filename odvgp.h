@@ -11562,21 +11562,18 @@ ODVGP_API odvgp_status odvgp_freeze(
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps from two vectors
-    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu. With
-    G = A diag(g_v) A^T and h = A g_m (g_m, g_v: see odvgp_natgrad_step) a step of size tau is
+/*  >>natgrad   natural gradient steps
 
-        P <- (1 - tau) P + tau (I - 2 G)
-        j <- (1 - tau) j + tau (h - 2 G mu)                       [NATGRAD]; [ODVGP] eqs. 15b, 15c
-
-    P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept
-    from step to step. A step after which P is not positive definite is halved. Cost per output: one
-    Cholesky factorisation, one triangular inverse.
+    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
+    odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and h = A
+    g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are
+    kept from step to step. A step after which P is not positive definite is halved. Cost per
+    output: one Cholesky factorisation, one triangular inverse.
 
     The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
     because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
 
-/*  y = S x for a symmetric S [n,n] stored as its lower triangle. */
+/*  y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void odvgp__symmetric_times(
         const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
@@ -11587,15 +11584,14 @@ static void odvgp__symmetric_times(
     }
 }
 
-/*  c for HYBRID's q(u), else NULL. HYBRID's natural parameter depends on q_mu + c: its mean is
-    ORTH's in other coordinates. */
+/*  c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
     return u->shift.id && b == ODVGP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
 }
 
-/*  mean [M] = the mean of output p's q in whitened coordinates, including the shift. */
+/*  mean [M]: output p's whitened mean, with the shift. */
 static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
     odvgp_model *m = u->model;
@@ -11605,8 +11601,8 @@ static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real
     for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
-/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if it is not known; j also
-    if it depends on a shift. */
+/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
+    depends on a shift. */
 static void odvgp__nat_from_q(odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
@@ -11630,7 +11626,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
-/*  R = the new q_sqrt of output p after a step tau. Returns E_NOT_PD if the step is too long. */
+/*  R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
 static odvgp_status odvgp__nat_try(
         odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
@@ -11650,15 +11646,14 @@ static odvgp_status odvgp__nat_try(
     return odvgp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  A slot's new value waits in the memory of its gradient: Adam does not move slots that natural
-    steps move. */
+/*  A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
 static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 {
     ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
     return m->tape.node[param.id].d;
 }
 
-/*  Stage (mu, R), converted from whitened coordinates to those of the slots. */
+/*  Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
     odvgp_model *m = u->model;
@@ -11681,8 +11676,8 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  Compute output p's step, halved until P is positive definite. The new (P, j) overwrites the
-    statistics (G, h); the new q is staged. */
+/*  Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
+    (G, h); the new q is staged. */
 static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
     odvgp_model *m = u->model;
@@ -11750,8 +11745,8 @@ static void odvgp__nat_kernel_times(
     odvgp__kernel_run(&job, t->scratch);
 }
 
-/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h. h is the gradient in the whitened q_mu, computed from
-    the slot's gradient d. */
+/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
+    gradient d. */
 static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
     odvgp_model *m = u->model;
@@ -11771,7 +11766,7 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Change the slot of q_mu such that q_mu + c is unchanged when a decreases by da. */
+/*  Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
 static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
     odvgp_model *m = u->model;
@@ -11789,11 +11784,9 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's natural step, from the gradient g of the loss in a at the old point. HYBRID holds
-    q_mu + c constant: its g is dL/da - W^T dL/dq_mu. With t = tau gamma_step_ratio:
-        EXACT     a <- a - t C^-1 g
-        DIAGONAL  a <- a - t g / (D + eps)
-    Computes only the change, in the memory of the gradient. */
+/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
+    HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+    gradient's memory. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11818,7 +11811,7 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     }
 }
 
-/*  Apply the change. HYBRID's c moves with a, and q_mu compensates. */
+/*  HYBRID's c moves with a, and q_mu compensates. */
 static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -11832,7 +11825,7 @@ static void odvgp__nat_gamma_take(odvgp__unit *u)
     if (hybrid) odvgp__touch(m, u->block[ODVGP__ON_BETA].slot_mu);
 }
 
-/*  Undo a part of the step; with part = 1/2 the rest remains in the memory of the gradient. */
+/*  Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
 static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 {
     if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
@@ -11845,7 +11838,7 @@ static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 
 #define ODVGP__GAMMA_LOOKS 20
 
-/*  The bound on these rows, with all columns; -infinity if it cannot be evaluated. */
+/*  The bound on these rows, with all columns; -infinity if it fails. */
 static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 {
     odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND};
@@ -11855,9 +11848,9 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
     return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*  Unlike that of q(u), gamma's natural step contracts only below an unknown size: halve it until
-    the bound on the same rows, after both steps, is not below `before`. Returns the number of
-    bounds evaluated. */
+/*  Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
+    bound on the same rows, after both steps, is not below `before`. Returns the bounds
+    evaluated. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
     double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -11884,12 +11877,11 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
 typedef struct odvgp__diag_work {
     const odvgp_real *L;
     odvgp_real *Q, *X, *T, *F; /* [M,M] each */
-    /* [M] each; at the end mu and g are the new values */
+    /* [M] each; mu and g become the new values */
     odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } odvgp__diag_work;
 
-/*  Factor Q for the current g. If G is given, overwrite it with E = G + (Q - I) / 2, both
-    triangles. */
+/*  Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
 static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
     odvgp_model *m = u->model;
@@ -11904,8 +11896,8 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
     return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*  change = (S o S / 2)^-1 dL/dg. A multiple of the identity is added if the matrix cannot be
-    factored; this shortens the step. */
+/*  change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
+    added, which shortens the step. */
 static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, const odvgp_real *E)
 {
     odvgp_model *m = u->model;
@@ -11944,9 +11936,9 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
     return ODVGP_E_NOT_PD;
 }
 
-/*  g <- g - tau change, but no component falls below a tenth of its value: one near 0 does not
-    shorten the step of the others. If its best value is 0, it stops where k(x,x) g is a rounding
-    error, before it is too small to continue. */
+/*  g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
+    the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
+    is too small to continue. */
 static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11961,7 +11953,7 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
     m->tape.events.step_shortened += (uint64_t)shortened;
 }
 
-/*  x <- L^-T Q^-1 L^T x for the current Q. */
+/*  x <- L^-T Q^-1 L^T x. */
 static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *x)
 {
     odvgp_model *m = u->model;
@@ -11974,8 +11966,8 @@ static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *
     odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of the diagonal of S^-1.
-    gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
+/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal. gradient = -2 dL/dS
+    m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
     odvgp_model *m = u->model;
@@ -11992,7 +11984,7 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
     }
 }
 
-/*  Compute one output's new mu and g, in w. */
+/*  One output's new mu and g, in w. */
 static odvgp_status odvgp__diag_output(
         odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
@@ -12029,7 +12021,6 @@ static odvgp_status odvgp__diag_output(
     return ODVGP_OK;
 }
 
-/*  Working memory of natural steps, lent to `to`. */
 static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
 {
     odvgp_model *m = u->model;
@@ -12049,7 +12040,7 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
     return w;
 }
 
-/*  Stage the new q of all outputs in the memory of the gradients. An error voids all of them. */
+/*  Stage the new q of all outputs in the gradients' memory. An error voids all. */
 static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -12088,7 +12079,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
     odvgp__touch(m, g->slot);
 }
 
-/*  Whether this step moves block b: with ALTERNATE the two blocks take turns. */
+/*  Whether this step moves block b. */
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
@@ -12097,8 +12088,7 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
-/*  Overwrite statistics and gradients with the new q of the unit's Gaussian blocks and gamma's
-    change. */
+/*  Overwrite statistics and gradients with the new q and gamma's change. */
 static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -12121,10 +12111,10 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
     if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
-/*  A kind of natural step: `make` stages the new values in the memory of the gradients, `take`
-    applies them; `matrices` [M,M] and `vectors` [M] are the working memory. */
+/*  `make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
+    `vectors` [M] are work. */
 typedef struct odvgp__step_kind {
-    int steps; /* bits of ODVGP__STEPS_... */
+    int steps; /* ODVGP__STEPS_... */
     int matrices, vectors;
     odvgp_status (*make)(odvgp__unit *u, odvgp_real tau);
     void (*take)(odvgp__unit *u);
@@ -12148,9 +12138,9 @@ static int odvgp__has_natural(const odvgp_model *m)
     return all;
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent and
-    each shortens its own step, but all move or none: new values wait until the last output has a
-    step. Gamma's gradient is also that of the old point, in memory separate from q's. */
+/*  One step of size tau from the last evaluation's statistics. Each output shortens its own step,
+    but all move or none: new values wait until the last output has a step. Gamma's gradient is also
+    that of the old point, in memory separate from q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     odvgp_status s = ODVGP_OK;
@@ -12158,7 +12148,7 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
     for (int i = 0; i < m->units && !s; i++)
         s = odvgp__step_kind_of(&m->unit[i])->make(&m->unit[i], tau);
     if (s) {
-        m->state.nat_valid = 0; /* the next step recomputes (P, j) from q */
+        m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
         return s;
     }
     for (int i = 0; i < m->units; i++) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
@@ -12188,7 +12178,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data
+/*  >>optimum   the best q for a Gaussian likelihood
+
     The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
     s and r = Y - (mean function) the optimum is
 
@@ -12200,14 +12191,14 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
         R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
         K(Za,X)                Ka        a free mean
 
-    The covariance does not depend on w: (I + A A^T / s)^-1 for each Gaussian block of q, and
-    B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
+    The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and B = Kb^-1 K_bX
+    K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
 typedef struct odvgp__fit {
-    int gamma; /* the features of gamma: ODVGP__..._GAMMA */
-    /* features of beta, of gamma, of both; the weights [from, to) are solved for */
+    int gamma; /* gamma's features: ODVGP__..._GAMMA */
+    /* features of beta, of gamma, of both; solved for: weights [from, to) */
     ptrdiff_t M, Mg, F, from, to;
-    /* S = Phi Phi^T [F,F] (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
+    /* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
     odvgp_real *S, *prior, *G;
     odvgp_real *W;                    /* [M,Mg], if the tape has none */
     odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
@@ -12249,7 +12240,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
     return a.bad ? 0 : a.used + 64;
 }
 
-/*  out [n1,n2] = K(X1, X2), ld n2. */
+/*  out [n1,n2] = K(X1, X2). */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
         const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
 {
@@ -12261,7 +12252,7 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
     odvgp__kernel_run(&job, m->tape.scratch);
 }
 
-/*  Compute W and gamma's Lambda. */
+/*  W and gamma's Lambda. */
 static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
@@ -12281,7 +12272,7 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
     odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
-/*  Compute Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
+/*  Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
 static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 {
     odvgp_model *m = u->model;
@@ -12305,12 +12296,12 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
                 mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
             f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
         }
-    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept: subtract its mean */
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
         odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
                 f->Mg, gamma, n, 1, f->r, n);
 }
 
-/*  The sum of k(x,x) over the tile's rows. */
+/*  The tile's sum of k(x,x). */
 static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 {
     odvgp_model *m = u->model;
@@ -12322,7 +12313,7 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
     return sum;
 }
 
-/*  One pass: S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
+/*  S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
 static odvgp_status odvgp__fit_sums(
         odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -12356,20 +12347,20 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
     return prior + f->S[i * f->F + j] / s;
 }
 
-/*  Whether a slot of q is frozen and keeps its values. A bound without q has no q to freeze. */
+/*  Whether a slot of q is frozen. A bound without q has no q to freeze. */
 static int odvgp__fit_held(const odvgp_model *m, int slot)
 {
     return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*  The slots of the weights of gamma's and of beta's features; 0: none. */
+/*  Slots of the weights of gamma's and of beta's features; 0: none. */
 static int odvgp__fit_gamma_slot(const odvgp__unit *u)
 {
     return u->a_slot.id ? u->slot_a : u->block[ODVGP__ON_GAMMA].slot_mu;
 }
 static int odvgp__fit_beta_slot(const odvgp__unit *u) { return u->block[ODVGP__ON_BETA].slot_mu; }
 
-/*  Store the weights of frozen slots in w; restrict [from, to) to the others. */
+/*  Store frozen slots' weights in w; restrict [from, to) to the others. */
 static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
     const odvgp_model *m = u->model;
@@ -12394,7 +12385,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
     if (beta) f->from = ODVGP__MIN(f->M, f->to);
 }
 
-/*  rest = h / s - (Lambda + S / s) w over all F features. */
+/*  rest = h / s - (Lambda + S / s) w over all features. */
 static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
 {
     for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -12410,8 +12401,8 @@ static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
     }
 }
 
-/*  Solve for w, with rows and columns scaled to a unit diagonal. If the matrix is singular, a
-    multiple of the identity is added, and iterative refinement corrects for it. */
+/*  Solve for w, with rows and columns scaled to a unit diagonal. A singular matrix gets a multiple
+    of the identity, which iterative refinement corrects for. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -12452,8 +12443,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
                    : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
-/*  Stage the optimum in a copy of theta, in the memory of the gradient. The caller returns that
-    memory. */
+/*  Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
 static void odvgp__fit_stage(odvgp_model *m)
 {
     odvgp__copy(odvgp__lend_gradient(&m->par, ODVGP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -12465,7 +12455,7 @@ static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot)
     return m->par.grad + m->par.slot[slot].offset;
 }
 
-/*  Stage block b's mean, converted from whitened coordinates to those of its slot. */
+/*  Stage block b's mean in its slot's coordinates. */
 static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 {
     odvgp_model *m = u->model;
@@ -12486,7 +12476,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
     }
 }
 
-/*  Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
+/*  Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
 static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
@@ -12505,7 +12495,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
     }
 }
 
-/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, with R factored from the last row up. */
+/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status odvgp__fit_put_factor(
         odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
 {
@@ -12573,7 +12563,7 @@ static odvgp_status odvgp__fit_put_inverse(
     return ODVGP_OK;
 }
 
-/*  Find O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
+/*  O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
     depend on q. */
 static odvgp_status odvgp__fit_diagonal(
         odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
@@ -12616,14 +12606,14 @@ static odvgp_status odvgp__fit_put_diagonal(
                   : ODVGP_OK;
 }
 
-/*  Indexed by the covariance part's `optimum`: natural steps that find it, and what stages it. */
+/*  By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
     int steps;
     odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
 } odvgp__optima[] = {{0, NULL}, {0, odvgp__fit_put_factors}, {0, odvgp__fit_put_inverse},
         {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
-/*  Check that the optimum of the unit's parts can be computed here. */
+/*  Whether the optimum of the unit's parts can be computed. */
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
     int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
@@ -12641,7 +12631,6 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
     return ODVGP_OK;
 }
 
-/*  Copy the staged slots of q to the parameters. */
 static void odvgp__fit_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -12687,7 +12676,7 @@ static odvgp_status odvgp__fit_exact(
     return ODVGP_OK;
 }
 
-/*  Common start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
+/*  Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
         void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
@@ -12708,7 +12697,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
     return odvgp__fit_sums(u, f, X, Y, info);
 }
 
-/*  After a failed attempt restore the jitters that it raised, and do not count its events. */
+/*  A failed attempt does not count its events and restores its jitters. */
 static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
     if (!s) return s;
@@ -12730,7 +12719,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
     odvgp__fit_put_gamma(u, &f);
     odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(u, &f, ODVGP__ON_GAMMA);
-    /* v_sqrt needs the sums of A_v */
+    /* for v_sqrt */
     if (u->cov_part->v_sqrt && f.gamma != ODVGP__WHITE_GAMMA) {
         f.gamma = ODVGP__WHITE_GAMMA;
         odvgp__fit_prior(u, &f);
@@ -12761,7 +12750,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 
 /*  The terms logs and quadratic of
         -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
-    For the upper bound t = s + tr(K - Q). For the lower bound t = s; it also has a trace term. */
+    with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
+    term. */
 static odvgp_status odvgp__fit_bound(
         odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
@@ -12785,8 +12775,8 @@ static odvgp_status odvgp__fit_bound(
         for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
     }
     *quadratic = (f->rr - hJh / t) / t;
-    /* r^T r and the term subtracted from it have the digits of a real: refuse rounding errors above
-       0.01 (|quadratic| + one nat per row and output) */
+    /* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
+       (|quadratic| + one nat per row and output) */
     double error = 16 * (double)ODVGP__EPS * f->rr / t,
            rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
     return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
@@ -12841,6 +12831,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>adam   Adam, schedules, scales of coordinates
+
     Adam with TensorFlow's eps:
         m1 <- b1 m1 + (1-b1) g
         m2 <- b2 m2 + (1-b2) g^2
@@ -12848,8 +12839,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
         x  <- x - lr m1' / (sqrt(m2') + eps)
     With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-    number's unit, which follows from its slot and the units of the data, except for gamma's
-    coefficients and others that SCALED names. */
+    number's unit, which follows from its slot and the data's units, except for gamma's coefficients
+    and others that SCALED names. */
 
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
@@ -12857,7 +12848,7 @@ typedef struct odvgp__adam {
     uint64_t t; /* steps, including this one */
 } odvgp__adam;
 
-/*  D of number i of a slot: `times`, multiplied (divided, if `divide`) by at[i / repeat % n]. */
+/*  D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
 typedef struct odvgp__scale {
     odvgp_real times;
     const odvgp_real *at; /* NULL: D is `times` */
@@ -12872,7 +12863,7 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
     return s->divide ? s->times / u : s->times * u;
 }
 
-/*  One over the unit of each number of a slot. */
+/*  One over the unit of a slot's numbers. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = {1, NULL, m->cfg.layer[0].D, 1, 0};
@@ -12898,12 +12889,12 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
         m1[i] = b1 * m1[i] + (1 - b1) * g[i];
         m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
         odvgp_real size = ODVGP__SQRT(m2[i]) + eps * d;
-        /* size is 0 if eps is 0 and no gradient has differed from 0 yet */
+        /* 0 if eps is 0 and all gradients have been 0 */
         if (size > 0) x[i] -= rate / d * (m1[i] / size);
     }
 }
 
-/*  A fraction f of the way between two numbers, in equal steps or equal ratios. */
+/*  A fraction f of the way between two numbers, in equal steps or ratios. */
 static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
 {
     if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
@@ -12922,16 +12913,14 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-/*  Gamma's scales: D / sqrt(k), D = diag(Kg - W^T W), W = L^-1 Kbg. D is at least k / 100. The
-    learning rate thus counts prior standard deviations in any units of y. Computes a tile of
-    columns at a time, in the memory of A. */
+/*  Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void odvgp__renew_scales(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
     odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
-    /* the KL's curvature in a is C if residual, else all of Kg */
+    /* the KL's curvature in a is C if residual, else Kg */
     int residual = u->mean_part->scaled_by_residual;
     if (residual) odvgp__lend_value(A);
     for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
@@ -12952,7 +12941,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
     }
 }
 
-/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, whose unit is 1 / y. */
+/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
 static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
@@ -12961,7 +12950,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
                    (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*  D of a slot: from the units of the data, except where SCALED gives another scale. */
+/*  From the data's units, except where SCALED gives another scale. */
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = odvgp__unit_scale(m, slot);
@@ -12975,8 +12964,7 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
     return scale;
 }
 
-/*  Before the kernels move: stores each unit's sqrt(k(x,x)), and recomputes gamma's scales every
-    100 steps. */
+/*  Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
 static void odvgp__adam_units(odvgp_model *m)
 {
     int scaled = 0, renew = m->state.scales_age % 100 == 0;
@@ -13019,9 +13007,10 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>lbfgs   L-BFGS with a line search
-    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
-    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). The step is
-    x <- x + a d. Bracketing and zooming (algorithms 3.5, 3.6) find an a that satisfies
+
+    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x, y =
+    g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). The step is x <- x + a
+    d. Bracketing and zooming (algorithms 3.5, 3.6) find an a that satisfies
         f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
     A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
     lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
@@ -13032,18 +13021,16 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
 
-/*  A function to minimise: the value at x, and the gradient into g. If either is not finite, x is
-    too far along the line. */
+/*  A function to minimise: value at x, and gradient into g; not finite: too far along the line. */
 typedef struct odvgp__problem {
     void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
     void *user;
-    /* what differences of values are compared with; a value itself may contain any constant */
+    /* what differences of values are compared with; a value may contain any constant */
     double scale;
 } odvgp__problem;
 
 static void odvgp__lbfgs_drop(odvgp__lbfgs *w) { w->pairs = w->next = 0; }
 
-/*  The pair that is `age` older than the newest. */
 static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
 {
     return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
@@ -13073,7 +13060,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
     return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
 }
 
-/*  A point x + a d on the line: its value (HUGE_VAL: too far) and derivative. */
+/*  A point x + a d: value (HUGE_VAL: too far) and derivative. */
 typedef struct odvgp__probe {
     double a, f, derivative;
 } odvgp__probe;
@@ -13095,8 +13082,8 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
     return at;
 }
 
-/*  The first Wolfe condition. If the values differ only by rounding, the derivatives decide: for a
-    parabola this is the same condition. */
+/*  The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
+    this is the same condition. */
 static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
 {
     if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
@@ -13105,7 +13092,7 @@ static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *
            at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
-/*  Minimum of the cubic through two points, in units of the way from p to q; NaN if it has none. */
+/*  Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
     double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
@@ -13153,8 +13140,8 @@ static int odvgp__lbfgs_search(
             lo = *at;
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
-        /* Between lo and hi the value can fall by the derivative times the width. Stop when that is
-           below rounding error. */
+        /* Between lo and hi the value can fall by derivative times width: stop below rounding
+           error. */
         if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f))
             break;
         if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a))
@@ -13165,7 +13152,7 @@ static int odvgp__lbfgs_search(
     return at->f < start.f;
 }
 
-/*  Replaces the oldest pair by the step from x to trial, if the loss curves upwards along it. */
+/*  The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
 static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 {
     odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
@@ -13187,17 +13174,16 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
     w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*  Ends an iteration that found no lower point or did not change the value. It has converged if the
-    gain that the first direction promised is small, too; else it is stuck. */
+/*  Ends an iteration without a lower point or a change of value: converged if the gain that the
+    first direction promised is small, too; else stuck. */
 static void odvgp__lbfgs_end(odvgp__lbfgs *w, double gain, double size)
 {
     w->converged = gain <= pow((double)ODVGP__EPS, 2.0 / 3) * size;
     w->stuck = !w->converged;
 }
 
-/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its new loss
-    and g; 0 if there was no step, with x, loss and g unchanged. It has converged when decrease and
-    gradient are small. */
+/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
+    else 0, with all unchanged. Converged when decrease and gradient are small. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
     odvgp__probe at;
@@ -13238,7 +13224,7 @@ typedef struct odvgp__lbfgs_job {
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
-/*  theta <- x / D. Recomputes values that change. */
+/*  theta <- x / D, with changed values. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -13265,7 +13251,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
     }
 }
 
-/*  Gradient with respect to x; 0 for slots that are not trainable. */
+/*  In x; 0 for slots that are not trainable. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -13302,12 +13288,12 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
     odvgp_model *m = job->m;
     *loss = HUGE_VAL;
     odvgp__lbfgs_place(m, x);
-    /* the jitters of the start, so that the bound is a function of theta */
+    /* the jitters of the start: the bound is a function of theta */
     odvgp__restore_jitters(m);
     if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
-/*  Hash of the data: the stored bound is valid for these rows only. */
+/*  The stored bound is valid for these rows only. */
 static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -13334,8 +13320,8 @@ static void odvgp__lbfgs_note_jitters(odvgp_model *m)
             m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
-/*  Loss and gradient at theta: those of the last iteration if still valid, else computed. Computing
-    them drops the pairs, which belong to another function. */
+/*  Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
+    pairs: they belong to another function. */
 static odvgp_status odvgp__lbfgs_start(
         odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
@@ -13354,7 +13340,7 @@ static odvgp_status odvgp__lbfgs_start(
         return ODVGP_OK;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
-    state->lbfgs_valid = 0; /* g is overwritten, also where that fails */
+    state->lbfgs_valid = 0; /* g is overwritten, also on failure */
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
     if (s) {
         odvgp__restore_jitters(m);
@@ -13367,7 +13353,7 @@ static odvgp_status odvgp__lbfgs_start(
     return ODVGP_OK;
 }
 
-/*  Restores the start of the iteration, to the last bit of the values. */
+/*  Restores the iteration's start, to the last bit. */
 static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
 {
     odvgp_model *m = job->m;
@@ -13415,9 +13401,9 @@ static odvgp_status odvgp__lbfgs_step(
     state->lbfgs_expected = (double)job.expected;
     state->lbfgs_kl = (double)job.kl;
     state->lbfgs_valid = 1;
-    /* not needed: a line search never ends at a point that cannot be evaluated */
+    /* not needed: a line search never ends where the bound cannot be evaluated */
     state->good_valid = 0;
-    /* a raised jitter is not lowered here: another jitter gives another function */
+    /* a raised jitter is not lowered: another jitter gives another function */
     state->steps++;
     if (!report) return ODVGP_OK;
     memset(report, 0, sizeof *report);
@@ -13434,9 +13420,7 @@ static odvgp_status odvgp__lbfgs_step(
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>train   the training step
-    Evaluate, natural step, Adam; or an iteration of L-BFGS. A step that breaks the model is undone,
-    and step sizes are halved. */
+/*  >>train   the training step */
 
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
@@ -13465,7 +13449,7 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
     return 1;
 }
 
-/*  Restores the last good values of the slots that natural steps move. */
+/*  Restores the last good values of natural steps' slots. */
 static void odvgp__natural_back(odvgp_model *m)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -13479,11 +13463,11 @@ static void odvgp__natural_back(odvgp_model *m)
 
 #define ODVGP__WATCHED_LOOKS 4
 
-/*  A natural step of O(M)'s q, which is checked if the step sees all rows: if the bound falls, q is
-    restored and half the step is tried. The last good parameters are those of the evaluation that
-    gave `bound`. That evaluation is repeated, because a step uses up its statistics. If it fails,
-    as it can when the rows change meanwhile, there is no gradient to go on with, and the step
-    counts as not taken. Adds the evaluations to *evaluations. */
+/*  A natural step of O(M)'s q. If it sees all rows and the bound falls, q is restored and half the
+    step is tried. The last good parameters are those of the evaluation that gave `bound`, which is
+    repeated, because a step uses up its statistics. If that fails, as it can when the rows change
+    meanwhile, there is no gradient to go on with, and the step counts as not taken. Adds the
+    evaluations to *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -13512,10 +13496,10 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
     return ODVGP_OK;
 }
 
-/*  The natural part of a step, after the evaluation on these rows that gave `bound`; adds further
-    ones to *looks. If no step size keeps q valid, q stays and the other slots move. After an error
-    q is unchanged and there is no gradient. Gamma's step is checked with all columns: an estimate
-    from sampled columns has no optimum. */
+/*  The natural part of a step, after the evaluation that gave `bound`; adds further ones to *looks.
+    If no step size keeps q valid, q stays and the other slots move. After an error q is unchanged
+    and there is no gradient. Gamma's step is checked with all columns: an estimate from sampled
+    columns has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -13609,7 +13593,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
-    /* rows left over at the end of an epoch are dropped */
+    /* an epoch drops the rows left over */
     uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
     rows.permuted = m->cfg.optim.batch < m->cfg.N;
     rows.epoch = m->state.steps / per_epoch;
@@ -13634,29 +13618,25 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>init   inducing points and hyperparameters from the data; scales of columns
-    Beta: a method chooses points, one by one or all at once, and returns how many it could tell
-    apart. Random rows supply the rest.
+/*  >>init   initial inducing points, hyperparameters and q
 
-    KMEANS draws k-means++ seeds from all rows or a random sample of max(50 M, 4096), with
-    probability proportional to the squared distance to the seeds so far, so that repeated rows are
-    drawn once. Then follow at most 10 of Lloyd's iterations on these rows, and mini-batches of the
-    rows outside the sample, if any.
+    odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
+    returns how many points it could tell apart; random rows supply the rest.
+
+    KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
+    that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
 
     GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
         l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
     and the variances fall by its squares, v -= l_k^2.
 
-    Gamma: random rows that are not in beta, or those of the largest residual variance.
+    MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
+    inputs, as [ODVGP] appendix E. */
 
-    Lengthscales: the median distance of rows over sqrt(2), times 0.5 for a single base kernel or
-    factors from 0.1 to 1 for several (0.1 sqrt(D) and sqrt(D) for two on standardised inputs, as
-    [ODVGP] appendix E); or [ULAPANE]. */
-
-/*  Rows that initialisation reads: `times` for each point, at least 4096, at most all N. */
+/*  `times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
-    /* else points * times does not overflow: it is at most N */
+    /* points * times is at most N */
     if (points > N / times) return N;
     return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
@@ -13666,7 +13646,7 @@ static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
     return odvgp__sample_rows(c->N, c->layer[0].M, 50);
 }
 
-/*  A smaller sample for GREEDY, which stores M numbers for each row. */
+/*  GREEDY stores M numbers for each row. */
 static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
 {
     return odvgp__sample_rows(c->N, c->layer[0].M, 4);
@@ -13683,16 +13663,15 @@ typedef struct odvgp__init_work {
     /* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
     odvgp_real *distance, *centre, *centre_t, *median;
-    /* row: the sample; nearest: the centre nearest to each row; count: rows of each centre */
+    /* row: the sample; nearest: each row's centre; count: rows of each centre */
     ptrdiff_t *row, *nearest, *count;
-    const odvgp_real **table; /* hash table of the rows taken */
+    const odvgp_real **table; /* hash table of rows taken */
     ptrdiff_t table_size;
-    /* GREEDY: the sample's rows [rows,D]; the pivoted Cholesky factor of their kernel matrix
-       [rows,M] */
+    /* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
     odvgp_real *sample, *factor;
-    /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
+    /* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
     odvgp_real *Lb, *X, *A;
-    odvgp_real *gaps; /* ULAPANE: d_x and the d_y of each target, for each column [D,1+T] */
+    odvgp_real *gaps; /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
     double target_variance;
     odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -13727,7 +13706,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
         w->A = odvgp__take(a, c->tile, u->M);
     }
     w->rest = *a;
-    /* kernels of one row and the sample for GREEDY, of a tile or Z_beta and Z_beta for RESIDUAL */
+    /* kernels of GREEDY: one row and the sample; of RESIDUAL: a tile or Z_beta and Z_beta */
     if (greedy || residual) {
         odvgp__kjob job;
         job.kept = 0;
@@ -13736,7 +13715,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     }
 }
 
-/*  The starting value v, or 1 if it is within a factor of 1e6 of the limits of this precision. */
+/*  v, or 1 if v is within a factor of 1e6 of the precision's limits. */
 static double odvgp__usable(double v)
 {
     return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
@@ -13749,7 +13728,7 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
     return sum;
 }
 
-/*  The sample is the first rows of a random permutation of all rows. */
+/*  The first rows of a random permutation of all. */
 static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
@@ -13757,7 +13736,7 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
         w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
 }
 
-/*  to [rows,D]: rows of the sample, beginning with number `from`. */
+/*  to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
         const odvgp__init_work *w, odvgp_real *to)
 {
@@ -13765,7 +13744,6 @@ static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t f
     for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
-/*  The first of the largest numbers. */
 static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
 {
     ptrdiff_t best = 0;
@@ -13774,7 +13752,7 @@ static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
     return best;
 }
 
-/* --- the set of rows taken: a hash table keyed by their values --- */
+/* --- rows taken: a hash table keyed by their values --- */
 
 static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 {
@@ -13788,7 +13766,7 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
     return h;
 }
 
-/*  The table entry of a row equal to x, or the empty entry (NULL) where x belongs. */
+/*  The entry of a row equal to x, or the empty entry where x belongs. */
 static const odvgp_real **odvgp__row_place(
         const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
 {
@@ -13798,14 +13776,14 @@ static const odvgp_real **odvgp__row_place(
     return &w->table[at];
 }
 
-/*  Makes the rows of Z [n,D] the set. */
+/*  The rows of Z [n,D] become the set. */
 static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
 {
     for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = NULL;
     for (ptrdiff_t k = 0; k < n; k++) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
 }
 
-/*  Makes x row z of the inducing points, unless the set contains it. */
+/*  Makes x row z of the inducing points, unless taken. */
 static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
 {
     const odvgp_real **place = odvgp__row_place(w, x, D);
@@ -13815,8 +13793,8 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
     return 1;
 }
 
-/*  Fills Z with random rows after the first `taken`: while there are any, rows that are neither in
-    Z nor in `other` [others,D]; then rows that are not in Z; then any rows. */
+/*  Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
+    `other` [others,D]; then rows not in Z; then any. */
 static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
         ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other, ptrdiff_t others,
         odvgp__init_work *w)
@@ -13839,7 +13817,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
-/*  Lowers the rows' distances to their nearest centre by the new centre k. Returns their sum. */
+/*  Lowers distances by the new centre k. Returns their sum. */
 static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
@@ -13855,7 +13833,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
     return sum;
 }
 
-/*  The next seed: a row drawn with probability proportional to its squared distance. */
+/*  A row drawn with probability proportional to its squared distance. */
 static ptrdiff_t odvgp__kmeans_draw(
         const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
@@ -13878,8 +13856,7 @@ typedef struct odvgp__kmeans_job {
     int tasks;
 } odvgp__kmeans_job;
 
-/*  Finds the nearest centre of each row in w->row, a chunk of centres at a time; ties go to the
-    first. */
+/*  The nearest centre of each row in w->row, a chunk of centres at a time; ties go to the first. */
 static void odvgp__kmeans_task(void *arg, int task)
 {
     const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
@@ -13914,9 +13891,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
     odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
-/*  Lloyd's iteration on the sample: each centre moves to the mean of its rows, computed as a
-    difference from the old centre, so that one with equal rows keeps their exact place. A centre
-    without rows stays. */
+/*  Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
+    with equal rows keeps their exact place. A centre without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         odvgp_real *Z, odvgp__init_work *w)
 {
@@ -13935,8 +13911,7 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
     odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*  Mini-batch k-means on rows outside the sample: each row pulls its centre by 1/count. Counts
-    start with the sample's. */
+/*  On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
 static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         odvgp_real *Z, odvgp__init_work *w)
 {
@@ -13944,7 +13919,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
     ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
     memset(w->count, 0, (size_t)u->M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
-    /* the rows that follow the sample in the permutation, once each */
+    /* the rows behind the sample in the permutation, once each */
     for (ptrdiff_t from = 0; from < total; from += rows) {
         ptrdiff_t n = ODVGP__MIN(rows, total - from);
         for (ptrdiff_t i = 0; i < n; i++)
@@ -13973,7 +13948,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
     return count;
 }
 
-/*  If the sample has fewer distinct rows than M, all are seeds, and no means are needed. */
+/*  With fewer distinct rows than M, all are seeds, and no means are needed. */
 static ptrdiff_t odvgp__kmeans(
         const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
@@ -14005,7 +13980,6 @@ static ptrdiff_t odvgp__farthest(
     return k;
 }
 
-/*  Chooses nothing: odvgp__fill_rows draws all points. */
 static ptrdiff_t odvgp__random_rows(
         const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
@@ -14022,16 +13996,15 @@ static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
     return (odvgp_real)u->M * ODVGP__EPS * prior;
 }
 
-/*  Computes the next column of the factor. The pivot is a row of the sample. */
 typedef struct odvgp__pivot_job {
     odvgp__kjob kernel; /* the pivot against the sample */
     const odvgp__init_work *w;
     ptrdiff_t column, M;
-    const odvgp_real *pivot; /* the pivot's row of the factor, read up to the current column */
-    odvgp_real sd;           /* square root of the pivot's variance */
+    const odvgp_real *pivot; /* its row of the factor, read up to the current column */
+    odvgp_real sd;           /* square root of its variance */
 } odvgp__pivot_job;
 
-/*  For each chunk of rows: kernel values, entries of the column, and remaining variances. */
+/*  For each chunk of rows: kernel values, the column's entries, and remaining variances. */
 static void odvgp__pivot_task(void *arg, int t)
 {
     const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
@@ -14115,8 +14088,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
-    /* Twenty factors of ten lead from rounding error to the kernel itself. No jitter helps a kernel
-       that is 0 or not finite. */
+    /* Twenty factors of ten lead from rounding error to the kernel. No jitter helps a kernel that
+       is 0 or not finite. */
     for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
         odvgp__kernel_run(&job, w->rest);
         for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
@@ -14127,8 +14100,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     return 0;
 }
 
-/*  Stores -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample's rows, a tile at a time. Returns
-    the largest k(x,x). */
+/*  -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
+    k(x,x). */
 static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         const odvgp_real *Z, const odvgp__init_work *w)
 {
@@ -14205,8 +14178,8 @@ static ptrdiff_t odvgp__worst_explained(
     return taken;
 }
 
-/*  Indexed by odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to
-    Z and returns their number. */
+/*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
+    returns their number. */
 typedef ptrdiff_t (*odvgp__points_method)(
         const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
 static const odvgp__points_method odvgp__beta_methods[] = {
@@ -14228,7 +14201,7 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 
 /* --- hyperparameters --- */
 
-/*  Median by repeated partition, which reorders x. */
+/*  By repeated partition, which reorders x. */
 static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 {
     ptrdiff_t low = 0, high = n - 1, k = n / 2;
@@ -14251,8 +14224,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
     return x[k];
 }
 
-/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if there are
-    none (constant columns). */
+/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
+    (constant columns). */
 static double odvgp__median_distance(
         odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
@@ -14281,7 +14254,7 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
     ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
-    /* differences from the first row, so that equal targets give exactly 0 */
+    /* differences from the first row: equal targets give exactly 0 */
     for (ptrdiff_t t = 0; t < T; t++) {
         double first = (double)Y[t], mean = 0, squares = 0;
         for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * T + t] - first) / (double)N;
@@ -14322,7 +14295,7 @@ static double odvgp__mean_gap(
     return count > 0 ? sum / count : 0;
 }
 
-/*  d_x and each target's d_y of every column. Rows with equal x keep the order of the data. */
+/*  Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
 static void odvgp__find_gaps(
         const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -14338,7 +14311,7 @@ static void odvgp__find_gaps(
     }
 }
 
-/*  Both means leave out constant columns, whose d_x would be 0/0; 0 if all are constant. */
+/*  Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
 static odvgp__start odvgp__ulapane_start(
         odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -14364,8 +14337,8 @@ static odvgp__start odvgp__ulapane_start(
     return start;
 }
 
-/*  Indexed by odvgp_init_hyper. look reads all of the data (NULL: not needed); base returns the
-    starting values of a base kernel. */
+/*  By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
+    starting values. */
 static const struct {
     void (*look)(
             const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
@@ -14373,10 +14346,9 @@ static const struct {
             odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  A base kernel's starting values. Lengthscales come from distances in the data; on circles they
-    start at 1. Variances make k(x,x) equal to the targets' variance (for white a tenth of it, as
-    for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha and periods start at 1;
-    for periods that is a guess: give them. */
+/*  A base kernel's starting values. Variances make k(x,x) the targets' variance (for white a tenth
+    of it, as for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha, periods and
+    lengthscales on circles start at 1; for periods that is a guess: give them. */
 static void odvgp__init_base_kernel(
         odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -14399,7 +14371,7 @@ static void odvgp__init_base_kernel(
         odvgp__set_positive(m, first + (ptrdiff_t)(base->var + d), odvgp__usable(start.variance));
 }
 
-/*  Sets only what neither the expression nor the config gives. */
+/*  Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(
         odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -14409,7 +14381,7 @@ static void odvgp__init_hyper(
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
-/*  Sets a unit's kernel, then its inducing inputs: methods may choose points by the kernel. */
+/*  The kernel first: methods may choose points by it. */
 static void odvgp__init_unit(
         odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
 {
@@ -14453,7 +14425,6 @@ static void odvgp__zero_slot(odvgp_model *m, int slot)
     if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
 }
 
-/*  Sets each output's triangle in a slot to x I. */
 static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
     odvgp__zero_slot(m, slot);
@@ -14462,8 +14433,8 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
     for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Means and coefficients are 0, Cholesky factors as the covariance part says. B_sqrt and q_diag
-    are near 0, where q is near the prior: at 0 itself the gradients would vanish. */
+/*  Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
+    are near 0, where q is near the prior, because at 0 the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -14479,7 +14450,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
         odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  Resets q of all units to these values and discards the state of earlier training. */
+/*  And discards the state of earlier training. */
 static void odvgp__q_identity(odvgp_model *m)
 {
     for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
@@ -14490,7 +14461,7 @@ static void odvgp__q_identity(odvgp_model *m)
     m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  Computes only the whitening factors, whatever q contains. */
+/*  Only the whitening factors, whatever q contains. */
 static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
@@ -14502,7 +14473,7 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  q_sqrt = L for each output: the prior in the papers' coordinates. */
+/*  The prior in the papers' coordinates. */
 static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
 {
     if (!block->white_sqrt.id) return;
@@ -14513,8 +14484,7 @@ static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
                 root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
 }
 
-/*  The prior is q_sqrt = I if whitened, else L. Uses the current kernel and inducing inputs, never
-    the last good ones. */
+/*  q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
@@ -14542,7 +14512,7 @@ static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_varianc
                    : 0;
 }
 
-/*  The noise starts just above its floor, and that value must be finite, too. */
+/*  The noise starts just above its floor, and must be finite there. */
 static odvgp_status odvgp__noise_floor_check(
         const odvgp_model *m, double target_variance, odvgp_info *info)
 {
@@ -14552,7 +14522,7 @@ static odvgp_status odvgp__noise_floor_check(
             "times the targets' variance is too large to be a bound of the noise");
 }
 
-/*  Sets the units of the data and the floor of the noise. */
+/*  The data's units and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
     odvgp_real mean;
@@ -14634,8 +14604,9 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>layout   a model's slots, tape and block
-    One function lays out the block. It runs once to measure and once to carve. */
+/*  >>layout   slots, tape and block of a model
+
+    One function runs twice: to measure the block and to carve it. */
 
 /* --- slots --- */
 
@@ -14666,7 +14637,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
     u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*  Slots of one Gaussian block; those that natural steps move come last in the vector. */
+/*  One block's slots; those of natural steps come last in the vector. */
 static void odvgp__block_slots(
         odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
 {
@@ -14745,7 +14716,7 @@ static void odvgp__slots_build(odvgp_model *m)
     for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
 }
 
-/*  Appends the mean function's terms. Returns the new number of terms. */
+/*  Returns the new number of terms. */
 static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
 {
     if (u->slot_mean_A) {
@@ -14757,7 +14728,7 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
     return terms;
 }
 
-/*  The sum of weights A, the part's own term, and the mean function. */
+/*  weights A, the part's own term, and the mean function. */
 static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 {
     const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
@@ -14784,7 +14755,7 @@ static odvgp__ref odvgp__build_target(odvgp__unit *u)
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what is left of k(x,x) where q(v) is kept. */
+/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
 static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 {
     const odvgp_real coef[2] = {1, 1};
@@ -14795,7 +14766,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
 
-/*  log N(Y; mean function, K + noise I), for all rows at once. */
+/*  log N(Y; mean function, K + noise I). */
 ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
     odvgp__ref r = odvgp__build_target(u), X = u->X;
@@ -14810,8 +14781,8 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     int partly = odvgp__kept_terms(u) != 0,
-        mean_beta = u->mean_part->v_mu == NULL,     /* the mean has features of beta only */
-            cov_beta = u->cov_part->v_sqrt == NULL; /* the covariance has features of beta only */
+        mean_beta = u->mean_part->v_mu == NULL,     /* the mean has only features of beta */
+            cov_beta = u->cov_part->v_sqrt == NULL; /* so has the covariance */
     odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
     if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
         odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE,
@@ -14857,7 +14828,6 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
     odvgp__asked_for(u, b->stats, ODVGP__FOR_STATS);
 }
 
-/*  All nodes of a unit that depend only on parameters. */
 ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
     odvgp__build_beta(u);
@@ -14874,7 +14844,7 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
         if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
 }
 
-/*  Mean and variance of the latent functions at the tile's rows; statistics for natural steps. */
+/*  Mean and variance at the tile's rows; statistics for natural steps. */
 ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
     u->var = u->cov_part->tile(u);
@@ -14883,7 +14853,7 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
     if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
-/*  Removes a unit's nodes and leaves everything else. */
+/*  Removes only a unit's nodes. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
     odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
@@ -14897,7 +14867,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
     }
 }
 
-/*  Builds the whole tape in the arena. Without a table, nodes are only counted. */
+/*  Without a table, nodes are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -14933,8 +14903,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->arena = NULL;
 }
 
-/*  (P, j) of the unit's Gaussian blocks that natural steps move. Units share work arrays for these
-    steps; raises their sizes, *matrices and *vectors, to what this unit needs. */
+/*  (P, j) of the blocks that natural steps move. Raises *matrices and *vectors, the work that units
+    share, to this unit's. */
 static void odvgp__natural_layout(
         odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
@@ -14965,7 +14935,7 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
     w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
 
-/*  A unit's sizes from the config, before slots and nodes exist. */
+/*  A unit's sizes, before slots and nodes exist. */
 static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
     const odvgp_config *c = &m->cfg;
@@ -14987,7 +14957,6 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
     for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
 }
 
-/*  Arrays of a unit outside the tape. */
 static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
 {
     u->scales = odvgp__take(a, 1, u->M_gamma);
@@ -15005,9 +14974,9 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
     if (m->par.slot) odvgp__slots_build(m);
 }
 
-/*  Sums over tiles, in one piece: moments, to which forward runs add; then the gradient, statistics
-    and adjoints of head nodes, to which reverse runs add. For S shards there are log2 S further
-    copies of the piece, where sums wait on their way up a binary tree. */
+/*  Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
+    adjoints of head nodes, to which reverse runs add. S shards need log2 S further copies, where
+    sums wait on their way up a binary tree. */
 static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__tape *t = &m->tape;
@@ -15039,7 +15008,7 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
             a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
-/*  Counts the nodes of the tape, then builds them. */
+/*  Counts the nodes, then builds them. */
 static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__arena count;
@@ -15052,7 +15021,7 @@ static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
     odvgp__sums_layout(m, a);
 }
 
-/*  The whole block after the model and unit structs. Called twice: to measure, and to carve. */
+/*  The block after the model and unit structs. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -15099,8 +15068,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = most;
 }
 
-/*  Halves the tile from 256 down to 64 rows until K(X, Z_gamma) of a tile fits the cache budget:
-    small tiles cost less than computing it twice. */
+/*  Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+    tiles cost less than computing it twice. */
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
@@ -15116,8 +15085,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
     return most;
 }
 
-/*  A model that is only measured: its structs without a block. 4 KB, so only calls without a block
-    use it. */
+/*  A model that is only measured: 4 KB of stack, only for calls without a block. */
 typedef struct odvgp__draft {
     odvgp_model model;
     odvgp__unit unit;
@@ -15126,7 +15094,6 @@ typedef struct odvgp__draft {
 static const char odvgp__block_too_small[] =
         "is too small (see odvgp_model_size and odvgp_load_size)";
 
-/*  Sets sizes and options that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
 {
     c->layer[0].kernel = NULL;
@@ -15138,7 +15105,7 @@ static void odvgp__settle_config(odvgp_config *c)
         c->tile = c->N;
         c->shards = 1;
     }
-    if (c->layer[0].M_gamma == 0) { /* only beta's block of q is left */
+    if (c->layer[0].M_gamma == 0) { /* no block of gamma is left */
         c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
         c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
         /* there is no q(v) to keep */
@@ -15170,7 +15137,7 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
     return m;
 }
 
-/*  Places an empty model and unit at the start of the block; the arena follows. */
+/*  An empty model and unit at the start of the block; the arena follows. */
 static odvgp_status odvgp__model_claim(
         odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
 {
@@ -15183,7 +15150,7 @@ static odvgp_status odvgp__model_claim(
     return ODVGP_OK;
 }
 
-/*  Settles the sizes, and the tile if it is 0, once config and kernel have been checked. */
+/*  The sizes, and the tile if it is 0, once config and kernel have been checked. */
 static void odvgp__model_settle(odvgp_model *m)
 {
     odvgp__settle(m);
@@ -15191,7 +15158,7 @@ static void odvgp__model_settle(odvgp_model *m)
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
 }
 
-/*  Checks the caller's config and kernel expression before any memory is touched. */
+/*  Checks config and kernel expression before any memory is touched. */
 ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
     odvgp__kernel kernel;
@@ -15243,8 +15210,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
     return odvgp__model_measure(m, bytes, info);
 }
 
-/*  Sets the likelihood's parameters to the starting values in its table, and the noise to the
-    config's value, if given. */
+/*  The starting values in its table, and the config's noise, if given. */
 static void odvgp__start_likelihood(odvgp_model *m)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -15259,8 +15225,8 @@ static void odvgp__start_likelihood(odvgp_model *m)
     if (m->cfg.lik.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets
-    the values of a new one. */
+/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
+    new one's values. */
 static odvgp_status odvgp__model_place(
         odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
@@ -15269,7 +15235,7 @@ static odvgp_status odvgp__model_place(
     if (s) return s;
     if (bytes < need)
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
-    /* code computes on padding, and denormals would be slow */
+    /* code computes on padding, where denormals would be slow */
     memset(a->base + a->used, 0, need - 64 - a->used);
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
@@ -15283,7 +15249,7 @@ static odvgp_status odvgp__model_place(
     return ODVGP_OK;
 }
 
-/*  Sets the hyperparameters that the expression gave. */
+/*  Hyperparameters that the expression gave. */
 static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
 {
     ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
@@ -15322,17 +15288,16 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>io   model files
+
     A file contains
         magic, version, sizes
         config, table of units, the likelihood's parameters (names and counts)
         state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
             of the data, each unit's arrays, L-BFGS
-        predictor
-        the caller's bytes
-        checksum of all that
+        predictor, the caller's bytes, checksum of all that
     Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-    One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
-    table of units repeats what the config decides, and must agree with it. */
+    One walk over the same fields writes, measures and reads. The table of units repeats what the
+    config decides, and must agree with it. */
 
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
@@ -15365,7 +15330,7 @@ static void odvgp__file_int(odvgp__file *f, int *v)
     else *v = (int)u;
 }
 
-/*  An enumeration or int that takes `bytes` bytes in memory. */
+/*  An enumeration or int of `bytes` bytes in memory. */
 static void odvgp__file_choice(odvgp__file *f, void *at, size_t bytes)
 {
     int v = odvgp__choice_get(at, bytes);
@@ -15402,7 +15367,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
         odvgp__file_field(f, &odvgp__fields[i], c);
 }
 
-/*  A word of a list, stored as its number counted from 1; 0 is NULL. */
+/*  A word of a list, stored as its number from 1 on; 0 is NULL. */
 static void odvgp__file_listed(
         odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
@@ -15414,13 +15379,13 @@ static void odvgp__file_listed(
     else *word = number ? list[number - 1] : NULL;
 }
 
-/*  A number of 4 or 8 bytes that must equal `known`. */
+/*  4 or 8 bytes that must equal `known`. */
 static void odvgp__file_known(odvgp__file *f, uint64_t known, int bytes)
 {
     if (odvgp__file_bits(f, known, bytes) != known) f->bad = 1;
 }
 
-/*  Length and characters, which must equal those of `text`. */
+/*  Length and characters, which must equal `text`'s. */
 static void odvgp__file_known_text(odvgp__file *f, const char *text)
 {
     odvgp__file_known(f, strlen(text), 4);
@@ -15441,7 +15406,6 @@ static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
     if (f->mode == ODVGP__FILE_READ) odvgp__kernel_unpack(words, k->base_kernels, k);
 }
 
-/*  The unit's entry in the table of units. */
 static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 {
     const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
@@ -15453,7 +15417,7 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
     odvgp__file_kernel(f, &u->kernel);
 }
 
-/*  Functions, targets, and the parameters by name and number of values. */
+/*  Functions, targets, and the parameters' names and counts. */
 static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -15466,7 +15430,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
     }
 }
 
-/*  The units, already set from their config, and the likelihood. */
+/*  The units, set from their config, and the likelihood. */
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
     odvgp__file_known(f, (uint64_t)m->units, 4);
@@ -15494,8 +15458,7 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
     }
 }
 
-/*  State and history of L-BFGS; nothing with another optimiser. A history that no training makes is
-    damage. */
+/*  State and history of L-BFGS, if used. A history that no training makes is damage. */
 static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
     odvgp__lbfgs *w = &m->lbfgs;
@@ -15574,8 +15537,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_lbfgs(f, m);
 }
 
-/*  Whether training could have led to this state. Adam's moments may be anything: training checks
-    what they lead to. */
+/*  Whether training could lead to this state. Adam's moments may be anything: training checks what
+    they lead to. */
 static int odvgp__state_ok(const odvgp_model *m)
 {
     const odvgp__state *s = &m->state;
@@ -15625,9 +15588,8 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  Writes the predictor. It is built in the file first, at the next address aligned for a real,
-    fewer than 8 bytes further, for which the checksum's place leaves room. Then each number moves
-    to where its bytes belong. */
+/*  The predictor is built in the file, at the next address aligned for a real, fewer than 8 bytes
+    further, for which the checksum's place leaves room. Then each number moves to its place. */
 static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
 {
     unsigned char *at = f->at + f->used;
@@ -15673,7 +15635,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-/*  Reads units and likelihood of a file whose config has been checked. */
+/*  Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
     odvgp__unit *u = m->unit;
@@ -15691,8 +15653,7 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
     return ODVGP_OK;
 }
 
-/*  Reads a file's config and units into an empty model, and leaves f at the state. *bytes: size of
-    the model's block. */
+/*  Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
         const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, size_t *bytes,
         odvgp_info *info)
