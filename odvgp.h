@@ -34,36 +34,24 @@ Do this:
             return 0;
         }
 
-    Serve a trained model from a controller (examples/04_use_a_trained_model.c is a whole program):
-    train and odvgp_freeze on a host, store the block as an array of 32-bit words, and then
-
-        #define ODVGP_FLOAT
-        #define ODVGP_NO_TRAINING
-        #define ODVGP_NO_STDIO
-        #define ODVGP_ASSERT(x) ((void)0)
-        #define ODVGP_IMPLEMENTATION
-        #include "odvgp.h"
-        static const uint32_t block[] = { 0x5056444f, ... };  // in flash; it must stay where it is
-        static unsigned char scratch[6144];     // odvgpf_predict_scratch(&server, 1), from the host
-        static odvgpf_server server;
-        int begin(void) {
-            return odvgpf_server_from_block(&server, block, sizeof block, ODVGP_ISA_AUTO, NULL);
-        }
-        int predict(const float *x, float *mean, float *var_y) {
-            return odvgpf_predict(&server, x, 1, mean, NULL, var_y, scratch, sizeof scratch);
-        }
+    Serve a trained model from a controller: train and odvgp_freeze on a host, and store the block
+    as a const array of 32-bit words. The controller's program defines ODVGP_FLOAT,
+    ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
+    odvgpf_server_from_block once, and odvgpf_predict for each input, with
+    odvgpf_predict_scratch(&server, 1) bytes of scratch, a number that a host prints. See
+    examples/03_static_block.c and examples/04_use_a_trained_model.c.
 
 CONTENTS   (search for a tag with its arrows)
     >>conventions   sizes, storage, symbols, glossary
     >>options       macros
-    >>manual        models, sizes, memory, errors, jitter, threads, precision, sources
+    >>manual        models, optimisers, sizes, memory, errors, jitter, threads, precision
     >>revisions
     >>api           public declarations
       >>api_easy        create, fit, predict, free
-      >>api_staged      caller's memory, single steps, slots, gradients, predictors, files
+      >>api_staged      caller's memory, steps, slots, predictors, files
       >>api_low         dense linear algebra
     >>impl          the code; each section uses only what is above it
-      >>config          reals, small helpers, messages
+      >>config          small helpers
       >>cpu             instruction sets of the machine
       >>simd            vector types
       >>threads         tasks; the POSIX pool
@@ -73,27 +61,27 @@ CONTENTS   (search for a tag with its arrows)
       >>ukr             micro-kernels and packing
       >>gemm            products
       >>trsm            triangular solves
-      >>potrf           Cholesky factors, triangular inverse, adjoint
-      >>kernels         kernel expressions, matrices and adjoints
+      >>potrf           Cholesky factors
+      >>kernels         kernel expressions and matrices
       >>likelihoods     expected log density
       >>predictor       the frozen model
-      >>server          opening a frozen block or a file; prediction needs nothing below
-      >>model           types of training: slots, nodes, units, state
+      >>server          opening a block or a file; prediction needs nothing below
+      >>model           types of training
       >>params          the parameter vector
-      >>ops             matrix operations and their adjoints
+      >>ops             matrix operations
       >>tape            running the operations
       >>graph           building the tape
-      >>parts           mean parts and covariance parts
+      >>parts           mean and covariance parts
       >>settings        the config: defaults and checks
-      >>bound           the evidence lower bound and its gradient
+      >>bound           the bound and its gradient
       >>freeze          from a model to a predictor
       >>natgrad         natural gradient steps
-      >>optimum         the best q for a Gaussian likelihood
-      >>adam            Adam, schedules, scales of coordinates
-      >>lbfgs           L-BFGS with a line search
+      >>optimum         the best q
+      >>adam            Adam and schedules
+      >>lbfgs           L-BFGS
       >>train           the training step
-      >>init            initial inducing points, hyperparameters and q
-      >>layout          slots, tape and block of a model
+      >>init            initial parameters
+      >>layout          a model's block
       >>io              model files
       >>easy            the allocating layer
     >>licence
@@ -105,7 +93,7 @@ CONTENTS   (search for a tag with its arrows)
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
-    entries in a KL, of each column (each x) in a variance. eps is the precision's rounding unit.
+    entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
     Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
     W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
     A_v = L_v^-1 (K(Zg,X) - W^T A).
@@ -114,43 +102,33 @@ CONTENTS   (search for a tag with its arrows)
     leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
     q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
     is SVGP.
-    Some letters have a second meaning where the text defines it: P a precision matrix, D = diag(C)
-    or a scale, S = Phi Phi^T or a number of shards, F a number of features, T a matrix.
+    Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
+    number of shards, F a number of features, T a matrix. Some enumerators share a word: BLOCKS is a
+    mean part and a covariance part; DIAGONAL a covariance part and a step of gamma; EXACT an
+    objective and a step, of gamma or of O(M); RESIDUAL a choice of Z_gamma and of gamma_kl.
     elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
     nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
     that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
-  Glossary.
-    adjoint           derivative of the loss with respect to a node's value
-    ard               one lengthscale (linear: one variance) for each column of X
-    base kernel       one term of a kernel expression, such as rbf(0.5)
+  Glossary (>>ops explains the tape, its nodes and their adjoints).
     beta              inducing points Zb, which mean and covariance use
     block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
     bound             what training maximises: elbo, or another odvgp_objective
-    chunk             64 numbers that kernel code computes at once
     factor            Cholesky factor: L with L L^T = Kb, for example
     freeze            a model: write its predictor; a slot: set trainable = 0
     gamma             further points Zg: only for the mean, or SOLVE-GP's second block
     gamma projection  c, the part of gamma's mean that beta can express
-    head              the nodes that depend only on parameters
-    hook              the caller's function and pointer: threads, allocator
     hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
     isa               an instruction set's table of micro-kernels and block sizes
     member            a pair of a mean part and a covariance part
-    natural step      an update of q along its natural gradient
-    node              a matrix on the tape, with the operation that computes it
     predictor         a frozen model: one block without pointers that predicts
     q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
     residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-    sampled columns   the gamma points from which a step estimates gamma's KL term
     scratch           the caller's memory for one call; its contents do not matter
     server            a struct through which calls use a predictor
     shape parameter   alpha of rq, period of periodic, offset of polynomial
     shard             a group of tiles with a sum of its own
     slot              a named part of the parameter vector
-    tape              the nodes in order: forward for the bound, in reverse for gradients
-    task              one piece of a large operation, which any thread can run
-    tile              rows of data that are worked on at once; tile nodes depend on them
-    unit              one Gaussian process of the model, with its kernel, points and q
+    tile              rows of data that are worked on at once
     whitened          in coordinates where the prior of u (and of v) is N(0, I)
 
 >>options                             default   effect
@@ -180,9 +158,8 @@ CONTENTS   (search for a tag with its arrows)
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
 
 >>manual
-  Models. A mean part and a covariance part, layer[0].mean_part and .cov_part in the config, make a
-    member of the family. Any two parts go together (odvgp_mean_part has the formulas). These pairs
-    have names:
+  Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
+    config; odvgp_mean_part has the formulas). These pairs have names:
       COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
       ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
       HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
@@ -203,14 +180,14 @@ CONTENTS   (search for a tag with its arrows)
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
     mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
     O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
-  Units. The library does not scale X and Y. Standardise their columns (odvgp_column_scales,
-    odvgp_standardise) and pass the scales to odvgp_freeze to get predictions in original units.
+  Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
+    scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
     serving. Training memory stops growing with N at the number of rows that initialisation samples,
     max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
     by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
     odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
-    other calls less than 4 KiB. The two size calls keep the model that they measure on the stack.
+    other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents and the model
     stays usable. One exception: if a prediction is not finite, the outputs hold all results and
@@ -321,7 +298,7 @@ typedef struct odvgp_info {
 /*  Events that are not errors: counts since the model was made, and the last jitter event in
     full. */
 typedef struct odvgp_events {
-    /* A Cholesky factorisation failed and was repeated with ten times the jitter. */
+    /* A failed Cholesky factorisation was repeated with ten times the jitter. */
     uint64_t jitter_raised;
     /* A natural step was halved: q would not have been positive definite, or the step of gamma or
        of O(M) would have lowered the bound. */
@@ -333,14 +310,13 @@ typedef struct odvgp_events {
     double jitter; /* on the diagonal of Kb in the last evaluation, absolute */
     /* Matrix of the last jitter event: "Kb", or "C" (see Jitter in >>manual); NULL: no event. */
     const char *matrix;
-    ptrdiff_t pivot;    /* of the last jitter event */
-    double pivot_value; /* value of that pivot */
-    const char *cause;  /* likely cause in words */
+    ptrdiff_t pivot; /* of that event */
+    double pivot_value;
+    const char *cause; /* likely cause in words */
 } odvgp_events;
 
-/*  The family: any mean part goes with any covariance part. For named pairs see Models in >>manual;
-    for symbols, >>conventions. q_mu and v_mu are in whitened coordinates.
-    Means, to which the prior mean m(x) is added:
+/*  The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
+    q_mu and v_mu. Means, to which the prior mean m(x) is added:
         BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
         HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
         FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
@@ -373,8 +349,8 @@ typedef enum odvgp_cov_part {
         EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
                    regression; O(N^3) time, O(N^2) memory.
     All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-    natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. Before odvgp_freeze
-    and odvgp_save call odvgp_fit_q, which computes q. */
+    natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
+    odvgp_fit_q. */
 typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_ELBO,
     ODVGP_OBJECTIVE_COLLAPSED,
@@ -394,14 +370,14 @@ typedef enum odvgp_objective {
     the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
     default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
     because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
-    freeze Z_gamma. odvgp_step undoes a fall by ten times the bound's size. */
+    freeze Z_gamma. */
 typedef enum odvgp_gamma_step {
     ODVGP_GAMMA_STEP_ADAM,
     ODVGP_GAMMA_STEP_DIAGONAL,
     ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or one in
+/*  Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
     turn. */
 typedef enum odvgp_blocks_step {
     ODVGP_BLOCKS_STEP_TOGETHER,
@@ -418,9 +394,9 @@ typedef enum odvgp_blocks_step {
                        dense step
     The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
     Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
-    component of g falls at most to a tenth in one step, and never below a rounding error of 1 /
-    k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and undoes
-    a step that loses more than one nat per row. */
+    component of g falls at most to a tenth in one step, and never below a rounding error of
+    1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
+    undoes a step that loses more than one nat per row. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_EXACT,
     ODVGP_DIAG_STEP_AFFINE,
@@ -441,10 +417,10 @@ typedef enum odvgp_parametrisation {
 /*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
     variance, because diag(C) is 0 where a gamma point coincides with a beta point.
         PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-        SCALED          b = D a / sqrt(k) (default), with D constant and recomputed every 100 steps;
-                        HYBRID uses k for D. a's step is lr sqrt(k) / D, so lr counts prior standard
-                        deviations at the point itself. FREE's coefficients and B_sqrt, also in
-                        units of 1 / y, step by lr / sqrt(k).
+        SCALED          b = D a / sqrt(k) (default); D is recomputed every 100 steps; HYBRID uses k
+                        for D. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
+                        the point itself. FREE's coefficients and B_sqrt, also in units of 1 / y,
+                        step by lr / sqrt(k).
         DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
                         published code). */
 typedef enum odvgp_gamma_coords {
@@ -486,9 +462,9 @@ typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_
                   of the other rows; O(rows M D) (default).
         RANDOM    Random rows.
         GREEDY    Rows one by one: always the row of largest variance given the rows before, with
-                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M (M
-                  + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen rows explain
-                  all others to rounding, random rows follow.
+                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M
+                  (M + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen rows
+                  explain all others to rounding, random rows follow.
         FARTHEST  Rows one by one: the first at random, then always the row farthest from its
                   nearest chosen one [FARTHEST]. KMEANS's sample; O(rows M D).
     Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
@@ -501,7 +477,7 @@ typedef enum odvgp_init_beta {
 } odvgp_init_beta;
 
 /*  Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
-    Z_beta, as long as there are any.
+    Z_beta, while there are any.
         RANDOM    Random rows (default).
         RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
                   initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
@@ -557,8 +533,8 @@ typedef enum odvgp_isa {
 } odvgp_isa;
 
 /*  Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-    order, on any threads, and return when all calls have. count: tasks into which a large operation
-    is split, usually the number of threads. */
+    order, on any threads, and then return. count: tasks into which a large operation is split,
+    usually the number of threads. */
 typedef struct odvgp_threads {
     void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
     void *user;
@@ -689,8 +665,8 @@ extern "C" {
 /*  A number that depends on the step. It goes from start to end over `steps` steps and stays there:
     LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
     decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
-    (>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios (final >
-    0). */
+    (>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
+    (final > 0). */
 typedef struct odvgp_schedule {
     odvgp_schedule_kind kind;
     odvgp_real start, end;
@@ -699,18 +675,17 @@ typedef struct odvgp_schedule {
     ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that determines a model. Change what you need in the result of odvgp_config_defaults:
-    mostly member and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in
-    optim. */
+/*  Everything that determines a model. odvgp_config_defaults returns one; most users change member
+    and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. */
 typedef struct odvgp_config {
     /* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
     ptrdiff_t N;
-    /* What training maximises. Default ELBO. */
+    /* Default ELBO. */
     odvgp_objective objective;
 
-    /* Layers of Gaussian processes; this version has one. */
+    /* One layer, in this version. */
     struct {
-        /* The member of the family. Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
+        /* Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
         odvgp_mean_part mean_part;
         odvgp_cov_part cov_part;
         /* The kernel as an expression: sums, products and parentheses of base kernels
@@ -731,7 +706,7 @@ typedef struct odvgp_config {
         odvgp_mean_function mean_function; /* Default ZERO. */
     } layer[1];
 
-    /* The likelihood. The two numbers are the Gaussian's. */
+    /* The two numbers are the Gaussian's. */
     struct {
         odvgp_likelihood kind; /* Default GAUSSIAN. */
         /* Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
@@ -744,14 +719,13 @@ typedef struct odvgp_config {
         odvgp_real noise_floor;
     } lik;
 
-    /* How odvgp_init_data chooses inducing points and hyperparameters. */
+    /* How odvgp_init_data chooses initial values. */
     struct {
         odvgp_init_beta beta;         /* Default KMEANS. */
         odvgp_init_gamma gamma;       /* Default RANDOM. */
         odvgp_init_hyper hyperparams; /* Default MEDIAN. */
     } init;
 
-    /* How parameters are trained. */
     struct {
         odvgp_optimizer kind; /* Default ADAM. */
         /* 1: natural gradients move q(u) on beta, Adam the rest. 0: Adam moves all. Default 1. */
@@ -760,11 +734,11 @@ typedef struct odvgp_config {
         ptrdiff_t batch;
         /* Gamma columns sampled for the KL per step; 0: all. Default min(M_gamma, 64). */
         ptrdiff_t gamma_batch;
-        /* Step sizes of Adam and of natural gradients. Assign whole schedules: .end by itself keeps
-           the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and odvgp_falling(0.1,
-           0.01, 5000). */
+        /* Step sizes of Adam (<= 1e6) and of natural gradients (<= 1). Assign whole schedules: .end
+           by itself keeps the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
+           odvgp_falling(0.1, 0.01, 5000). */
         odvgp_schedule lr, natgrad_step;
-        /* How gamma moves. Default ADAM. */
+        /* Default ADAM. */
         odvgp_gamma_step gamma_step;
         /* Gamma's natural step as a multiple of beta's, > 0. Default 0.1. */
         odvgp_real gamma_step_ratio;
@@ -805,8 +779,8 @@ typedef struct odvgp_config {
        only for values around 1, because steps of larger values are absolute and hardly move them.
        Default EXP. */
     odvgp_positive_transform positive_transform;
-    /* Rows per tile; 0: 256, or fewer where kernel_cache_bytes is too small for 256. Affects
-       memory, not results. Default 0. */
+    /* Rows per tile; 0: min(batch, 256), halved down to 64 if K(X, Z_gamma) then fits
+       kernel_cache_bytes. Affects memory and last bits. Default 0. */
     ptrdiff_t tile;
     /* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
        computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
@@ -825,7 +799,7 @@ typedef struct odvgp_config {
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
 /*  A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
-    fills it, again if the predictor's block has moved. Calls only read it, so threads share it. */
+    fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
     const void *block;
     const void *isa;   /* the instruction set's table */
@@ -870,8 +844,9 @@ typedef struct odvgp_slot {
     int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale, y' = (y - y_mean) /
-    y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL scale is 1. */
+/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale,
+    y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
+    scale is 1. */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
     const odvgp_real *y_mean, *y_scale; /* [T] */
@@ -894,13 +869,13 @@ ODVGP_API odvgp_config odvgp_config_defaults(
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for natgrad and adam_eps_inside. Schedules: 0.01 is constant,
             0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows
-            the '='; the config points to it, so the text must live until the model is made
-    Spaces and tabs around name and value do not count. Each value is checked on its own;
-    odvgp_model_size also checks what fields mean together, kernel and isa.
+            the '=', a text that must live until the model is made
+    Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
+    mean together, kernel and isa.
     Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
              words) | E_SIZE (a size out of range). An error changes nothing
-    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; NULL
-                        behind the last
+    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
+                        NULL
     odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
 ODVGP_API odvgp_status odvgp_config_set(
         odvgp_config *config, const char *assignment, odvgp_info *info);
@@ -940,8 +915,8 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 /*  Free a model of odvgp_model_create, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many calls freeze
-    once and use odvgp_predict.
+/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
+    use odvgp_predict.
         X [n,D]   mean, var [P,n] out or NULL: moments of f, without noise
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
@@ -951,15 +926,15 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_staged   caller's memory, single steps, slots, predictors, files */
 
-/*  Bytes that a model of this config needs: parameters, optimiser state, tape and scratch, with
-    slack for a block at any address. For the growth with N see Memory in >>manual.
+/*  Bytes that a model of this config needs, with slack for a block at any address; see Memory in
+    >>manual.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(
         const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
-/*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model needs no
-    release. Z is 0 (call odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are
-    those of the kernel expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
+/*  Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
+    odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
+    expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
     Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
              lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
@@ -972,8 +947,8 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
     (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
     given (a tenth of the targets' variance), and q (odvgp_init_q).
     From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
-    functions, ...) in standard deviations of the columns of X and Y (before: in units of 1).
-    Training is therefore the same for data in other units.
+    functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
+    training does not depend on the units of the data.
     A trained model starts again with empty Adam moments and undiminished step sizes. The count of
     steps continues, and with it schedules and the order of rows.
         X [N,D], Y [N,T]   all data
@@ -1007,9 +982,9 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
         const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
 
-/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all
-    rows if batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or
-    L-BFGS does one iteration. Never allocates.
+/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all if
+    batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
+    one iteration. Never allocates.
     If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
     positive definite up to jitter.max), and the previous parameters do better on the same rows, it
     is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
@@ -1021,8 +996,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         odvgp_report *report, odvgp_info *info);
 
-/*  odvgp_step on rows that the caller chooses (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1.
-    With L-BFGS and n != N E_UNSUPPORTED. */
+/*  odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. With L-BFGS
+    and n != N E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
         const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
@@ -1051,7 +1026,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
         j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
     eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
-    outputs move, or none. An update that cannot be evaluated is undone first, as in odvgp_step.
+    outputs move, or none. A previous update that cannot be evaluated is undone first, as in
+    odvgp_step.
         X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
     Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
              enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -1076,8 +1052,8 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too la
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         void *work, size_t bytes, odvgp_info *info);
 
-/*  How far training can be from log p(y): Titsias' upper bound (Variational Inference for Gaussian
-    and Determinantal Point Processes, 2014) with the inducing inputs Z_beta.
+/*  An upper bound of log p(y): Titsias' upper bound (Variational Inference for Gaussian and
+    Determinantal Point Processes, 2014) with the inducing inputs Z_beta.
         upper   out        lower   out or NULL: Titsias' lower bound
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
@@ -1122,9 +1098,8 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 
 /*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
     odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
-    of the bound: of odvgp_elbo and its gradient, of steps, and of report.expected_loglik. They are
-    densities of the value itself, so the maximum does not depend on config.positive_transform or on
-    bounds.
+    of every bound and gradient, and of report.expected_loglik. They are densities of the value
+    itself, so the maximum does not depend on config.positive_transform or on bounds.
     Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
         odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
@@ -1143,9 +1118,8 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-    in ROM. It works in builds of the same precision on machines of the same byte order. If the last
-    update left parameters from which no predictor can be computed, it is undone as in odvgp_step;
-    odvgp_save does so, too.
+    in ROM. It works in builds of the same precision on machines of the same byte order. Like
+    odvgp_save it undoes a last update that left no predictor, as in odvgp_step.
         scales   NULL: none
         block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
     Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
@@ -1199,7 +1173,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
         odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
-/*  Mean [P,n] (or NULL) and full covariance [P,n,n] of f at the rows of X; cov is symmetric.
+/*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
@@ -1243,10 +1217,10 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 #ifndef ODVGP_NO_STDIO
 /*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
     path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-    Windows), and renames it to path. So path always holds a whole file, whoever else writes to it.
-    After a failure path holds its old contents and the new file is removed. Devices and pipes are
-    written in place on Unix. Elsewhere write to them yourself, because a rename replaces them.
-    odvgp_file_read with block NULL only returns the size in *bytes.
+    Windows), and renames it to path. So path always holds a whole file, after a failure the old
+    one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
+    write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
+    returns the size in *bytes.
     Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
     size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
@@ -1256,10 +1230,10 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
     calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
-    fills hook. Any number of models and threads may share the hook: while the pool is busy, another
-    caller executes its tasks itself. Workers take the caller's floating-point environment with each
-    job; exception flags that they raise stay with them. The child of a fork has no workers: there
-    the caller executes all tasks, and odvgp_pool_stop does nothing.
+    fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
+    tasks itself. Workers take the caller's floating-point environment with each job; exception
+    flags that they raise stay with them. The child of a fork has no workers: there the caller
+    executes all tasks, and odvgp_pool_stop does nothing.
     Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
@@ -1291,8 +1265,8 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
     so, and need no more alignment than a real. NaN and infinity propagate to the results that
     depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
     tb, trans) is 1. beta = 0 ignores the old C. */
-/*  C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B. 2 m
-    n k flops. */
+/*  C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
+    2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
         ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
         ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
@@ -1313,13 +1287,13 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
     triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-    each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse. m^2
-    n or m n^2 flops. */
+    each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
+    m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
         const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is neither read nor
-    written. E_NOT_PD if a pivot or its inverse is not positive and finite: info receives its row
-    and value, and A is partly factored. n^3/3 flops. */
+/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
+    E_NOT_PD, with A partly factored, if a pivot or its inverse is not positive and finite: info has
+    its row and value. n^3/3 flops. */
 ODVGP_API odvgp_status odvgp_potrf(
         const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
 /*  The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
@@ -1776,8 +1750,8 @@ static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
     return b > 0 && a >= (limit - 1) / b + 1;
 }
 
-/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`: floor(units i /
-    tasks) units, without the product, which may overflow. */
+/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
+    floor(units i / tasks) units, without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
     ptrdiff_t units = n / unit + (n % unit != 0),
@@ -1804,16 +1778,16 @@ static void odvgp__share(
 /*  A training step has dozens of short parallel operations, so an idle worker spins for about 50
     microseconds, then yields a thousand times (about a millisecond), which lets other threads go
     first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
-    its waker's own processor, and it stays there because it never runs long enough to be moved. The
-    caller waits in the same way, sleep included: at higher priority it would keep its workers from
-    the processor.
+    its waker's processor, where it stays because it never runs long enough to be moved. The caller
+    waits in the same way, sleep included: at higher priority it would keep its workers from the
+    processor.
 
-    Tasks are handed out by a ticket: the number of the job in its high half, the number of tasks
-    not yet taken in its low half. A thread takes a task by lowering the ticket that it has read,
-    which fails if the ticket has changed since; only then it reads the job's task, argument and
-    environment. They cannot change before it counts its task as done, because the caller writes the
-    next job only when all tasks of the last one are counted. The stores of a new job may therefore
-    become visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
+    A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
+    not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
+    ticket has changed since; only then it reads the job's task, argument and environment. They
+    cannot change before it counts its task as done, because the caller writes the next job only
+    when all tasks of the last one are counted. The stores of a new job may therefore become visible
+    in any order, as long as the ticket is last. tests/test_pool.c goes through all
     interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
@@ -1845,8 +1819,7 @@ ODVGP__INLINE void odvgp__pause(void)
 #endif
 }
 
-/*  Wake all threads that sleep on a condition, if *sleepers is not 0. The child of a fork has no
-    threads to wake, and a thread that it lacks may hold the mutex. */
+/*  The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
 static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
     if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
@@ -1855,7 +1828,6 @@ static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  Run tasks of the current job until none is left. */
 static void odvgp__pool_work(odvgp_pool *pool, int worker)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
@@ -2073,7 +2045,7 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
     unsigned char order[ODVGP__SHUFFLED] = {0};
-    /* inside-out shuffle: place k takes the number at place j, and place j takes k */
+    /* inside-out */
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
         order[k] = order[j];
@@ -2084,8 +2056,7 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 
 /*  Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
     the next even power of two (at most 4 n); it is applied until the value falls below n, at most
-    four times on average. With few bits it would prefer some permutations, so small n are
-    shuffled. */
+    four times on average. For small n it would prefer some permutations, so they are shuffled. */
 ODVGP__TRAINING ptrdiff_t odvgp__permute(
         uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2128,8 +2099,8 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
         erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
                  (5e-8). x^2 is split into a part without rounding error and a small rest.
         log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
-                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1, log(1 -
-                 erfc(z) / 2) above */
+                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
+                 log(1 - erfc(z) / 2) above */
 
 #define ODVGP__CHUNK 64
 
@@ -2317,8 +2288,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 
 /*  power       2^k for n = k + ROUND, where 2^k is normal
     expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-    decay       exp(x) for -1000 <= x <= 0, for kernels; 0 below -708 (float -87): never
-    subnormal */
+    decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
 #define ODVGP__EXPS(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
     { \
@@ -2558,9 +2528,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike |x|^2 + |z|^2 - 2
-    x z, differences never give a negative result and give 0 where points coincide. They are no
-    slower on processors that add and multiply in parallel. */
+/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
+    |x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
+    coincide. They are no slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
     TARGET static void odvgp__sqdist_##S( \
             ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -2587,9 +2557,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At r =
-    0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0, because
-    infinity times 0 is NaN. */
+/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
+    r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
+    because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
     TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
             const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
@@ -3120,7 +3090,7 @@ typedef struct odvgp__isa {
     }
 
 /*  Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-    receives U; tri, as in SOLVE, receives U^T. First U^T D U with a unit diagonal is computed, so
+    receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
     that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
     or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
     pivot. */
@@ -3295,8 +3265,7 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 /*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
     One routine serves general, symmetric (lower triangle only), weighted and triangular products.
-    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero. 2
-    m n k flops.
+    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
 
     Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
     into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
@@ -3343,7 +3312,7 @@ static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
 }
 
 /*  Row stride of the square in which n rows are factored: room for the last vector, and an odd
-    number of vectors, because rows a power of two apart would share a few sets of the cache. */
+    number of vectors, because rows a power of two apart share few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
     ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
@@ -3778,11 +3747,10 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 /*  >>trsm   triangular solves
 
     Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
-    other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time. m^2 n
-    flops.
+    other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
 
-    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and X
-    op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
+    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
+    X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
 
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
@@ -3947,19 +3915,14 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>potrf   Cholesky factors, triangular inverse, adjoint
 
-        potrf          A = L L^T             n^3/3 flops
-        potrf_reverse  P = R^T R, R lower    n^3/3, from the last row up
-        trtri          L <- L^-1             n^3/3
-        potrf_adjoint  dL -> dA, [CHOL]      2 n^3/3, level 3 by the same halves
-
     Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
     copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
     time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
     so copies without transposing. Only lower triangles are read and written. */
 
-/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at W[i
-    * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first bad
-    row, or -1. */
+/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
+    W[i * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first
+    bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(
         const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4193,14 +4156,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
     Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
     nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-    over the columns. dloss/dK turns both into gradients. G = H dloss/dK, elementwise, gives the
-    gradients of the inputs in two matrix products. With u, w the centred inputs,
+    over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
 
         dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
-    or sum_i G_ij u_i for inner products. A lengthscale per column needs sum_ij G_ij (u_i - w_j)^2.
-    From circles, gradients go on to inputs and period. For products K a, dloss/dK has the rank of
-    a; K and H are kept from the forward run if they fit config.kernel_cache_bytes.
+    or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
+    G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
+    dloss/dK has the rank of a; K and H are kept from the forward run if they fit
+    config.kernel_cache_bytes.
 
     Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
     is kept. */
@@ -4739,8 +4702,7 @@ typedef struct odvgp__kjob {
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-/*  A job that asks for nothing yet. Returning the large struct would put two copies on the
-    stack. */
+/*  A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
         const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
         const odvgp_real *X2, ptrdiff_t m)
@@ -5016,8 +4978,9 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
     }
 }
 
-/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to derivatives[(p * nhyp + h)
-    * stride]; odvgp__kernel_adjoint_derivatives applies the factors. last: the kernel's values. */
+/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to
+    derivatives[(p * nhyp + h) * stride], without the factors of odvgp__kernel_adjoint_derivatives.
+    last: the kernel's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
         ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
         odvgp_real *derivatives, ptrdiff_t stride)
@@ -5119,7 +5082,6 @@ static int odvgp__sums_are_out(const odvgp__kernel *k)
            k->base[0].type != ODVGP__POLYNOMIAL;
 }
 
-/*  V0, H and derivatives of a task's rows; `out` too if wanted. */
 static void odvgp__derivatives_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
@@ -5232,9 +5194,9 @@ static int odvgp__points_wanted(
     return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Squared
-    differences, because sum H u^2 - 2 sum H u w + sum H w^2 cancels all digits at short
-    lengthscales. SPREAD_ROWS rows at once: their H stays in L1 while the columns pass. */
+/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
+    sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
+    their H stays in L1 while the columns pass. */
 #define ODVGP__SPREAD_ROWS 4
 typedef struct odvgp__spread_job {
     const odvgp__kjob *job;
@@ -5258,7 +5220,7 @@ static void odvgp__spread_task(void *arg, int t)
     }
 }
 
-/*  A lengthscale per column: dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*  A lengthscale per column, by the same formula. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5409,8 +5371,8 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
 
 static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*  Returns where in `work` the kernel values of the point u, row i of X1, with columns j ... j + 63
-    are. */
+/*  Returns where in `work` are the kernel values of the point u, row i of X1, with columns
+    j ... j + 63. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
         ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
@@ -5439,7 +5401,6 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
     return v;
 }
 
-/*  Whether k(x,x) is the same for all x. */
 ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5535,10 +5496,9 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>likelihoods   expected log density
 
-    A model has P latent processes, F functions that the likelihood sees (the latent processes
-    themselves), and T columns of targets; the likelihood gives T for F. For q(f) = N(mean, var),
-    each likelihood computes E_q[log p(y|f)] with its derivatives, the moments of y, and log
-    E_q[p(y|f)].
+    For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
+    moments of y, and log E_q[p(y|f)]. It sees F functions, today the P latent processes, and gives
+    the number T of targets for F.
 
     Gaussian, noise variance s, T = F:
         E_q[log p(y|f)] = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
@@ -5554,8 +5514,8 @@ enum {
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
     ODVGP__LIK_CLASSES = 4,     /* targets are class numbers */
     ODVGP__LIK_FACTORS = 8,     /* T = F: each target depends on one function */
-    /* odvgp_scales may hold scales of y. Parameters stay in training units; the caller rescales
-       moments and densities. Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
+    /* odvgp_scales may hold scales of y. The caller rescales moments and densities, not parameters.
+       Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
     ODVGP__LIK_SCALABLE = 16
 };
 
@@ -5580,9 +5540,8 @@ typedef struct odvgp__lik_param {
 } odvgp__lik_param;
 
 /*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
-    may use libm. The job does not hold yet what likelihoods without a closed form need
-    (Gauss-Hermite nodes, a seed and a counter for samples, scratch, the isa), nor weights of
-    targets (0: missing), which no caller has. */
+    may use libm. The job lacks what likelihoods without a closed form need (Gauss-Hermite nodes, a
+    seed and a counter for samples, scratch, the isa), and weights of targets (0: missing). */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
@@ -5697,8 +5656,8 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
         var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
 
     A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
-    follow from the head, without pointers. Inducing points are stored as the loops read them:
-    centred, scaled, by columns. Nothing is written to the block after freezing.
+    follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
+    columns. Nothing is written to the block after freezing.
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
     the mean, 2 M^2 flops per factor for the variance. */
@@ -5745,8 +5704,8 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
     p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
 }
 
-/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] | node
-    [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
+/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
+    node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
 enum {
     ODVGP__KERNEL_COUNTS = 4,
     ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
@@ -5980,8 +5939,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
             t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  Row i of k(x,Z) for m prepared points: stored in `to` [m] unless NULL; its products with
-    coefficients [P,m], unless NULL, are added to the mean. */
+/*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
+    added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
         const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
         odvgp_real *to)
@@ -6032,7 +5991,7 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 }
 
 /*  x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
-    with all solved numbers, which do not depend on each other; only then each row waits for the row
+    with all solved numbers, which do not depend on each other; only then each row waits for the one
     before. */
 static void odvgp__solve_vector(
         const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
@@ -6432,8 +6391,8 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>server   opening a frozen block or a file
 
-    A server checks address, size, version, kernel, checksum and numbers once, so that calls need
-    not. A file, little-endian on every machine, is
+    A server checks its block once, so that calls need not. A file, little-endian on every machine,
+    is
         magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
@@ -6509,7 +6468,7 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
 
 /*  A kernel from a file must be one that an expression makes: each base kernel has columns of the
     inputs; each node but the last is used once, by a later one; positions and groups are those of
-    odvgp__kernel_finish. To check these, the kernel is finished again, one base kernel at a time,
+    odvgp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
     because a second kernel would take much stack. k changes only if it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
@@ -6583,7 +6542,7 @@ static const char odvgp__too_many_base_kernels[] =
         "its kernel has more terms than this build allows: compile with a larger "
         "ODVGP_MAX_BASE_KERNELS";
 
-/*  What reading the kernel needs: magic, version, number of base kernels. */
+/*  Magic, version, number of base kernels: what reading the kernel needs. */
 static odvgp_status odvgp__predictor_start_check(
         const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
@@ -6654,7 +6613,6 @@ static odvgp_status odvgp__server_fill(
     return ODVGP_OK;
 }
 
-/*  Arguments of both kinds of server. */
 static odvgp_status odvgp__server_check(
         const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
 {
@@ -6786,7 +6744,6 @@ static odvgp_status odvgp__file_predictor(
     return ODVGP_OK;
 }
 
-/*  Bytes of the block for a file's predictor. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
         odvgp__file *f, const odvgp__file_head *h, size_t *bytes, odvgp_info *info)
 {
@@ -7009,7 +6966,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 /*  >>model   types of training: slots, nodes, units, state
 
     A model is units on one tape and one parameter vector; today one unit, because nothing joins
-    units to layers yet. Loops over units serve any number. */
+    units to layers. Loops over units serve any number. */
 
 /*  Longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
@@ -7027,8 +6984,8 @@ typedef struct odvgp__slot_state {
     uint64_t stamp; /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Slots are numbered from 1; 0 is none. While a model is measured, slot and state are NULL and
-    slots are only counted. */
+/*  Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
+    and state are NULL. */
 typedef struct odvgp__params {
     /* theta [count]; value [positive]; grad [count], with respect to values */
     odvgp_real *theta, *value, *grad;
@@ -7892,17 +7849,16 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 /*  >>ops   matrix operations and their adjoints
 
     A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
-    parameters, tile nodes also on a tile of rows. Tail nodes depend on sums over tiles (MOMENTS)
-    and run between the two visits of the tiles. Forward runs the nodes in order; reverse runs them
-    backwards, each adding to the d of its inputs.
+    parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
+    runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
+    reverse runs it backwards, each node adding to the d of its inputs.
 
-    needs_grad: the node depends on a wanted parameter, and a term of the bound depends on the node;
-    other nodes are not differentiated. stamp: when the value was computed; a head node is
-    recomputed only if an input is newer. A node computed in place overwrites its input, so both are
-    recomputed if either is out of date.
+    needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
+    nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
+    if an input is newer. A node computed in place overwrites its input, so both are recomputed if
+    either is out of date.
 
-    The table odvgp__ops lists each operation's name, both runs and memory. Below, dX is the adjoint
-    of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
+    Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
@@ -8049,8 +8005,8 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
-      L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. After
-      a failure it is raised tenfold, up to the limit. --- */
+      L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
+      failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
@@ -8977,8 +8933,8 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
           -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
-      J = I + S/s over the mean's features; b runs over the blocks of the covariance. With V = A K
-      A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
+      J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
+      V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
       aux: J^-1, work, J^-1 h. --- */
 
@@ -9731,7 +9687,6 @@ static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
     if (t->node) t->node[node.id].purpose |= purpose;
 }
 
-/*  A node over consecutive slots. */
 static odvgp__ref odvgp__param_node(
         odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
@@ -9861,11 +9816,10 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>parts   mean parts and covariance parts
 
-    For symbols see >>conventions, with Kbg = K(Zb,Zg), Kg = K(Zg,Zg) and k = k(x,x); q_mu, q_sqrt,
-    v_mu, v_sqrt are whitened. Formulas are for one output; the KL sums over outputs.
-    odvgp_mean_part has the means and variances.
+    odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
+    Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
+    outputs):
 
-    KL of mean parts:
         beta     |q_mu|^2 / 2
         orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
         hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
@@ -9873,7 +9827,8 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
                  (if M_gamma = 0: with Zb, q_mu and Kb)
         blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
 
-    KL of covariance parts:
+    and of covariance parts:
+
         dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
         inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
         diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
@@ -9883,12 +9838,12 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
     sampled rows: C a is small where Kg a is not.
 
     A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-    (missing: A does not enter); its tile adds the other terms of the mean, at most one node. A
+    (missing: A does not enter); its tile adds the mean's other terms, at most one node. A
     covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-    A new member is a row in one of the tables below and an enumerator in >>api. Natural steps, an
-    optimum, or bounds without q that its row leaves at 0 are refused. New kinds of natural steps
-    need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+    A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
+    (natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
+    in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 static void odvgp__beta_head(odvgp__unit *u)
 {
@@ -9902,8 +9857,8 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
     return odvgp__none;
 }
 
-/*  D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP] eq.
-    16. */
+/*  D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
+    eq. 16. */
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
     odvgp__ref W = odvgp__build_W(u);
@@ -10192,8 +10147,8 @@ static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
     return &odvgp__cov_parts[kind];
 }
 
-/*  Whether the mean uses points of its own instead of q_mu. Only a second block of the covariance
-    may read them, too. */
+/*  Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
+    share them. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
     return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
@@ -10877,8 +10832,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
     odvgp__tape_mark(&m->tape);
 }
 
-/*  Slots of natural steps need a gradient only if gamma's step reads it: with many outputs a pass
-    over its memory takes time. */
+/*  Slots of natural steps need a gradient only if gamma's step reads it: a pass over their memory
+    takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
     return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -10961,7 +10916,6 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
         t->sum[i] = x[i] + t->sum[i];
 }
 
-/*  Run a tile forward, and backward for gradients or statistics. */
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
         int back, int *data_error, odvgp_info *info)
 {
@@ -10991,9 +10945,9 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
     return t->sums->status;
 }
 
-/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left.
-    These are added, nearest first, and the sum waits for its right neighbour. After an error all
-    waiting sums are added, so that no counts are lost. */
+/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
+    they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
+    waiting sums, so that no counts are lost. */
 static odvgp_status odvgp__visit_tiles(
         odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -11010,7 +10964,7 @@ static odvgp_status odvgp__visit_tiles(
     return ODVGP_OK;
 }
 
-/*  A bound that is not linear in sums over rows: compute the sums, run the tail forward and
+/*  A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
     backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status odvgp__visit_objective(
         odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
@@ -11148,8 +11102,8 @@ static int odvgp__any_watched(const odvgp_model *m)
 }
 
 /*  Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
-    Adam's steps of the kernel can do harm at any size: with all rows in each step, one nat per row
-    is enough. */
+    Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
+    enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
     if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -11160,8 +11114,8 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 #define ODVGP__LEAST_SCALE 1e-9
 
 /*  The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-    last good ones do better, the last update is to blame: go back. Otherwise the rows are: restore
-    everything. Failure of even the shortest steps is an error, or training would stall silently. */
+    last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
+    Failure of even the shortest steps is an error, or training would stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_status s, odvgp_real *expected, odvgp_real *kl,
         odvgp_info *info)
@@ -11392,7 +11346,6 @@ static int odvgp__node_finite(const odvgp_model *m, odvgp__ref node)
     return !node.id || odvgp__finite(nd->v, nd->rows * nd->ld);
 }
 
-/*  Whether all head nodes that prediction reads are finite. */
 ODVGP__NOINLINE int odvgp__head_finite(const odvgp__unit *u)
 {
     odvgp__ref read[ODVGP__PREDICTOR_NODES];
@@ -11565,9 +11518,9 @@ ODVGP_API odvgp_status odvgp_freeze(
 /*  >>natgrad   natural gradient steps
 
     In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
-    odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and h = A
-    g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are
-    kept from step to step. A step after which P is not positive definite is halved. Cost per
+    odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
+    h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
+    j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
     output: one Cholesky factorisation, one triangular inverse.
 
     The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
@@ -11784,8 +11737,8 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-    HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point;
+    HYBRID, which holds q_mu + c constant: dL/da - W^T dL/dq_mu. Computes only the change, in the
     gradient's memory. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
@@ -11966,8 +11919,8 @@ static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *
     odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal. gradient = -2 dL/dS
-    m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
+/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
+    gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
     odvgp_model *m = u->model;
@@ -12191,8 +12144,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
         R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
         K(Za,X)                Ka        a free mean
 
-    The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and B = Kb^-1 K_bX
-    K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
+    The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
+    B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
 typedef struct odvgp__fit {
     int gamma; /* gamma's features: ODVGP__..._GAMMA */
@@ -12613,7 +12566,6 @@ static const struct {
 } odvgp__optima[] = {{0, NULL}, {0, odvgp__fit_put_factors}, {0, odvgp__fit_put_inverse},
         {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
-/*  Whether the optimum of the unit's parts can be computed. */
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
     int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
@@ -12719,7 +12671,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
     odvgp__fit_put_gamma(u, &f);
     odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
     if (f.to == f.F && f.gamma == ODVGP__WHITE_GAMMA) odvgp__fit_put_mean(u, &f, ODVGP__ON_GAMMA);
-    /* for v_sqrt */
+    /* v_sqrt needs the sums of A_v */
     if (u->cov_part->v_sqrt && f.gamma != ODVGP__WHITE_GAMMA) {
         f.gamma = ODVGP__WHITE_GAMMA;
         odvgp__fit_prior(u, &f);
@@ -12839,8 +12791,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
         x  <- x - lr m1' / (sqrt(m2') + eps)
     With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-    number's unit, which follows from its slot and the data's units, except for gamma's coefficients
-    and others that SCALED names. */
+    number's unit, except where odvgp_gamma_coords SCALED gives another. */
 
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
@@ -12950,7 +12901,6 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
                    (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*  From the data's units, except where SCALED gives another scale. */
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = odvgp__unit_scale(m, slot);
@@ -13008,9 +12958,9 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>lbfgs   L-BFGS with a line search
 
-    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x, y =
-    g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). The step is x <- x + a
-    d. Bracketing and zooming (algorithms 3.5, 3.6) find an a that satisfies
+    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
+    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
+    zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
         f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
     A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
     lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
@@ -13123,8 +13073,8 @@ static double odvgp__lbfgs_next(
 }
 
 /*  Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
-    leaves that point in trial and g_trial. The loss is deterministic: evaluating that point again
-    restores its state. Returns 0 if no point is lower. */
+    leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
+    which is deterministic. Returns 0 if no point is lower. */
 static int odvgp__lbfgs_search(
         odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
 {
@@ -13466,8 +13416,8 @@ static void odvgp__natural_back(odvgp_model *m)
 /*  A natural step of O(M)'s q. If it sees all rows and the bound falls, q is restored and half the
     step is tried. The last good parameters are those of the evaluation that gave `bound`, which is
     repeated, because a step uses up its statistics. If that fails, as it can when the rows change
-    meanwhile, there is no gradient to go on with, and the step counts as not taken. Adds the
-    evaluations to *evaluations. */
+    meanwhile, there is no gradient, and the step counts as not taken. Adds its evaluations to
+    *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -13496,10 +13446,10 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
     return ODVGP_OK;
 }
 
-/*  The natural part of a step, after the evaluation that gave `bound`; adds further ones to *looks.
-    If no step size keeps q valid, q stays and the other slots move. After an error q is unchanged
-    and there is no gradient. Gamma's step is checked with all columns: an estimate from sampled
-    columns has no optimum. */
+/*  The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
+    no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
+    there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
+    has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -13715,7 +13665,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     }
 }
 
-/*  v, or 1 if v is within a factor of 1e6 of the precision's limits. */
+/*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
 static double odvgp__usable(double v)
 {
     return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
@@ -14450,7 +14400,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
         odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  And discards the state of earlier training. */
+/*  Resets q of all units and discards the state of earlier training. */
 static void odvgp__q_identity(odvgp_model *m)
 {
     for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
@@ -14903,8 +14853,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->arena = NULL;
 }
 
-/*  (P, j) of the blocks that natural steps move. Raises *matrices and *vectors, the work that units
-    share, to this unit's. */
+/*  (P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
+    units' shared work. */
 static void odvgp__natural_layout(
         odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
@@ -14963,7 +14913,6 @@ static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
     u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
 }
 
-/*  Counts the slots, then fills their table. */
 static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
 {
     m->par.slot = NULL;
@@ -14975,8 +14924,8 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
 }
 
 /*  Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
-    adjoints of head nodes, to which reverse runs add. S shards need log2 S further copies, where
-    sums wait on their way up a binary tree. */
+    adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
+    their way up a binary tree. */
 static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__tape *t = &m->tape;
@@ -15008,7 +14957,6 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
             a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
-/*  Counts the nodes, then builds them. */
 static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__arena count;
