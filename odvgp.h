@@ -996,8 +996,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         odvgp_report *report, odvgp_info *info);
 
-/*  odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. With L-BFGS
-    and n != N E_UNSUPPORTED. */
+/*  odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
+    n = N, or returns E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
         const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
@@ -1052,8 +1052,8 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too la
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         void *work, size_t bytes, odvgp_info *info);
 
-/*  An upper bound of log p(y): Titsias' upper bound (Variational Inference for Gaussian and
-    Determinantal Point Processes, 2014) with the inducing inputs Z_beta.
+/*  Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
+    Gaussian and Determinantal Point Processes, 2014): how far training can still get.
         upper   out        lower   out or NULL: Titsias' lower bound
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
@@ -1118,8 +1118,9 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-    in ROM. It works in builds of the same precision on machines of the same byte order. Like
-    odvgp_save it undoes a last update that left no predictor, as in odvgp_step.
+    in ROM. It works in builds of the same precision on machines of the same byte order. If no
+    predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
+    odvgp_step does.
         scales   NULL: none
         block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
     Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
@@ -1958,8 +1959,9 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>arena   memory: one block, measured and divided by the same function
 
-    A layout function takes pieces one by one; with base NULL the arena only adds up their sizes.
-    Pieces start at multiples of 64 bytes. An overflow of size_t or a full block sets `bad`. */
+    A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
+    size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
+    full block sets `bad`. */
 
 typedef struct odvgp__arena {
     unsigned char *base; /* NULL: only measure; else a multiple of 64 */
@@ -14296,9 +14298,10 @@ static const struct {
             odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  A base kernel's starting values. Variances make k(x,x) the targets' variance (for white a tenth
-    of it, as for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha, periods and
-    lengthscales on circles start at 1; for periods that is a guess: give them. */
+/*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
+    variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
+    on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
+    them. */
 static void odvgp__init_base_kernel(
         odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -15244,8 +15247,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
             of the data, each unit's arrays, L-BFGS
         predictor, the caller's bytes, checksum of all that
     Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-    One walk over the same fields writes, measures and reads. The table of units repeats what the
-    config decides, and must agree with it. */
+    One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
+    table of units repeats what the config decides, and must agree with it. */
 
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
