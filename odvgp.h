@@ -3595,7 +3595,7 @@ typedef struct odvgp__mm_job {
     int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } odvgp__mm_job;
 
-/*  Tasks side by side, so that each packs as little of A and B as possible. */
+/*  How many tasks to place side by side, so that each packs as little of A and B as possible. */
 static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
 {
     int best = 1;
@@ -3955,7 +3955,7 @@ static ptrdiff_t odvgp__factor_square(
     return -1;
 }
 
-/*  The lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
+/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
     -1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
         ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
@@ -4812,7 +4812,8 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
     c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*  From squared distance to r^2; 1 for inner products, and for ard, whose points are scaled. */
+/*  The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
+    scaled. */
 static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
     if (!odvgp__one_lengthscale(base)) return 1;
@@ -10834,8 +10835,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
     odvgp__tape_mark(&m->tape);
 }
 
-/*  Slots of natural steps need a gradient only if gamma's step reads it: a pass over their memory
-    takes time. */
+/*  Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
+    over their memory takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
     return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -11739,8 +11740,8 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point;
-    HYBRID, which holds q_mu + c constant: dL/da - W^T dL/dq_mu. Computes only the change, in the
+/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
+    HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
     gradient's memory. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
@@ -11804,7 +11805,7 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 }
 
 /*  Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
-    bound on the same rows, after both steps, is not below `before`. Returns the bounds
+    bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
     evaluated. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
@@ -12973,7 +12974,8 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
 
-/*  A function to minimise: value at x, and gradient into g; not finite: too far along the line. */
+/*  A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
+    too far along the line. */
 typedef struct odvgp__problem {
     void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
     void *user;
@@ -13658,7 +13660,8 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
         w->A = odvgp__take(a, c->tile, u->M);
     }
     w->rest = *a;
-    /* kernels of GREEDY: one row and the sample; of RESIDUAL: a tile or Z_beta and Z_beta */
+    /* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
+       Z_beta */
     if (greedy || residual) {
         odvgp__kjob job;
         job.kept = 0;
