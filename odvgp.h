@@ -170,8 +170,8 @@ CONTENTS   (search for a tag with its arrows)
     gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
     moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
   Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, set
-    optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS moves
-    everything and has no step sizes to choose; odvgp_fit ends when it has converged.
+    optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS has
+    no step sizes to choose.
     The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
     find the kernel and the noise, small steps settle them. Let them fall over the length of your
     training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
@@ -189,9 +189,9 @@ CONTENTS   (search for a tag with its arrows)
     odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
     other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
-    a sentence that names the culprit. After an error outputs keep their old contents and the model
-    stays usable. One exception: if a prediction is not finite, the outputs hold all results and
-    the call returns E_NAN. NaN in X, Y or Z is refused.
+    a sentence that names the culprit. After an error outputs keep their old contents, except for
+    predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
+    refused.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
     their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
     For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
@@ -461,12 +461,12 @@ typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_
         KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
                   of the other rows; O(rows M D) (default).
         RANDOM    Random rows.
-        GREEDY    Rows one by one: always the row of largest variance given the rows before, with
-                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows. O(rows M
-                  (M + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen rows
-                  explain all others to rounding, random rows follow.
-        FARTHEST  Rows one by one: the first at random, then always the row farthest from its
-                  nearest chosen one [FARTHEST]. KMEANS's sample; O(rows M D).
+        GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
+                  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
+                  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
+                  rounding, random rows follow.
+        FARTHEST  A random row, then always the row farthest from its nearest chosen one
+                  [FARTHEST]. KMEANS's sample; O(rows M D).
     Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
     first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
