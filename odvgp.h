@@ -417,10 +417,13 @@ typedef enum odvgp_parametrisation {
 /*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
     variance, because diag(C) is 0 where a gamma point coincides with a beta point.
         PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-        SCALED          b = D a / sqrt(k) (default); D is recomputed every 100 steps; HYBRID uses k
-                        for D. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
-                        the point itself. FREE's coefficients and B_sqrt, also in units of 1 / y,
-                        step by lr / sqrt(k).
+        SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
+                        steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
+                        the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
+                        well, step by lr / sqrt(k).
+                        A step of HYBRID's a, or of O(M)'s Z, moves all terms of the mean K(x,Z) a,
+                        and not only what beta lacks. The Mg or M changes add up, and the bound falls
+                        in bursts unless these steps are 1 / sqrt(Mg) and 1 / sqrt(M) of the others.
         DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
                         published code). */
 typedef enum odvgp_gamma_coords {
@@ -7315,6 +7318,10 @@ enum {
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
+/*  Adam's scale D of a gamma coefficient: k, diag(C), which is the KL's curvature in ORTH's a, or
+    k sqrt(Mg) where a step of all coefficients moves the whole mean. */
+enum { ODVGP__SCALE_PRIOR, ODVGP__SCALE_RESIDUAL, ODVGP__SCALE_SUM };
+
 /*  A mean part; head and tile add its nodes (>>parts). */
 typedef struct odvgp__mean_part {
     const char *name;
@@ -7324,12 +7331,12 @@ typedef struct odvgp__mean_part {
     const char *q_mu, *a_beta;
     /* slots of gamma's points, their coefficients, v's mean; NULL: none */
     const char *Z_gamma, *a, *v_mu;
-    int has_a_beta;         /* allows ODVGP_PARAMETRISATION_A_BETA */
-    int steps;              /* ODVGP__STEPS_... */
-    int gamma_steps;        /* [ODVGP] eqs. 15a and 16 */
-    int scaled_by_residual; /* Adam's scales of gamma: diag(C); else k */
-    int optimum;            /* ODVGP__OPTIMUM_WEIGHTS or none */
-    int objectives;         /* ODVGP__HAS_... */
+    int has_a_beta;  /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+    int steps;       /* ODVGP__STEPS_... */
+    int gamma_steps; /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
+    int scale;       /* ODVGP__SCALE_...: Adam's scales of gamma */
+    int optimum;     /* ODVGP__OPTIMUM_WEIGHTS or none */
+    int objectives;  /* ODVGP__HAS_... */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
 } odvgp__mean_part;
@@ -10110,21 +10117,23 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 /*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
         {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL,
-                NULL, NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
+                NULL, NULL, 1, ODVGP__STEPS_BETA, 0, ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS,
                 ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
         {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
-                odvgp__orth_head, odvgp__gamma_tile},
+                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, ODVGP__SCALE_RESIDUAL,
+                ODVGP__OPTIMUM_WEIGHTS, 0, odvgp__orth_head, odvgp__gamma_tile},
         {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
-                odvgp__hybrid_head, odvgp__gamma_tile},
+                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, ODVGP__SCALE_SUM,
+                ODVGP__OPTIMUM_WEIGHTS, 0, odvgp__hybrid_head, odvgp__gamma_tile},
         {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "q_mu", "a_beta",
-                "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0,
-                ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head, odvgp__free_tile},
+                "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0,
+                ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head,
+                odvgp__free_tile},
         {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "q_mu", "a_beta",
-                "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0,
-                ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
-                odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+                "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0,
+                ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS,
+                ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head,
+                odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
         {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
                 ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS,
@@ -12874,10 +12883,11 @@ static void odvgp__renew_scales(odvgp__unit *u)
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
     odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
-    /* the KL's curvature in a is C if residual, else Kg */
-    int residual = u->mean_part->scaled_by_residual;
+    int residual = u->mean_part->scale == ODVGP__SCALE_RESIDUAL,
+        sums = u->mean_part->scale == ODVGP__SCALE_SUM;
     if (residual) odvgp__lend_value(A);
-    for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
+    for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++)
+        u->scales[i] = ODVGP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
     for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
         odvgp__kjob job;
@@ -12904,6 +12914,13 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
                    (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
+/*  Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
+static int odvgp__moves_sum(const odvgp__unit *u, int slot)
+{
+    return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
+           u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == u->slot_Z_beta;
+}
+
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = odvgp__unit_scale(m, slot);
@@ -12911,6 +12928,7 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
         const odvgp__unit *u = &m->unit[i];
         odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
         if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
+        if (odvgp__moves_sum(u, slot)) scale.times *= ODVGP__SQRT((odvgp_real)u->M);
         if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
             scale = of_gamma;
     }
