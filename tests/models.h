@@ -1,4 +1,5 @@
-/*  A model with its data as the tests have it, and what is done with it: slots by name, slopes by differences, subsets of gamma, predictions. */
+/*  A model with its data as the tests have it, and what is done with it: slots by name, slopes
+    by differences, subsets of gamma, predictions. */
 #ifndef MODELS_H
 #define MODELS_H
 
@@ -8,26 +9,37 @@ typedef struct made {
     odvgp_model *m;
     void *block;
     ref_kernel k;
-    char text[1000]; /* the kernel as the library spells it */
-    odvgp_real *X, *Y; /* [N,D], [N,P] */
+    /* the kernel as the library spells it */
+    char text[1000];
+    /* [N,D], [N,P] */
+    odvgp_real *X, *Y;
     ptrdiff_t N, D, P, M, Mg;
-    int mean, cov; /* its parts, in the lists of the test */
+    /* its parts, in the lists of the test */
+    int mean, cov;
 } made;
 
-TEST_UNUSED static const odvgp_slot *slot(const made *a, const char *name) { return odvgp_slot_find(a->m, name); }
-TEST_UNUSED static odvgp_real *values(const made *a, const char *name) { /* to be freed */
+TEST_UNUSED static const odvgp_slot *slot(const made *a, const char *name)
+{
+    return odvgp_slot_find(a->m, name);
+}
+/* to be freed */
+TEST_UNUSED static odvgp_real *values(const made *a, const char *name)
+{
     const odvgp_slot *s = slot(a, name);
     odvgp_real *v = NEW(odvgp_real, s ? s->count : 0);
     CHECK_SAY(s != NULL, "no slot %s", name);
     if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count), ODVGP_OK);
     return v;
 }
-TEST_UNUSED static void assign(made *a, const char *name, const odvgp_real *v) {
+TEST_UNUSED static void assign(made *a, const char *name, const odvgp_real *v)
+{
     const odvgp_slot *s = slot(a, name);
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    if (CHECK_SAY(s != NULL, "no slot %s", name)) CHECK_SAY(odvgp_set(a->m, name, v, s->count, &info) == ODVGP_OK, "%s: %s", name, info.text);
+    if (CHECK_SAY(s != NULL, "no slot %s", name))
+        CHECK_SAY(odvgp_set(a->m, name, v, s->count, &info) == ODVGP_OK, "%s: %s", name, info.text);
 }
-TEST_UNUSED static void drop(made *a) {
+TEST_UNUSED static void drop(made *a)
+{
     free(a->block);
     free(a->X);
     free(a->Y);
@@ -35,7 +47,8 @@ TEST_UNUSED static void drop(made *a) {
 }
 /*  The values of the kernel's leaves as the model has them now. */
 TEST_UNUSED static void read_kernel(made *a) { ref_kernel_take(&a->k, a->m); }
-TEST_UNUSED static double elbo_of(made *a, double *kl, odvgp_real *grad) {
+TEST_UNUSED static double elbo_of(made *a, double *kl, odvgp_real *grad)
+{
     odvgp_real e = 0, k = 0;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     odvgp_status s = odvgp_elbo(a->m, a->X, a->Y, a->N, &e, &k, grad, &info);
@@ -43,18 +56,26 @@ TEST_UNUSED static double elbo_of(made *a, double *kl, odvgp_real *grad) {
     if (kl) *kl = (double)k;
     return (double)e;
 }
-/*  d(bound)/d(entry of a slot) by differences of fourth order; with count > 0 of the bound with these columns of gamma alone. */
-TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry, const ptrdiff_t *columns, ptrdiff_t count, double h) {
-    static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12}, place[4] = {2, 1, -1, -2};
+/*  d(bound)/d(entry of a slot) by differences of fourth order; with count > 0 of the bound with
+    these columns of gamma alone. */
+TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry,
+        const ptrdiff_t *columns, ptrdiff_t count, double h)
+{
+    static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12},
+                        place[4] = {2, 1, -1, -2};
     odvgp_real *v = values(a, name), keep = v[entry], e;
     double sum = 0;
     int k;
     for (k = 0; k < 4; k++) {
         double step;
         v[entry] = (odvgp_real)((double)keep + place[k] * h);
-        step = ((double)v[entry] - (double)keep) / fabs(place[k]); /* as rounded, with its sign */
+        /* as rounded, with its sign */
+        step = ((double)v[entry] - (double)keep) / fabs(place[k]);
         assign(a, name, v);
-        if (count) CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, NULL, NULL), ODVGP_OK);
+        if (count)
+            CHECK_STATUS(odvgp_elbo_columns(
+                                 a->m, a->X, a->Y, a->N, columns, count, &e, NULL, NULL, NULL),
+                    ODVGP_OK);
         else e = (odvgp_real)elbo_of(a, NULL, NULL);
         sum -= weight[k] * (double)e / step;
     }
@@ -63,16 +84,22 @@ TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry, cons
     free(v);
     return sum;
 }
-/*  The gradient of the bound (of these columns of gamma alone where count > 0) beside differences, entry by entry, to `allowed` times
-    the sum of the bound and its largest slope; 0 above the diagonal of triangles, and something in every slot. With `finer` smaller
+/*  The gradient of the bound (of these columns of gamma alone where count > 0) beside
+    differences, entry by entry, to `allowed` times the sum of the bound and its largest slope; 0
+    above the diagonal of triangles, and something in every slot. With `finer` smaller
     differences are tried where the first is not near: points close to each other bend the bound. */
-TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdiff_t count, double allowed, int finer, const char *where) {
+TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdiff_t count,
+        double allowed, int finer, const char *where)
+{
     ptrdiff_t n = odvgp_param_count(a->m), i;
     odvgp_real *grad = NEW(odvgp_real, n), e = 0;
     double scale = 0, worst = 0, h;
     char words[160] = "";
     int s;
-    if (count) CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, grad, NULL), ODVGP_OK);
+    if (count)
+        CHECK_STATUS(
+                odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, grad, NULL),
+                ODVGP_OK);
     else e = (odvgp_real)elbo_of(a, NULL, grad);
     for (i = 0; i < n; i++) scale = test_worse(scale, fabs((double)grad[i]));
     scale += fabs((double)e);
@@ -86,16 +113,20 @@ TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdif
                 continue;
             }
             size = test_worse(size, fabs(got));
-            h = BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1); /* in proportion to 1/noise */
+            /* in proportion to 1/noise */
+            h = BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1);
             want = slope(a, t->name, i, columns, count, h);
             off = fabs(got - want);
-            for (h = BY_PRECISION(3e-4, 0.01); finer && h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * scale); h *= BY_PRECISION(0.33, 0.7)) {
+            for (h = BY_PRECISION(3e-4, 0.01);
+                    finer && h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * scale);
+                    h *= BY_PRECISION(0.33, 0.7)) {
                 want = slope(a, t->name, i, columns, count, h);
                 off = fabs(got - want);
             }
             if (worst == worst && !(off <= worst)) {
                 worst = off;
-                snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i, got, want);
+                snprintf(words, sizeof words, "%s[%ld]: %.10g, difference %.10g", t->name, (long)i,
+                        got, want);
             }
         }
         CHECK_SAY(size > 0, "%s: the bound does not depend on %s", where, t->name);
@@ -104,7 +135,8 @@ TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdif
     free(grad);
 }
 /*  From one subset of k of n in ascending order to the next; 0 after the last. */
-TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
+TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n)
+{
     ptrdiff_t i = k - 1, j;
     while (i >= 0 && s[i] == n - k + i) i--;
     if (i < 0) return 0;
@@ -112,16 +144,20 @@ TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n) {
     for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
     return 1;
 }
-/*  The bound with k of gamma's five columns, and its gradient, averaged over all subsets: what all columns give, to `loose` times
-    some roundings. Fewer than all columns differ from each other. */
-TEST_UNUSED static void check_subsets(made *a, ptrdiff_t k, double loose) {
+/*  The bound with k of gamma's five columns, and its gradient, averaged over all subsets: what
+    all columns give, to `loose` times some roundings. Fewer than all columns differ from each
+    other. */
+TEST_UNUSED static void check_subsets(made *a, ptrdiff_t k, double loose)
+{
     ptrdiff_t subset[5] = {0, 1, 2, 3, 4}, sets = 0, n = odvgp_param_count(a->m), i;
     odvgp_real *full = NEW(odvgp_real, n), *grad = NEW(odvgp_real, n), e, kl;
-    double *average = NEW(double, n), kl_full, elbo_full = elbo_of(a, &kl_full, full), kl_mean = 0, elbo_mean = 0, most = 0, spread = 0;
+    double *average = NEW(double, n), kl_full, elbo_full = elbo_of(a, &kl_full, full), kl_mean = 0,
+           elbo_mean = 0, most = 0, spread = 0;
     double size = fabs(kl_full) + fabs(elbo_full);
     for (i = 0; i < n; i++) average[i] = 0;
     do {
-        CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, subset, k, &e, &kl, grad, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, subset, k, &e, &kl, grad, NULL),
+                ODVGP_OK);
         elbo_mean += (double)e;
         kl_mean += (double)kl;
         for (i = 0; i < n; i++) {
@@ -133,12 +169,16 @@ TEST_UNUSED static void check_subsets(made *a, ptrdiff_t k, double loose) {
     } while (next_subset(subset, k, 5));
     CHECK_NEAR(kl_mean / (double)sets, kl_full, 50 * loose * EPS * (size + spread));
     CHECK_NEAR(elbo_mean / (double)sets, elbo_full, 50 * loose * EPS * (fabs(elbo_full) + spread));
-    for (i = 0; i < n; i++) CHECK_NEAR(average[i] / (double)sets, full[i], 200 * loose * EPS * most);
+    for (i = 0; i < n; i++)
+        CHECK_NEAR(average[i] / (double)sets, full[i], 200 * loose * EPS * most);
     CHECK(k == 5 ? spread <= 20 * loose * EPS * (1 + size) : spread > 1e-3);
     free(full), free(grad), free(average);
 }
-/*  Any of the outputs may be NULL. Behind the predictor's block stand bytes that must stay as they are. */
-TEST_UNUSED static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_real *cov) {
+/*  Any of the outputs may be NULL. Behind the predictor's block stand bytes that must stay as
+    they are. */
+TEST_UNUSED static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
+        odvgp_real *var, odvgp_real *cov)
+{
     size_t bytes = odvgp_predictor_size(a->m), need, i;
     unsigned char *block = NEW(unsigned char, bytes + 64);
     void *scratch;

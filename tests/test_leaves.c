@@ -1,32 +1,45 @@
-/*  Two builds of the library in one program, for kernels of up to eight and up to two terms: what one freezes, the other predicts with or
-    refuses. tests/leaves_two.c is the other. */
+/*  Two builds of the library in one program, for kernels of up to eight and up to two terms:
+    what one freezes, the other predicts with or refuses. tests/leaves_two.c is the other. */
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
 
-odvgp_status two_from_block(const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info);
-odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *block, size_t size, odvgp_server *server, odvgp_info *info);
-odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *var);
-odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t steps, void *again,
-                       odvgp_info *info);
+odvgp_status two_from_block(
+        const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info);
+odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *block, size_t size,
+        odvgp_server *server, odvgp_info *info);
+odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
+        odvgp_real *mean, odvgp_real *var);
+odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X,
+        const odvgp_real *Y, ptrdiff_t steps, void *again, odvgp_info *info);
 
 enum { N = 30, ROWS = 12 };
 
-static const struct { const char *kernel; int terms; } kernels[] = {
-    {"matern52(ard)", 1},
-    {"rbf(0.7) + white(0.01)", 2},
-    {"constant(0.5) + rq(1, alpha=2)", 2},
-    {"periodic(1.5, period=2, dims=0) * linear(dims=1)", 2},
-    {"polynomial(0.1, degree=3) + rbf(1, ard, dims=1)", 2},
-    {"rbf(0.7) + matern32(2, dims=0) + white(0.01)", 3},
-    {"rbf * matern12 + constant * linear(ard) + rq + white + periodic(2) + matern52(ard)", 8},
+static const struct {
+    const char *kernel;
+    int terms;
+} kernels[] = {
+        {"matern52(ard)", 1},
+        {"rbf(0.7) + white(0.01)", 2},
+        {"constant(0.5) + rq(1, alpha=2)", 2},
+        {"periodic(1.5, period=2, dims=0) * linear(dims=1)", 2},
+        {"polynomial(0.1, degree=3) + rbf(1, ard, dims=1)", 2},
+        {"rbf(0.7) + matern32(2, dims=0) + white(0.01)", 3},
+        {"rbf * matern12 + constant * linear(ard) + rq + white + periodic(2) + matern52(ard)", 8},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-typedef struct { odvgp_model *m; odvgp_real X[2 * N], Y[2 * N], mean[2 * ROWS], var[2 * ROWS]; void *block, *file; size_t bytes, file_bytes; odvgp_server server; } frozen;
+typedef struct {
+    odvgp_model *m;
+    odvgp_real X[2 * N], Y[2 * N], mean[2 * ROWS], var[2 * ROWS];
+    void *block, *file;
+    size_t bytes, file_bytes;
+    odvgp_server server;
+} frozen;
 
-static frozen freeze(int k) {
+static frozen freeze(int k)
+{
     frozen f;
     odvgp_config c = odvgp_config_defaults(N, 2, 2, 6, 9);
     void *scratch;
@@ -37,7 +50,8 @@ static frozen freeze(int k) {
     c.layer[0].kernel = kernels[k].kernel;
     c.jitter.relative = (odvgp_real)1e-4;
     c.isa = test_isa();
-    for (i = 0; i < 2 * N; i++) f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
+    for (i = 0; i < 2 * N; i++)
+        f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
     if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
     CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL, NULL), ODVGP_OK);
     f.bytes = odvgp_predictor_size(f.m);
@@ -52,11 +66,13 @@ static frozen freeze(int k) {
     CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, f.file, f.file_bytes, NULL), ODVGP_OK);
     return f;
 }
-static void drop_frozen(frozen *f) {
+static void drop_frozen(frozen *f)
+{
     free(f->block), free(f->file);
     odvgp_model_free(f->m);
 }
-TEST(a_build_for_fewer_terms_predicts_the_same_bits) {
+TEST(a_build_for_fewer_terms_predicts_the_same_bits)
+{
     int k, from_file;
     for (k = 0; k < KERNELS; k++) {
         frozen f = freeze(k);
@@ -65,8 +81,10 @@ TEST(a_build_for_fewer_terms_predicts_the_same_bits) {
             odvgp_real mean[2 * ROWS], var[2 * ROWS];
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
             void *block = test_alloc(f.bytes);
-            odvgp_status s = from_file ? two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server, &info)
-                                       : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
+            odvgp_status s = from_file
+                                     ? two_from_file(f.file, f.file_bytes, test_isa(), block,
+                                               f.bytes, &server, &info)
+                                     : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
             if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
                 CHECK_INT(server.D, 2);
                 CHECK_INT(server.P, 2);
@@ -79,7 +97,8 @@ TEST(a_build_for_fewer_terms_predicts_the_same_bits) {
         drop_frozen(&f);
     }
 }
-TEST(a_build_for_fewer_terms_refuses_more_of_them) {
+TEST(a_build_for_fewer_terms_refuses_more_of_them)
+{
     int k, from_file;
     for (k = 0; k < KERNELS; k++) {
         frozen f = freeze(k);
@@ -90,10 +109,12 @@ TEST(a_build_for_fewer_terms_refuses_more_of_them) {
             odvgp_status s;
             memset(&server, 0x5a, sizeof server);
             before = server;
-            s = from_file ? two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server, &info)
+            s = from_file ? two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server,
+                                    &info)
                           : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
             CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
-            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"", info.text);
+            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"",
+                    info.text);
             CHECK_NEAR(info.value, kernels[k].terms, 0);
             CHECK_BITS(&server, &before, sizeof server);
             free(block);
@@ -101,8 +122,10 @@ TEST(a_build_for_fewer_terms_refuses_more_of_them) {
         drop_frozen(&f);
     }
 }
-/*  A model that the other build can hold trains there to the same bits; one that it cannot is refused with a sentence. */
-TEST(a_build_for_fewer_terms_trains_on_or_refuses) {
+/*  A model that the other build can hold trains there to the same bits; one that it cannot is
+    refused with a sentence. */
+TEST(a_build_for_fewer_terms_trains_on_or_refuses)
+{
     int k;
     for (k = 0; k < KERNELS; k++) {
         frozen f = freeze(k);
@@ -111,7 +134,8 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses) {
         odvgp_status s = two_train(f.file, f.file_bytes, test_isa(), f.X, f.Y, 5, again, &info);
         if (kernels[k].terms > 2) {
             CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
-            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"", info.text);
+            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"",
+                    info.text);
             CHECK_NEAR(info.value, kernels[k].terms, 0);
         } else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
             CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL, NULL), ODVGP_OK);
@@ -123,7 +147,8 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     test_begin(argc, argv);
     RUN(a_build_for_fewer_terms_predicts_the_same_bits);
     RUN(a_build_for_fewer_terms_refuses_more_of_them);
