@@ -1,6 +1,6 @@
-/*  The library's maps over chunks, for arrays of any length: whole chunks, then the rest in a
-    padded one. y may be x; dy, of logcdf, or NULL. For the tests and the benchmark of these
-    functions. */
+/*  Applies the library's maps over chunks to arrays of any length: whole chunks, then the rest
+    in a padded chunk. y may be x; dy, of logcdf, may be NULL. For the tests and the benchmark of
+    these functions. */
 #ifndef ARRAYS_H
 #define ARRAYS_H
 

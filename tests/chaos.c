@@ -1,19 +1,20 @@
 /*  chaos.c - random configs, legal and illegal, through the whole life of a model.
 
-        chaos FROM TO       cases FROM to TO - 1; the number of a case decides all of it, so that `chaos N N+1` repeats case N
+        chaos FROM TO       runs the cases FROM to TO - 1. The number of a case determines all of
+                            it, so that `chaos N N+1` repeats case N.
 
     Each case draws every field of odvgp_config (table `fields`, kernel expressions, schedules),
-    sizes and data, then creates a model, trains it for 20 steps, freezes, predicts, saves,
-    loads, and trains the loaded model with three tasks per operation beside the original, which
-    has the threads that were drawn. What must hold:
-        a config is refused with the same status by odvgp_model_size and odvgp_model_init, and a sentence
-        a call that fails leaves parameters and outputs as they were
-        a call that returns OK gives finite numbers, variances are not negative
-        a saved model can be loaded, predicts the same bits, and trains on to the same bits
-        no call crashes, and no case takes longer than 10 seconds of the processor's time
-    A worker process runs the cases. Where it dies, the case is counted as failed, and another
-    one goes on with the next case. Prints a line for each 1,000 cases and for each failure, with
-    the case's config. */
+    sizes and data. It creates a model, trains it for 20 steps, freezes, predicts, saves, loads,
+    and trains the loaded model with three tasks per operation beside the original, which has the
+    threads that were drawn. The case checks:
+      - odvgp_model_size and odvgp_model_init refuse a config with the same status and a sentence;
+      - a call that fails leaves parameters and outputs as they were;
+      - a call that returns OK gives finite numbers, and variances are not negative;
+      - a saved model can be loaded, predicts the same bits, and training gives the same bits;
+      - no call crashes, and no case takes more than 10 seconds of processor time.
+    A worker process runs the cases. If it dies, its case counts as failed, and another worker
+    continues with the next case. The program prints a line for each 1,000 cases and for each
+    failure, with the case's config. */
 #define _DEFAULT_SOURCE
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -46,11 +47,11 @@ typedef struct drawn {
     char kernel[TEXT];
     odvgp_real X[MOST_ROWS * MOST_INPUTS], Y[MOST_ROWS * MOST_OUTPUTS],
             new_X[NEW_ROWS * MOST_INPUTS];
-    /* its kind */
+    /* The kind of data. */
     const char *data;
-    /* the model at work, for messages */
+    /* The name of the current model, for messages. */
     const char *who;
-    /* offset of blocks */
+    /* The offset of blocks from an aligned address. */
     size_t misaligned;
     int failed;
 } drawn;
@@ -72,7 +73,7 @@ static void report_failure(drawn *d, const char *format, ...)
     if (!d->failed) printf("    data: %s\n", d->data);
     d->failed = 1;
 }
-/*  1 where the promise holds. */
+/*  Returns 1 if the promise holds. */
 #define MUST(holds, ...) ((holds) ? 1 : (report_failure(d, __VA_ARGS__), 0))
 
 /* ---- drawing a config ---- */
@@ -273,7 +274,7 @@ static void draw_kernel(char *text, ptrdiff_t D, double odd)
 
 /* ---- data ---- */
 
-/*  Mostly smooth functions with noise; also what breaks naive code. */
+/*  Most data are smooth functions with noise; some are inputs that break naive code. */
 static void draw_data(drawn *d)
 {
     static const char *const kinds[] = {"smooth", "equal rows", "constant targets",
@@ -306,7 +307,7 @@ static void draw_data(drawn *d)
     if (kind == 8) d->Y[test_below(20)] = (odvgp_real)HUGE_VAL;
 }
 
-/*  A pair of options that does not exist is made one that does, most times: the field that the
+/*  In most cases, replaces an unsupported pair of options by a legal one: the field that the
     library names gets its default. */
 static void make_legal(odvgp_config *c)
 {
@@ -376,7 +377,7 @@ static int same_values(const odvgp_model *m, const odvgp_real *before)
     free(v);
     return same;
 }
-/*  Finite, and above 0 where the slot is positive. */
+/*  Returns 1 if all values are finite, and positive in positive slots. */
 static int finite_values(const odvgp_model *m)
 {
     odvgp_real *v = values_of(m);
@@ -389,11 +390,11 @@ static int finite_values(const odvgp_model *m)
     return good;
 }
 
-/*  What may go wrong with numbers; everything else is refused before. */
+/*  Returns 1 for errors that depend on numbers; all others are reported before. */
 static int numeric(odvgp_status s) { return s == ODVGP_E_NAN || s == ODVGP_E_NOT_PD; }
 
-/*  A call on a legal model: OK, or a numeric error with its sentence that changed no parameter
-    of m. */
+/*  A call on a legal model returns OK, or a numeric error with a sentence and without changing a
+    parameter of m. */
 static int judge(drawn *d, const char *call, odvgp_status s, const odvgp_info *info,
         const odvgp_model *m, const odvgp_real *before)
 {
@@ -407,7 +408,7 @@ static int judge(drawn *d, const char *call, odvgp_status s, const odvgp_info *i
                    odvgp_status_text(s), info->text);
 }
 
-/*  1 where the config is legal and small enough to be run. */
+/*  Returns 1 if the config is legal and small enough to be run. */
 static int check_size(drawn *d, size_t *bytes)
 {
     char small[16384];
@@ -432,7 +433,7 @@ static int check_size(drawn *d, size_t *bytes)
            d->cfg.layer[0].M_gamma <= MOST_POINTS && *bytes < (size_t)1 << 26;
 }
 
-/*  Bounds, priors and frozen slots, of names that exist or not. */
+/*  Draws bounds, priors and frozen slots, with names that exist and names that do not. */
 static void draw_extras(drawn *d, odvgp_model *m)
 {
     static const char *const names[] = {"kernel.*", "noise_variance", "kernel.0.variance", "q_mu",
@@ -456,7 +457,7 @@ static void draw_extras(drawn *d, odvgp_model *m)
     free(before);
 }
 
-/*  The report of a step that did not fail. */
+/*  Checks the report of a step that succeeded. */
 static void check_report(drawn *d, const odvgp_model *m, const odvgp_report *r)
 {
     MUST(r->step == odvgp_steps_done(m), "report.step is %ld after %ld steps", (long)r->step,
@@ -474,13 +475,13 @@ static odvgp_status one_step(const drawn *d, odvgp_model *m, odvgp_report *r, od
     return odvgp_step(m, d->X, d->Y, r, info);
 }
 
-/*  mean, var, var_y [P,NEW_ROWS] each: all calls to predictors are here. Gives the status of the
-    freezing. */
+/*  Computes mean, var, var_y [P,NEW_ROWS] each. All calls to predictors are here. Returns the
+    status of freezing. */
 static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 {
     size_t bytes = odvgp_predictor_size(m), need;
     ptrdiff_t n = d->cfg.layer[0].P * NEW_ROWS, i;
-    /* these blocks stand where a real can */
+    /* These blocks are aligned for a real. */
     size_t shift = d->misaligned / sizeof(odvgp_real) * sizeof(odvgp_real);
     unsigned char *block = NEW(unsigned char, bytes + shift);
     odvgp_real *before = values_of(m), bad[NEW_ROWS * MOST_INPUTS],
@@ -525,7 +526,7 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 
 /* ---- calls between steps ---- */
 
-/*  The bound does not depend on whether its gradient is asked for. Gives the bound, 1 where
+/*  The bound must not depend on whether its gradient is requested. Returns the bound, or 1 if
     there is none. */
 static odvgp_real look_at_bound(drawn *d, odvgp_model *m)
 {
@@ -606,12 +607,12 @@ static void other_call(drawn *d, odvgp_model *m)
     case 2: step_of_q(d, m); break;
     case 3: start_q(d, m); break;
     default:
-        /* others must call odvgp_fit_q first */
+        /* Other objectives must call odvgp_fit_q first. */
         if (d->cfg.objective == ODVGP_OBJECTIVE_ELBO) predict_rows(d, m, rows);
     }
 }
 
-/*  Ends early where a step fails twice. */
+/*  Ends early if a step fails twice. */
 static int train(drawn *d, odvgp_model *m, int steps)
 {
     int failures = 0;
@@ -633,7 +634,7 @@ static int train(drawn *d, odvgp_model *m, int steps)
     return !failures;
 }
 
-/*  What a bound without q needs before it can be frozen. */
+/*  Sets q for a bound without q, which is needed before freezing. */
 static int fit_q(drawn *d, odvgp_model *m)
 {
     size_t bytes = odvgp_fit_q_size(m);
@@ -661,7 +662,7 @@ static int same_slots(const odvgp_model *a, const odvgp_model *b)
     return 1;
 }
 
-/*  Original and loaded model side by side; both must do the same to the last bit. */
+/*  Trains the original and the loaded model side by side; both must give the same bits. */
 static void train_twins(drawn *d, odvgp_model *m, odvgp_model *twin)
 {
     int i;
@@ -695,7 +696,7 @@ static void train_twins(drawn *d, odvgp_model *m, odvgp_model *twin)
     }
 }
 
-/*  The loaded model beside the one that was saved, which predicts `rows`. */
+/*  Compares the loaded model with the saved one, which predicts `rows`. */
 static void compare_loaded(
         drawn *d, odvgp_model *m, const void *file, size_t bytes, const odvgp_real *rows)
 {
@@ -773,7 +774,7 @@ static int run_case(drawn *d)
 
 /* ---- the program ---- */
 
-/*  Shared with the worker. */
+/*  Memory that is shared with the worker. */
 static struct progress {
     long at, failed, outcome[OUTCOMES];
 } * shared;
@@ -798,7 +799,7 @@ static void work(long to)
     }
 }
 
-/*  After the death of a worker: the config of the case that it died of, and the next case. */
+/*  After a worker has died, reports the config of its case and chooses the next case. */
 static void bury(int status)
 {
     static drawn d;

@@ -1,27 +1,30 @@
-/*  golden.c - hashes of what training computes, so that a change of structure shows that it
-    changes no bit.
+/*  golden.c - hashes of the results of training, which show that a change of structure changes
+    no bit.
 
-        golden FILE [WORDS]       compare with FILE; words choose: a case must contain one of them
-        golden --write FILE       write FILE
+        golden FILE [WORDS]       compares with FILE; a case runs if it contains one of WORDS
+        golden --write FILE       writes FILE
 
     A case is a line of settings, which is its name: a mean part + a covariance part, then words
-    (table `settings`) and numbers (table `numbers`). On tiny data, with the plain-C instruction
-    set, four hashes are taken of each case:
+    (table `settings`) and numbers (table `numbers`). Each case has tiny data, the plain-C
+    instruction set, and four hashes:
         params       all parameters after 200 steps
-        predictions  mean and variance of f, and variance of y, at new rows, from the frozen predictor
+        predictions  mean and variance of f, and variance of y, at new rows, from the frozen
+                     predictor
         elbo         the bound, its KL term, and both with two columns of gamma
         slots        names, shapes and properties of the slots
-    What else must agree is compared in the same run:
-        threads      a second model with three tasks per operation has the same parameters after 10 steps
-        files        the second model, saved and loaded, has the same parameters after 10 further steps
-        isa          every instruction set gives the same slots, and nearly the same bound for the parameters after 10 steps
-
-    The hashes are the same for every optimisation level of gcc and clang on x86-64, since plain
-    C there rounds each operation once: the Makefile gives -ffp-contract=off. They depend on libm
-    (exp expm1 log log1p pow), whose last bits differ between libraries and processors. So FILE
-    names the C library that it was made with and a hash of what these functions return. With
-    another library, or elsewhere than on x86-64, hashes are not compared and cases are trained
-    for 20 steps only. */
+    The same run compares:
+        threads      a second model with three tasks per operation has the same parameters after
+                     10 steps
+        files        the second model, saved and loaded, has the same parameters after 10 further
+                     steps
+        isa          every instruction set gives the same slots, and nearly the same bound for
+                     the parameters after 10 steps
+    The hashes are the same for every optimisation level of gcc and clang on x86-64, because
+    plain C rounds each operation once there (the Makefile passes -ffp-contract=off). They depend
+    on libm (exp expm1 log log1p pow), whose last bits differ between libraries and processors.
+    So FILE names the C library that made it, and holds a hash of the values of these functions.
+    With another library, or on machines other than x86-64, hashes are not compared and cases are
+    trained for only 20 steps. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -35,7 +38,7 @@
 /* ---- the cases ---- */
 
 static const char *const cases[] = {
-        /* every pair, by Adam */
+        /* Every pair, with Adam. */
         "beta+dense",
         "beta+inverse",
         "beta+diagonal",
@@ -59,7 +62,7 @@ static const char *const cases[] = {
         "blocks+inverse",
         "blocks+diagonal",
         "blocks+blocks",
-        /* natural gradients, where the pair has them */
+        /* Natural gradients, for pairs that have them. */
         "beta+dense natgrad",
         "beta+blocks natgrad",
         "orth+dense natgrad",
@@ -69,7 +72,7 @@ static const char *const cases[] = {
         "free+diagonal M_gamma=0 natgrad",
         "blocks+dense natgrad",
         "blocks+blocks natgrad",
-        /* what the slots of q hold */
+        /* Parametrisations: what the slots of q hold. */
         "beta+dense primal",
         "beta+inverse primal",
         "beta+diagonal primal",
@@ -110,7 +113,7 @@ static const char *const cases[] = {
         "hybrid+inverse a_beta",
         "hybrid+dense a_beta natgrad",
         "hybrid+blocks a_beta natgrad",
-        /* two outputs */
+        /* Two outputs. */
         "beta+dense P=2 natgrad",
         "beta+blocks P=2 natgrad",
         "orth+dense P=2 natgrad",
@@ -120,7 +123,7 @@ static const char *const cases[] = {
         "free+diagonal M_gamma=0 P=2 natgrad",
         "blocks+dense P=2 natgrad",
         "blocks+blocks P=2 natgrad",
-        /* minibatches, several tiles, sampled columns of gamma */
+        /* Minibatches, several tiles, sampled columns of gamma. */
         "beta+dense P=2 batch=20 tile=8 gamma_batch=4 natgrad",
         "beta+inverse P=2 batch=20 tile=8 gamma_batch=4",
         "beta+diagonal P=2 batch=20 tile=8 gamma_batch=4",
@@ -148,7 +151,7 @@ static const char *const cases[] = {
         "orth+dense batch=20 tile=8 keep=0",
         "hybrid+dense batch=20 gamma_batch=4 kl_columns natgrad",
         "hybrid+dense batch=20 tile=8 keep=0",
-        /* steps and coordinates of gamma */
+        /* Steps and coordinates of gamma. */
         "orth+dense gamma_diagonal natgrad",
         "orth+blocks gamma_diagonal natgrad",
         "orth+dense gamma_diagonal natgrad_first natgrad P=2",
@@ -181,7 +184,7 @@ static const char *const cases[] = {
         "free+dense differentiated",
         "free+inverse plain",
         "free+inverse differentiated",
-        /* order of updates, steps of SOLVE-GP's blocks and of O(M)'s q */
+        /* The order of updates, and steps of SOLVE-GP's blocks and of O(M)'s q. */
         "beta+dense natgrad_first natgrad",
         "beta+dense adam_first natgrad",
         "orth+dense natgrad_first natgrad",
@@ -201,7 +204,7 @@ static const char *const cases[] = {
         "free+diagonal M_gamma=0 diag_projected P=2 batch=20 natgrad",
         "free+diagonal M_gamma=0 diag_projected_mu natgrad",
         "free+diagonal M_gamma=0 diag_projected_mu P=2 batch=20 natgrad",
-        /* bounds without q, and L-BFGS */
+        /* Bounds without q, and L-BFGS. */
         "beta+dense collapsed fit_q",
         "beta+dense collapsed lbfgs fit_q",
         "beta+blocks collapsed fit_q",
@@ -239,7 +242,7 @@ static const char *const cases[] = {
         "blocks+inverse lbfgs",
         "blocks+blocks lbfgs",
         "orth+dense lbfgs differentiated lbfgs_memory=3 P=2",
-        /* the best q by odvgp_fit_q after training */
+        /* The optimal q from odvgp_fit_q after training. */
         "beta+dense natgrad fit_q linear_mean",
         "beta+inverse fit_q linear_mean",
         "beta+blocks natgrad fit_q linear_mean",
@@ -258,7 +261,7 @@ static const char *const cases[] = {
         "blocks+dense natgrad fit_q linear_mean",
         "blocks+inverse fit_q linear_mean",
         "blocks+blocks natgrad fit_q linear_mean",
-        /* mean functions */
+        /* Mean functions. */
         "beta+dense constant_mean",
         "beta+dense linear_mean P=2 natgrad",
         "orth+dense constant_mean",
@@ -269,7 +272,7 @@ static const char *const cases[] = {
         "blocks+blocks linear_mean P=2 natgrad",
         "free+diagonal M_gamma=0 constant_mean",
         "free+diagonal M_gamma=0 linear_mean P=2 natgrad",
-        /* kernels */
+        /* Kernels. */
         "orth+dense natgrad kernel=rbf(0.7)",
         "orth+dense natgrad kernel=rbf(0.7,ard)",
         "orth+dense natgrad kernel=matern12(0.8)",
@@ -303,7 +306,7 @@ static const char *const cases[] = {
         "blocks+blocks natgrad kernel=rbf+rbf(dims=0)+matern52(ard)",
         "free+inverse kernel=rbf+rbf(dims=0)+matern52(ard)",
         "free+diagonal M_gamma=0 natgrad kernel=rbf+rbf(dims=0)+matern52(ard)",
-        /* initialisation */
+        /* Initialisation. */
         "orth+dense natgrad beta_random",
         "blocks+blocks natgrad P=2 beta_random",
         "orth+dense natgrad beta_greedy",
@@ -325,7 +328,7 @@ static const char *const cases[] = {
         "free+inverse gamma_residual",
         "orth+dense hyper_ulapane natgrad kernel=rbf+matern32(dims=1)",
         "orth+dense seed=12345 batch=20 natgrad",
-        /* positive numbers: their map, bounds, priors, given noise */
+        /* Positive values: their transform, bounds, priors, given noise. */
         "beta+dense exp natgrad",
         "beta+dense bounds natgrad",
         "beta+dense priors natgrad",
@@ -349,7 +352,7 @@ static const char *const cases[] = {
         "orth+dense natgrad noise_variance=0.3",
         "beta+dense collapsed priors bounds fit_q",
         /* Adam, schedules, jitter, frozen slots, rows from the caller, a natural step by hand,
-       scales */
+           scales. */
         "orth+dense natgrad eps_inside",
         "orth+dense natgrad adam_beta1=0.8 adam_beta2=0.99 adam_eps=0.001",
         "orth+dense natgrad constant",
@@ -373,7 +376,7 @@ static const char *const cases[] = {
         "free+diagonal M_gamma=0 natgrad hold=Z_beta",
         "free+diagonal M_gamma=0 natgrad step_by_hand",
         "free+diagonal M_gamma=0 natgrad scales P=2",
-        /* sizes at which the work of one operation is cut into tasks */
+        /* Sizes at which the work of one operation is cut into tasks. */
         "beta+dense N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
         "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
         "hybrid+dense N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
@@ -382,11 +385,12 @@ static const char *const cases[] = {
         "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual "
         "gamma_diagonal natgrad",
 #ifndef ODVGP_FLOAT
-        /* Not in float, for want of digits: 10 exact steps of gamma make |a| add up to 12,000 where
-       C has pivots of 6e-6, and EPS / 4 times the square of that sum, what rounding C does to
-       the KL term a^T C a / 2, is 4 nats. There the bound on four instruction sets is between
-       -1256.5 and -1254.0, and on plain C between -1259.8 and -1255.0 for 40 sets of parameters
-       an ulp away. In double all agree to nine digits. */
+        /* Not in float, which has too few digits: 10 exact steps of gamma make |a| add up to
+           12,000 while C has pivots of 6e-6, and the effect of rounding C on the KL term a^T C a
+           / 2, EPS / 4 times the square of that sum, is 4 nats. There the bound on four
+           instruction sets is between -1256.5 and -1254.0, and on plain C between -1259.8 and
+           -1255.0 for 40 sets of parameters that differ by an ulp. In double all agree to nine
+           digits. */
         "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual gamma_exact "
         "natgrad",
 #endif
@@ -399,7 +403,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 enum { STEPS = 200, SHORT_STEPS = 20, SPLIT = 10, ROWS = 5, TEXT = 200 };
 enum { FIT_Q = 1, BOUNDS = 2, PRIORS = 4, STREAM = 8, BY_HAND = 16, SCALES = 32 };
 
-/*  A case as it is read: the config, and what no config says. */
+/*  A parsed case: the config, and settings that are not in a config. */
 typedef struct setup {
     odvgp_config cfg;
     ptrdiff_t N, M, M_gamma, P, steps;
@@ -462,7 +466,7 @@ static const struct {
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/*  Every enumeration of a config is as wide as int, which is checked where one is read. */
+/*  Every enumeration of a config is as wide as int, which is checked when one is read. */
 static void set_field(odvgp_config *c, size_t field, const void *value, size_t bytes)
 {
     memcpy((char *)c + field, value, bytes);
@@ -482,14 +486,14 @@ static int read_schedules(setup *s, const char *word)
     return 1;
 }
 
-/*  The number behind key=, or NULL where the word is another key. */
+/*  Returns the number after key=, or NULL if the word has another key. */
 static const char *number_of(const char *word, const char *key)
 {
     size_t n = strlen(key);
     return !strncmp(word, key, n) && word[n] == '=' ? word + n + 1 : NULL;
 }
 
-/*  Sizes stand before the defaults that depend on them, so they are read first. */
+/*  Sizes are read first, because the defaults depend on them. */
 static int read_size(setup *s, const char *word)
 {
     const struct {
@@ -547,7 +551,7 @@ static int read_word(setup *s, const char *word)
     return read_schedules(s, word) || read_size(s, word) || read_number(s, word);
 }
 
-/*  "orth+dense" into its two parts. */
+/*  Splits "orth+dense" into its two parts. */
 static int read_pair(odvgp_config *c, const char *word)
 {
     static const char *const mean[] = {"beta+", "orth+", "hybrid+", "free+", "blocks+"},
@@ -564,7 +568,7 @@ static int read_pair(odvgp_config *c, const char *word)
     return 0;
 }
 
-/*  A case from its name. s must stay where it is: the config points into it. */
+/*  Reads a case from its name. s must not move: the config points into it. */
 static int read_case(setup *s, const char *name)
 {
     char text[400], *word, *rest;
@@ -599,7 +603,8 @@ static int read_case(setup *s, const char *name)
 enum { MOST = 400, INPUTS = 2, OUTPUTS = 2 };
 static odvgp_real X[MOST * INPUTS], Y[MOST * OUTPUTS], new_X[ROWS * INPUTS];
 
-/*  Sums and products only, which need no libm: smooth functions of two inputs with noise. */
+/*  Smooth functions of two inputs with noise, made of sums and products only, which need no
+    libm. */
 static void make_data(ptrdiff_t P)
 {
     ptrdiff_t i;
@@ -652,11 +657,11 @@ static uint64_t hash_libm(void)
 enum { PARAMS, PREDICTIONS, ELBO, SLOTS, COLUMNS };
 static const char *const column_name[COLUMNS] = {"params", "predictions", "elbo", "slots"};
 
-/* of the case that runs, for messages */
+/*  The name of the current case, for messages. */
 static const char *case_name;
 static int case_failed;
 
-/*  1 where the call did what it is for; says what went wrong otherwise. */
+/*  Returns 1 if the call succeeded and otherwise reports the error. */
 static int done(odvgp_status status, const char *call, const odvgp_info *info)
 {
     if (!status) return 1;
@@ -692,7 +697,7 @@ static int start(odvgp_model **m, const setup *s, const odvgp_config *cfg)
     return !s->hold[0] || done(odvgp_set_trainable(*m, s->hold, 0), "odvgp_set_trainable", NULL);
 }
 
-/*  To step `to`, counted from the model's creation; L-BFGS ends where it has converged. */
+/*  Trains up to step `to`, counted from the model's creation; L-BFGS ends when it has converged. */
 static int train(odvgp_model *m, const setup *s, ptrdiff_t to)
 {
     odvgp_report report;
@@ -708,7 +713,7 @@ static int train(odvgp_model *m, const setup *s, ptrdiff_t to)
     return 1;
 }
 
-/*  What follows training. */
+/*  Does what follows training. */
 static int finish(odvgp_model *m, const setup *s)
 {
     odvgp_info info;
@@ -725,7 +730,8 @@ static int finish(odvgp_model *m, const setup *s)
     return ok;
 }
 
-/*  mean, var, var_y [P,ROWS] each, from a frozen predictor: all calls to predictors are here. */
+/*  Computes mean, var, var_y [P,ROWS] each from a frozen predictor. All calls to predictors are
+    here. */
 static int predict_rows(odvgp_model *m, const setup *s, odvgp_real *out)
 {
     static const odvgp_real x_mean[INPUTS] = {(odvgp_real)0.5, 0},
@@ -785,8 +791,8 @@ static uint64_t hash_elbo(odvgp_model *m, const setup *s)
     return hash_reals(HASH_START, v, 4);
 }
 
-/*  The same model, three tasks per operation, in the mixed order of run_mixed; saved, and loaded
-    into another block. */
+/*  Returns the same model with three tasks per operation, in the mixed order of run_mixed;
+    saved, and loaded into another block. */
 static odvgp_model *load_again(odvgp_model *m, const odvgp_threads *threads, void **block)
 {
     size_t bytes = odvgp_save_size(m, 0), need = 0;
@@ -806,8 +812,8 @@ static odvgp_model *load_again(odvgp_model *m, const odvgp_threads *threads, voi
     return loaded;
 }
 
-/*  The case again with three tasks per operation. Its parameters after SPLIT steps must have the
-    hash `half`, and it trains on as its loaded copy does. */
+/*  Trains the case again with three tasks per operation. Its parameters after SPLIT steps must
+    have the hash `half`, and then it trains like its loaded copy. */
 static void compare_twin(const setup *s, uint64_t half)
 {
     odvgp_threads threads = {run_mixed, NULL, 3};
@@ -832,8 +838,8 @@ static void compare_twin(const setup *s, uint64_t half)
     odvgp_model_free(twin);
 }
 
-/*  The bound of one set of parameters on every instruction set: half of all digits are the same,
-    since the jitter keeps the condition of what is factored below 1 / sqrt(EPS) or thereabouts. */
+/*  Computes the bound of one set of parameters on every instruction set. Half of all digits
+    agree, because the jitter keeps the condition of factored matrices below about 1 / sqrt(EPS). */
 static void compare_isas(odvgp_model *m, const setup *s)
 {
     odvgp_real *v = all_values(m), want = 0, got = 0;
@@ -868,7 +874,7 @@ static void compare_isas(odvgp_model *m, const setup *s)
     free(v);
 }
 
-/*  Hashes of one case; `whole` trains for all steps. */
+/*  Computes the hashes of one case; `whole` trains for all steps. */
 static void run_case(const setup *s, int whole, uint64_t *hash)
 {
     odvgp_real rows[3 * OUTPUTS * ROWS];
@@ -948,7 +954,7 @@ static void write_row(FILE *f, const uint64_t *hash, const char *name)
     fprintf(f, "%s\n", name);
 }
 
-/*  One line for a case that moved. */
+/*  Prints one line for a case whose hashes changed. */
 static void compare_hashes(int i, const uint64_t *hash, int *moved)
 {
     int k, any = 0;

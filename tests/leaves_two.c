@@ -1,4 +1,5 @@
-/*  The library built for kernels of at most two terms, beside the usual build of test_leaves.c. */
+/*  The library built for kernels of at most two terms, for test_base_kernels.c, which has the
+    usual build. */
 #define ODVGP_MAX_BASE_KERNELS 2
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
@@ -33,7 +34,7 @@ odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdif
     free(scratch);
     return s;
 }
-/*  Loads a file, trains on, and saves into a block of the same size. */
+/*  Loads a file, continues training, and saves into a block of the same size. */
 odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X,
         const odvgp_real *Y, ptrdiff_t steps, void *again, odvgp_info *info)
 {

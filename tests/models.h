@@ -1,5 +1,5 @@
-/*  A model with its data as the tests have it, and what is done with it: slots by name, slopes
-    by differences, subsets of gamma, predictions. */
+/*  A model with its data, and what the tests do with it: access to slots by name, derivatives by
+    differences, subsets of gamma, predictions. */
 #ifndef MODELS_H
 #define MODELS_H
 
@@ -9,12 +9,12 @@ typedef struct made {
     odvgp_model *m;
     void *block;
     ref_kernel k;
-    /* the kernel as the library spells it */
+    /* The kernel as the library prints it. */
     char text[1000];
-    /* [N,D], [N,P] */
+    /* [N,D], [N,P]. */
     odvgp_real *X, *Y;
     ptrdiff_t N, D, P, M, Mg;
-    /* its parts, in the lists of the test */
+    /* Its parts, as indices into the lists of the test. */
     int mean, cov;
 } made;
 
@@ -22,7 +22,7 @@ TEST_UNUSED static const odvgp_slot *slot(const made *a, const char *name)
 {
     return odvgp_slot_find(a->m, name);
 }
-/* to be freed */
+/*  Returns the values of a slot; the caller frees them. */
 TEST_UNUSED static odvgp_real *values(const made *a, const char *name)
 {
     const odvgp_slot *s = slot(a, name);
@@ -45,7 +45,7 @@ TEST_UNUSED static void drop(made *a)
     free(a->Y);
     memset(a, 0, sizeof *a);
 }
-/*  The values of the kernel's leaves as the model has them now. */
+/*  Reads the current values of the base kernels from the model. */
 TEST_UNUSED static void read_kernel(made *a) { ref_kernel_take(&a->k, a->m); }
 TEST_UNUSED static double elbo_of(made *a, double *kl, odvgp_real *grad)
 {
@@ -56,9 +56,9 @@ TEST_UNUSED static double elbo_of(made *a, double *kl, odvgp_real *grad)
     if (kl) *kl = (double)k;
     return (double)e;
 }
-/*  d(bound)/d(entry of a slot) by differences of fourth order; with count > 0 of the bound with
-    these columns of gamma alone. */
-TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry,
+/*  Differentiates the bound with respect to one element of a slot by a difference of fourth
+    order; if count > 0, the bound with only these columns of gamma. */
+TEST_UNUSED static double difference(made *a, const char *name, ptrdiff_t entry,
         const ptrdiff_t *columns, ptrdiff_t count, double h)
 {
     static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12},
@@ -69,7 +69,7 @@ TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry,
     for (k = 0; k < 4; k++) {
         double step;
         v[entry] = (odvgp_real)((double)keep + place[k] * h);
-        /* as rounded, with its sign */
+        /* The step after rounding, with its sign. */
         step = ((double)v[entry] - (double)keep) / fabs(place[k]);
         assign(a, name, v);
         if (count)
@@ -84,10 +84,11 @@ TEST_UNUSED static double slope(made *a, const char *name, ptrdiff_t entry,
     free(v);
     return sum;
 }
-/*  The gradient of the bound (of these columns of gamma alone where count > 0) beside
-    differences, entry by entry, to `allowed` times the sum of the bound and its largest slope; 0
-    above the diagonal of triangles, and something in every slot. With `finer` smaller
-    differences are tried where the first is not near: points close to each other bend the bound. */
+/*  Compares the gradient of the bound (if count > 0, with only these columns of gamma) with
+    differences, element by element. The allowed error is `allowed` times the sum of the bound
+    and its largest derivative. Above the diagonal of triangles the gradient is 0, and no slot
+    has a gradient that is 0 everywhere. With `finer` smaller steps are tried if the first
+    disagrees: the bound has large curvature where points are close to each other. */
 TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdiff_t count,
         double allowed, int finer, const char *where)
 {
@@ -113,14 +114,14 @@ TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdif
                 continue;
             }
             size = test_worse(size, fabs(got));
-            /* in proportion to 1/noise */
+            /* In proportion to 1/noise. */
             h = BY_PRECISION(1e-3, 0.02) * (!strcmp(t->name, "noise_variance") ? 0.15 : 1);
-            want = slope(a, t->name, i, columns, count, h);
+            want = difference(a, t->name, i, columns, count, h);
             off = fabs(got - want);
             for (h = BY_PRECISION(3e-4, 0.01);
                     finer && h > BY_PRECISION(3e-5, 0.004) && !(off <= allowed * scale);
                     h *= BY_PRECISION(0.33, 0.7)) {
-                want = slope(a, t->name, i, columns, count, h);
+                want = difference(a, t->name, i, columns, count, h);
                 off = fabs(got - want);
             }
             if (worst == worst && !(off <= worst)) {
@@ -134,7 +135,7 @@ TEST_UNUSED static void check_gradient(made *a, const ptrdiff_t *columns, ptrdif
     CHECK_SAY(worst <= allowed * scale, "%s: %s, of %.3g", where, words, scale);
     free(grad);
 }
-/*  From one subset of k of n in ascending order to the next; 0 after the last. */
+/*  Advances to the next subset of k of n in ascending order; returns 0 after the last. */
 TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n)
 {
     ptrdiff_t i = k - 1, j;
@@ -144,9 +145,9 @@ TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n)
     for (j = i + 1; j < k; j++) s[j] = s[j - 1] + 1;
     return 1;
 }
-/*  The bound with k of gamma's five columns, and its gradient, averaged over all subsets: what
-    all columns give, to `loose` times some roundings. Fewer than all columns differ from each
-    other. */
+/*  Averages the bound with k of gamma's five columns, and its gradient, over all subsets: the
+    averages equal the values with all columns, up to `loose` times some rounding errors. Subsets
+    of fewer than all columns give different values. */
 TEST_UNUSED static void check_subsets(made *a, ptrdiff_t k, double loose)
 {
     ptrdiff_t subset[5] = {0, 1, 2, 3, 4}, sets = 0, n = odvgp_param_count(a->m), i;
@@ -174,8 +175,7 @@ TEST_UNUSED static void check_subsets(made *a, ptrdiff_t k, double loose)
     CHECK(k == 5 ? spread <= 20 * loose * EPS * (1 + size) : spread > 1e-3);
     free(full), free(grad), free(average);
 }
-/*  Any of the outputs may be NULL. Behind the predictor's block stand bytes that must stay as
-    they are. */
+/*  Any of the outputs may be NULL. Bytes after the predictor's block must keep their contents. */
 TEST_UNUSED static void predict(made *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
         odvgp_real *var, odvgp_real *cov)
 {

@@ -1,6 +1,6 @@
-/*  Plain twins of what the library does, written to be read and not to be fast: products,
-    factors, kernels and the family's Gaussians by brute force. Products are summed in double
-    with a bound of their rounding error; everything small is long double. */
+/*  Plain counterparts of the library's functions, written to be read and not to be fast:
+    products, factors, kernels and the members' Gaussians by brute force. Products are summed in
+    double with a bound of their rounding error; everything small is long double. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
@@ -71,7 +71,7 @@ TEST_UNUSED static void ref_mul(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdif
             C[i * n + j] = s;
         }
 }
-/*  L L^T = A; 0 when A is not positive definite. The part above the diagonal becomes 0. */
+/*  L L^T = A. Returns 0 if A is not positive definite. Elements above the diagonal become 0. */
 TEST_UNUSED static int ref_chol(ptrdiff_t n, const wide *A, wide *L)
 {
     ptrdiff_t i, j, k;
@@ -104,7 +104,7 @@ TEST_UNUSED static void ref_solve_lower(int trans, ptrdiff_t m, ptrdiff_t n, con
         }
     }
 }
-/*  B [n,m] <- A^-1 B for A symmetric positive definite; gives log det A. */
+/*  B [n,m] <- A^-1 B for symmetric positive definite A. Returns log det A. */
 TEST_UNUSED static wide ref_solve_spd(ptrdiff_t n, ptrdiff_t m, const wide *A, wide *B)
 {
     wide *L = ref_new(n * n), logdet = 0;
@@ -146,25 +146,26 @@ TEST_UNUSED static double ref_condition(ptrdiff_t n, const wide *A)
 
 /* ---- kernels: an expression of plain names, and the values of each base apart ---- */
 
-#define REF_LEAVES 16
-#define REF_DIMS   64
-typedef struct ref_leaf {
+#define REF_BASE_KERNELS 16
+#define REF_DIMS         64
+typedef struct ref_base {
     char name[32];
-    /* ndims 0: all columns */
+    /* ndims = 0 means all columns. */
     int ard, ndims;
     int dims[REF_DIMS];
-    /* shape_param: alpha, period or offset */
+    /* shape_param is alpha, period or offset. */
     wide lengthscale[REF_DIMS], variance[REF_DIMS], shape_param;
     int degree;
-} ref_leaf;
+} ref_base;
 typedef struct ref_kernel {
-    /* names, + * ( ) */
+    /* Names, + * ( ). */
     char text[400];
     int base_kernels;
-    ref_leaf base[REF_LEAVES];
+    ref_base base[REF_BASE_KERNELS];
 } ref_kernel;
 
-/*  Names from the text; numbers 1, degree 2, all columns. 0 if there are too many base_kernels. */
+/*  Reads names from the text; numbers are 1, the degree is 2, and all columns are used. Returns
+    0 if there are too many base kernels. */
 TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text)
 {
     const char *s = text;
@@ -175,7 +176,7 @@ TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text)
     while (*s) {
         if (isalpha((unsigned char)*s)) {
             size_t n = 0;
-            if (k->base_kernels == REF_LEAVES) return 0;
+            if (k->base_kernels == REF_BASE_KERNELS) return 0;
             while (isalnum((unsigned char)*s)) {
                 if (n + 1 < sizeof k->base[0].name) k->base[k->base_kernels].name[n++] = *s;
                 s++;
@@ -189,12 +190,12 @@ TEST_UNUSED static int ref_kernel_read(ref_kernel *k, const char *text)
     }
     return k->base_kernels > 0;
 }
-/*  Whether a base can have a number for each column. */
-TEST_UNUSED static int ref_can_be_ard(const ref_leaf *l)
+/*  Returns 1 if a base kernel can have a number for each column. */
+TEST_UNUSED static int ref_can_be_ard(const ref_base *l)
 {
     return strcmp(l->name, "polynomial") && strcmp(l->name, "constant") && strcmp(l->name, "white");
 }
-/*  The values of the base_kernels as a model has them now. */
+/*  Reads the current values of the base kernels from a model. */
 TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m)
 {
     int s, l;
@@ -212,7 +213,7 @@ TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m)
         }
     }
 }
-/*  The same as the library spells it: each name with its arguments. */
+/*  Prints the kernel as the library does: each name with its arguments. */
 TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t size)
 {
     const char *s = k->text;
@@ -220,7 +221,7 @@ TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t 
     int base = 0, i;
     while (*s && n + 200 < size) {
         if (isalpha((unsigned char)*s)) {
-            const ref_leaf *l = &k->base[base++];
+            const ref_base *l = &k->base[base++];
             while (isalnum((unsigned char)*s)) out[n++] = *s++;
             n += (size_t)sprintf(out + n, "(1%s", l->ard ? ", ard" : "");
             for (i = 0; i < l->ndims && n + 20 < size; i++)
@@ -232,7 +233,7 @@ TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t 
     }
     out[n] = 0;
 }
-TEST_UNUSED static wide ref_leaf_value(const ref_leaf *l, ptrdiff_t D, const wide *x, const wide *z)
+TEST_UNUSED static wide ref_base_value(const ref_base *l, ptrdiff_t D, const wide *x, const wide *z)
 {
     wide r2 = 0, r, s, product = 0, sines = 0, v = l->variance[0];
     int i, n = l->ndims ? l->ndims : (int)D;
@@ -255,7 +256,7 @@ TEST_UNUSED static wide ref_leaf_value(const ref_leaf *l, ptrdiff_t D, const wid
     if (!strcmp(l->name, "linear")) return product;
     if (!strcmp(l->name, "polynomial")) return powl(product + l->shape_param, l->degree);
     if (!strcmp(l->name, "constant")) return v;
-    /* the same row of the same array */
+    /* This means the same row of the same array. */
     if (!strcmp(l->name, "white")) return x == z ? v : 0;
     CHECK_SAY(0, "reference.h knows no kernel %s", l->name);
     return 0;
@@ -279,7 +280,7 @@ static wide ref_kernel_factor(
         if (**s == ')') ++*s;
     } else {
         while (isalnum((unsigned char)**s)) ++*s;
-        v = ref_leaf_value(&k->base[(*base)++], D, x, z);
+        v = ref_base_value(&k->base[(*base)++], D, x, z);
     }
     ref_blank(s);
     return v;

@@ -1,9 +1,9 @@
-/*  Whether the tables of a model hold what any config asks for. */
+/*  Checks that the tables of a model have room for any config. */
 #ifndef TABLES_H
 #define TABLES_H
 
-/*  Measuring, once or again, counts what the model then holds: slots, parameters, nodes, and
-    bytes up to the scratch that ends the block. */
+/*  Measuring once or twice counts what the model then holds: slots, parameters, nodes, and bytes
+    up to the scratch at the end of the block. */
 static void check_counts(
         const odvgp_model *m, const odvgp_config *c, size_t bytes, const char *where)
 {
@@ -39,9 +39,9 @@ static void check_counts(
                 "%s: node %d is not filled", where, i);
 }
 
-/*  Every pair of parts with every parametrisation, coordinates, mean function and objective, and
-    the kernel with the most values: slots have names of their own, values that can be read, and
-    places one behind the other; a step and a prediction work. */
+/*  Makes every pair of parts with every parametrisation, coordinates, mean function and
+    objective, and a kernel with the most values. Slots have distinct names and readable values,
+    and follow each other in memory; a step and a prediction work. */
 static void tables_hold(const char *kernel)
 {
     enum { N = 8, D = 2, M = 3, MG = 2 };

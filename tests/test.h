@@ -1,17 +1,22 @@
-/*  A test is a function of checks. A check that does not hold prints a line with file and line;
-    a test prints one line; test_end prints `N passed, N failed` (and skipped) and gives the exit
-    status.
+/*  A test is a function of checks. A check that fails prints a line with file and line. Each test
+    prints one line; test_end prints `N passed, N failed, N skipped` and returns the exit status.
 
-        TEST(two_and_two) { CHECK(2 + 2 == 4); CHECK_NEAR(2.0 + 2.0, 4.0, 1e-15); }
-        int main(int argc, char **argv) { test_begin(argc, argv); RUN(two_and_two); return test_end(); }
+        TEST(two_and_two) { CHECK_NEAR(2.0 + 2.0, 4.0, 1e-15); }
+        int main(int argc, char **argv)
+        {
+            test_begin(argc, argv);
+            RUN(two_and_two);
+            return test_end();
+        }
 
-    Arguments, if any, name the tests to run (parts of names do). Include odvgp.h with its
-    implementation first. ODVGP_TEST_SHORT=1 in the environment takes the smaller of two sizes
-    where a test names both (`make test` without ALL=1). ODVGP_TEST_TIMES=1 puts the processor
-    time of each test before its line. ODVGP_ISA=c (or sse2, neon, avx2, avx512) in the
-    environment runs all of it on this instruction set alone, where a config or an odvgp_blas
-    says which; without it tests that compare instruction sets take all there are, the others
-    what the library chooses. */
+    Arguments, if any, name the tests to run; parts of names are enough. Include odvgp.h with its
+    implementation before this file. Environment:
+        ODVGP_TEST_SHORT=1   take the smaller of two sizes where a test names both (`make test`
+                             without ALL=1)
+        ODVGP_TEST_TIMES=1   print the processor time and the number of checks of each test
+        ODVGP_ISA=c          (or sse2, neon, avx2, avx512) use only this instruction set. Without
+                             it, tests that compare instruction sets take all that the machine
+                             has, and the others take what the library chooses. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -48,7 +53,7 @@
 
 static struct {
     int passed, failed, skipped;
-    /* of the test that runs; of all */
+    /* The checks of the current test, those of them that failed, and the checks of all tests. */
     int checks, bad, total_checks;
     const char *name, *skip;
     int argc;
@@ -59,7 +64,7 @@ static struct {
 #define TEST(name) static void name(void)
 #define RUN(name)  test_run(#name, name)
 
-/*  At most this many lines per test: a broken loop should not bury the first line. */
+/*  The largest number of lines per test: a failing loop must not bury the first line. */
 #define TEST_LINES 10
 
 TEST_UNUSED TEST_PRINTF(4, 5) static int test_check(
@@ -80,9 +85,9 @@ TEST_UNUSED TEST_PRINTF(4, 5) static int test_check(
     return 0;
 }
 
-/*  Each gives 1 when it holds, so that `if (!CHECK(p)) return;` is possible. */
+/*  Each returns 1 if it holds, so that `if (!CHECK(p)) return;` is possible. */
 #define CHECK(cond) test_check((cond) ? 1 : 0, __FILE__, __LINE__, "%s", #cond)
-/*  The same with words of one's own: CHECK_SAY(n == 3, "n is %d", n). */
+/*  The same with a message: CHECK_SAY(n == 3, "n is %d", n). */
 #define CHECK_SAY(cond, ...) test_check((cond) ? 1 : 0, __FILE__, __LINE__, __VA_ARGS__)
 #define CHECK_NEAR(got, want, tol) \
     test_near((double)(got), (double)(want), (double)(tol), #got, __FILE__, __LINE__)
@@ -97,7 +102,7 @@ TEST_UNUSED TEST_PRINTF(4, 5) static int test_check(
         return; \
     } while (0)
 
-/*  !(a <= b): a NaN is a failure. */
+/*  The comparison is written so that NaN fails. */
 TEST_UNUSED static int test_near(
         double got, double want, double tol, const char *text, const char *file, int line)
 {
@@ -117,10 +122,10 @@ TEST_UNUSED static int test_status(
             odvgp_status_text(got), odvgp_status_text(want));
 }
 
-/*  The instruction sets of this machine and this build by the library's own names, so that a new
-    one needs no change here; only the one that ODVGP_ISA names, if it names one. Ready after
-    test_begin. */
-/* more than odvgp_isa has, and ever will */
+/*  The instruction sets of this machine and this build, found by trying them, so that a new one
+    needs no change here; only the one that ODVGP_ISA names, if it names one. test_begin fills
+    the table. */
+/*  More than odvgp_isa will ever have. */
 enum { TEST_ISAS = 15 };
 TEST_UNUSED static struct {
     int count, forced;
@@ -129,7 +134,7 @@ TEST_UNUSED static struct {
 } test_isas;
 
 /*  What a config or odvgp_blas_init is given by a test that does not care which. */
-/*  NEON of 32 bits takes subnormal numbers for 0. */
+/*  Returns 1 if the instruction set takes subnormal numbers for 0, as 32-bit NEON does. */
 TEST_UNUSED static int test_flushes(const char *isa)
 {
 #if defined(__arm__) && !defined(__aarch64__)
@@ -144,7 +149,7 @@ TEST_UNUSED static odvgp_isa test_isa(void)
     return test_isas.forced ? test_isas.isa[0] : ODVGP_ISA_AUTO;
 }
 
-/*  Freeze a model and serve it from the block, on that instruction set. */
+/*  Freezes a model and serves it from the block, on the tests' instruction set. */
 TEST_UNUSED static odvgp_status serve(odvgp_model *m, const odvgp_scales *scales, void *block,
         size_t bytes, odvgp_server *server, odvgp_info *info)
 {
@@ -183,7 +188,7 @@ TEST_UNUSED static void test_begin(int argc, char **argv)
     test_find_isas();
 }
 
-/*  Words that follow the name on the line of the test. */
+/*  Appends a remark to the line of the current test. */
 TEST_UNUSED TEST_PRINTF(1, 2) static void test_note(const char *format, ...)
 {
     va_list args;
@@ -223,8 +228,8 @@ TEST_UNUSED static void test_run(const char *name, void (*body)(void))
     }
 }
 
-/*  A number of steps, rounds or cases: the first, or the second where ODVGP_TEST_SHORT asks for
-    it. The checks are the same. */
+/*  Returns the usual number of steps, rounds or cases, or the smaller one if ODVGP_TEST_SHORT
+    asks for it. The checks are the same. */
 TEST_UNUSED static int test_size(int usual, int least)
 {
     const char *wanted = getenv("ODVGP_TEST_SHORT");
@@ -238,7 +243,7 @@ TEST_UNUSED static int test_end(void)
     return test_state.failed > 0 || test_state.passed + test_state.skipped == 0;
 }
 
-/*  Random numbers of the tests' own: splitmix64. */
+/*  Random numbers of the tests: splitmix64. */
 static uint64_t test_seed = 1;
 TEST_UNUSED static uint64_t test_bits(void)
 {
@@ -265,7 +270,7 @@ TEST_UNUSED static double test_normal(void)
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
-/*  malloc that a test need not look at; n = 0 gives a pointer too. */
+/*  malloc that ends the program on failure; n = 0 gives a pointer too. */
 TEST_UNUSED static void *test_alloc(size_t bytes)
 {
     void *p = malloc(bytes ? bytes : 1);
@@ -277,7 +282,7 @@ TEST_UNUSED static void *test_alloc(size_t bytes)
 }
 #define NEW(type, count) ((type *)test_alloc((size_t)(count) * sizeof(type)))
 
-/*  The larger one; NaN once either is NaN. */
+/*  Returns the larger argument, or NaN once either is NaN. */
 TEST_UNUSED static double test_worse(double worst, double e)
 {
     return e <= worst || worst != worst ? worst : e;
@@ -289,7 +294,7 @@ TEST_UNUSED static double test_max_abs(const odvgp_real *a, ptrdiff_t n)
     for (i = 0; i < n; i++) m = test_worse(m, fabs((double)a[i]));
     return m;
 }
-/*  Largest difference; a NaN on either side gives NaN. */
+/*  Returns the largest difference; a NaN on either side gives NaN. */
 TEST_UNUSED static double test_max_diff(const odvgp_real *a, const odvgp_real *b, ptrdiff_t n)
 {
     double m = 0;
@@ -300,7 +305,7 @@ TEST_UNUSED static double test_max_diff(const odvgp_real *a, const odvgp_real *b
 
 /* ---- of the library ---- */
 
-/*  A hook that does tasks in a mixed order, none of them in parallel. */
+/*  A hook that runs the tasks in a mixed order, none of them in parallel. */
 TEST_UNUSED static void run_mixed(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     int i;
@@ -308,7 +313,7 @@ TEST_UNUSED static void run_mixed(void *user, int n, void (*task)(void *arg, int
     for (i = n - 1; i >= 0; i -= 2) task(arg, i);
     for (i = n - 2; i >= 0; i -= 2) task(arg, i);
 }
-/*  All values of all slots, one after the other; to be freed. */
+/*  Returns all values of all slots, one slot after the other; the caller frees them. */
 TEST_UNUSED static odvgp_real *all_values(const odvgp_model *m)
 {
     odvgp_real *v = NEW(odvgp_real, odvgp_param_count(m));

@@ -1,16 +1,16 @@
 /*  Every operation of the tape against finite differences: random inputs, a random cotangent W,
-    and the derivative of sum W_ij out_ij with respect to each entry of each input (to
-    directions, where inputs are large) by a central difference of fourth order. Besides:
-    adjoints are added to what is there, nothing is written where no gradient is wanted, padding
-    stays. */
+    and the derivative of sum W_ij out_ij with respect to each element of each input (along
+    directions, if inputs are large) by a central difference of fourth order. Also: adjoints are
+    added to the existing values, nothing is written if no gradient is wanted, and padding is
+    unchanged. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
 #include "reference.h"
 
-/*  The difference is wrong by about h^4 times a fifth derivative, and by eps / h. Near r = 0 a
-    Matern kernel's derivatives grow as powers of 1/r (and Matern 1/2 has a kink there), so its
-    points are kept apart and h is smaller. */
+/*  The error of the difference is about h^4 times a fifth derivative, plus eps / h. Near r = 0 a
+    Matern kernel's derivatives grow as powers of 1/r (and Matern 1/2 is not differentiable), so
+    its points are kept apart and h is smaller. */
 static double step_size, tolerance;
 static void use_step(
         double in_double, double in_float, double allowed_in_double, double allowed_in_float)
@@ -20,22 +20,35 @@ static void use_step(
     tolerance = BY_PRECISION(allowed_in_double, allowed_in_float);
 }
 
-/*  Values: of either sign; above 0; lower triangle; a stack of these; the same with diagonals
-    above 0; positive definite by its lower triangle, or a stack of these; symmetric with both
-    halves; small; no two alike in any column; above 1 but for each third column, below 0; what
-    MOMENTS gives. */
-enum { ANY, POSITIVE, FACTOR, FACTORS, ROOTS, DEFINITE, SYMMETRIC, SMALL, APART, SOME_BELOW, SUMS };
-/* rows that share the grid of APART, rows placed */
+/*  Values of an input: of either sign; positive; a lower triangle; a stack of triangles; the
+    same with positive diagonals; positive definite, given by the lower triangle, or a stack of
+    these; symmetric with both halves; small; no two alike in any column; above 1, but below 0 in
+    each third column; the moments that MOMENTS computes. */
+enum {
+    ANY,
+    POSITIVE,
+    FACTOR,
+    FACTORS,
+    POSITIVE_FACTORS,
+    DEFINITE,
+    SYMMETRIC,
+    SMALL,
+    APART,
+    SOME_BELOW,
+    SUMS
+};
+/*  The number of rows that share the grid of APART, and the number already placed. */
 static ptrdiff_t apart_of, apart_next;
 
 typedef struct input {
     ptrdiff_t rows, cols;
     int values;
-    /* ld above cols */
+    /* 1 if ld is larger than cols. */
     int padded;
-    /* -1, or the input whose node this is, or -2 for an input that is left out */
+    /* The index of the input whose node this is, or -1 for a node of its own, or -2 if the input
+       is left out. */
     int same_as;
-    /* data: no gradient */
+    /* 1 for data, which have no gradient. */
     int fixed;
 } input;
 
@@ -43,19 +56,20 @@ typedef struct bench {
     odvgp__tape t;
     odvgp__sums sums;
     odvgp__unit unit;
-    /* of no place until an operation is checked */
+    /* It has no memory until an operation is checked. */
     odvgp__arena arena;
-    /* of the tape */
+    /* The nodes of the tape. */
     odvgp__node table[16];
     void *blas_block, *block;
     odvgp_real *own_v[ODVGP__MAX_IN], *own_d[ODVGP__MAX_IN];
     odvgp__ref node[ODVGP__MAX_IN], out;
     int n;
-    /* only the lower triangle of the output is a result, or of each square stacked in it */
+    /* 1 if only the lower triangle of the output is the result, or of each square that is
+       stacked in it. */
     int lower_out;
-    /* CHOL: no jitter belongs to it */
+    /* 1 if no jitter belongs to this CHOL. */
     int bare;
-    /* of sums over the rows */
+    /* The sizes of sums over the rows. */
     ptrdiff_t features, features_beta, outputs;
     double *W;
 } bench;
@@ -68,10 +82,10 @@ static const odvgp_threads no_threads = {NULL, NULL, 0};
 
 static int above(const input *in, ptrdiff_t i, ptrdiff_t j)
 {
-    /* two rows of one number each */
+    /* The last two rows hold one number each. */
     if (in->values == SUMS) return i >= in->rows - 2 && j > 0;
     if (in->values == FACTOR || in->values == SYMMETRIC) return j > i;
-    return (in->values == FACTORS || in->values == ROOTS || in->values == DEFINITE) &&
+    return (in->values == FACTORS || in->values == POSITIVE_FACTORS || in->values == DEFINITE) &&
            j > i % in->cols;
 }
 static odvgp_real *at(const odvgp__node *nd, ptrdiff_t i, ptrdiff_t j)
@@ -79,8 +93,8 @@ static odvgp_real *at(const odvgp__node *nd, ptrdiff_t i, ptrdiff_t j)
     return nd->v + i * nd->ld + j;
 }
 
-/*  A node of the unit. The table has room for the inputs of an operation, itself, and what
-    make_sums adds. */
+/*  Adds a node to the unit. The table has room for the inputs of an operation, for its output,
+    and for what make_sums adds. */
 static odvgp__ref add_node(odvgp__op op, int variant, int segment, ptrdiff_t rows, ptrdiff_t cols,
         odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
 {
@@ -89,20 +103,21 @@ static odvgp__ref add_node(odvgp__op op, int variant, int segment, ptrdiff_t row
     CHECK(b.t.nodes + 1 < (int)(sizeof b.table / sizeof *b.table));
     return odvgp__node_add(&b.t, &b.unit, op, variant, segment, rows, cols, in, 4, odvgp__none);
 }
-/*  One without inputs. */
-static odvgp__ref add_leaf(odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols)
+/*  Adds a node without inputs. */
+static odvgp__ref add_input_node(odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols)
 {
     return add_node(op, 0, segment, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
 }
 static odvgp__node *node_of(odvgp__ref ref) { return &b.t.node[ref.id]; }
-/*  The memory that odvgp__sums_layout gives to a node of the head when the whole tape is known. */
+/*  Gives a node the memory that odvgp__sums_layout gives to a node of the head once the whole
+    tape is known. */
 static void place_sums(odvgp__node *nd)
 {
     odvgp_real **sums = odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS ? &nd->v : &nd->d;
     *sums = odvgp__take(&b.arena, nd->rows, nd->ld);
 }
 
-/*  A tape whose first nodes are the inputs. Call build_out next. */
+/*  Begins a tape whose first nodes are the inputs. Call build_out next. */
 static void start(const char *kernel, ptrdiff_t D)
 {
     size_t bytes = odvgp_blas_size(NULL);
@@ -132,7 +147,7 @@ static void stop(void)
     free(b.block);
     free(b.W);
 }
-/*  Moments of random features and targets, and the node that says whose they are. */
+/*  Fills a node with moments of random features and targets, and adds the node that tells which. */
 static void make_sums(odvgp__node *nd)
 {
     enum { ROWS = 9 };
@@ -150,10 +165,10 @@ static void make_sums(odvgp__node *nd)
     for (i = F * ROWS, *rr = 0; i < (F + P) * ROWS; i++) *rr += phi[i] * phi[i];
     rr[F] = (odvgp_real)(2 * ROWS * P);
     free(phi);
-    nd->in[0] = add_leaf(ODVGP__INPUT, ODVGP__HEAD, b.features_beta, 1).id;
+    nd->in[0] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, b.features_beta, 1).id;
     if (F > b.features_beta)
-        nd->in[1] = add_leaf(ODVGP__INPUT, ODVGP__HEAD, F - b.features_beta, 1).id;
-    nd->in[2] = nd->in[3] = add_leaf(ODVGP__INPUT, ODVGP__HEAD, P, 1).id;
+        nd->in[1] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, F - b.features_beta, 1).id;
+    nd->in[2] = nd->in[3] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, P, 1).id;
 }
 static void add_input(const input *in, int k)
 {
@@ -163,9 +178,9 @@ static void add_input(const input *in, int k)
         b.node[k] = in->same_as < 0 ? odvgp__none : b.node[in->same_as];
         return;
     }
-    b.node[k] = add_leaf(ODVGP__PARAM, ODVGP__HEAD, in->rows, in->cols);
+    b.node[k] = add_input_node(ODVGP__PARAM, ODVGP__HEAD, in->rows, in->cols);
     nd = node_of(b.node[k]);
-    /* the largest shape */
+    /* The largest shape. */
     b.node[k].cols = ld;
     nd->ld = ld;
     nd->needs_grad = !in->fixed;
@@ -177,7 +192,7 @@ static void add_input(const input *in, int k)
             odvgp_real *x = at(nd, r, c);
             *x = (odvgp_real)test_between(-1, 1);
             if (in->values == SMALL) *x *= (odvgp_real)(0.4 / sqrt((double)in->rows));
-            /* a place of its own on a grid, another order in each column */
+            /* Each row has its own place on a grid, in another order in each column. */
             if (in->values == APART) {
                 static const ptrdiff_t stride[] = {1, 7, 13};
                 ptrdiff_t place = (apart_next * stride[c % 3] + 2 * c) % apart_of;
@@ -192,7 +207,7 @@ static void add_input(const input *in, int k)
                 *x = c > P   ? 0
                      : c < P ? *x / (odvgp_real)(0.7 + 0.3 * (double)in->cols)
                              : (odvgp_real)((test_below(2) ? 1 : -1) * test_between(0.8, 1.5));
-            if (in->values == ROOTS)
+            if (in->values == POSITIVE_FACTORS)
                 *x = c > P   ? 0
                      : c < P ? *x / (odvgp_real)(0.7 + 0.3 * (double)in->cols)
                              : (odvgp_real)test_between(0.8, 1.5);
@@ -203,7 +218,7 @@ static void add_input(const input *in, int k)
             if (in->values == SYMMETRIC) {
                 if (c == r) *x = (odvgp_real)test_between(1, 2);
                 if (c < r) *x /= (odvgp_real)in->cols, *at(nd, c, r) = *x;
-                /* until its mirror image is made */
+                /* The upper half stays 0 until it is mirrored. */
                 if (c > r) *x = 0;
             }
             if (in->values == SOME_BELOW)
@@ -211,15 +226,15 @@ static void add_input(const input *in, int k)
         }
     if (in->values == SUMS) make_sums(nd);
 }
-/*  The entry that moves with this one, since both stand for one number: of a symmetric input, or
-    of the matrix that sums begin with. */
+/*  Returns the element that moves together with this one because both stand for one number: of a
+    symmetric input, or of the matrix that sums begin with. */
 static ptrdiff_t mirror_of(const input *in, ptrdiff_t ld, ptrdiff_t i, ptrdiff_t j)
 {
     return in->values == SYMMETRIC || (in->values == SUMS && i < b.features) ? j * ld + i
                                                                              : i * ld + j;
 }
-/*  W as the adjoint of the output. Of symmetric sums, whose lower triangle is the result, it is
-    the derivative in the whole matrix. */
+/*  Stores W as the adjoint of the output. For symmetric sums, whose result is the lower
+    triangle, W is the derivative in the whole matrix. */
 static void put_cotangent(void)
 {
     odvgp__node *nd = node_of(b.out);
@@ -233,13 +248,13 @@ static void put_cotangent(void)
         for (j = 0; j < i; j++)
             nd->d[i * F + j] = nd->d[j * F + i] = (odvgp_real)(b.W[i * F + j] / 2);
 }
-/* sum W out */
+/*  Returns the sum of W_ij out_ij. */
 static double result(void)
 {
     odvgp__node *nd = node_of(b.out);
     wide sum = 0;
     ptrdiff_t i, j;
-    /* it adds */
+    /* MOMENTS adds to its output. */
     if (nd->op == ODVGP__MOMENTS) odvgp__node_zero(nd->v, nd);
     CHECK_STATUS(odvgp__ops[nd->op].forward(&b.t, nd), ODVGP_OK);
     for (i = 0; i < nd->rows; i++)
@@ -248,8 +263,8 @@ static double result(void)
                 sum += (wide)b.W[i * nd->cols + j] * (wide)*at(nd, i, j);
     return (double)sum;
 }
-/*  Derivative of the result along `direction` of an input (NULL: along entry `entry` alone, and
-    its mirror image, if that is another). */
+/*  Differentiates the result along `direction` of an input. If it is NULL, along only element
+    `entry` and its mirror image, if there is one. */
 static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t entry,
         ptrdiff_t mirror, ptrdiff_t count, odvgp_real h)
 {
@@ -267,7 +282,7 @@ static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t
                 in->v[i] = (odvgp_real)((double)keep[i] + step * (double)direction[i]);
         else {
             in->v[mirror] = in->v[entry] = (odvgp_real)((double)keep[entry] + step);
-            /* what rounding made of it */
+            /* The step after rounding. */
             step = (double)in->v[entry] - (double)keep[entry];
         }
         sum += (wide)(weight[k] * place[k]) * (wide)result() / (wide)step;
@@ -277,8 +292,8 @@ static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t
     return (double)sum;
 }
 
-/*  Make the output node, then compare the adjoint with differences. `added`: adjoints are added
-    (COLLAPSED stores those of the sums). */
+/*  Makes the output node, then compares the adjoint with differences. `added`: the operation
+    adds to adjoints (COLLAPSED stores those of the sums). */
 static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_t cols,
         int variant, double coef0, double coef1, int added, const char *words)
 {
@@ -290,12 +305,12 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     covered[op] = 1;
     b.n = n;
     for (k = 0; k < n; k++) add_input(&in[k], k);
-    /* a tile that is not full */
+    /* The tile is not full. */
     ld = op == ODVGP__CHOL || op == ODVGP__MOMENTS || op == ODVGP__KL_COV ||
                          op == ODVGP__KL_INVERSE || op == ODVGP__DOT || op == ODVGP__EXPECT
                  ? cols
                  : cols + 2;
-    /* measure, carve */
+    /* The first pass measures, the second carves. */
     for (pass = 0; pass < 2; pass++) {
         int nodes = b.t.nodes;
         odvgp__arena_init(&b.arena, pass ? b.block : NULL, pass ? bytes : 0);
@@ -319,7 +334,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     b.W = NEW(double, rows *cols);
     for (i = 0; i < rows * cols; i++) {
         b.W[i] = (double)(odvgp_real)test_between(-1, 1);
-        /* no result */
+        /* This element is not a result. */
         if (op == ODVGP__MOMENTS && i < b.features * b.features && i % b.features > i / b.features)
             b.W[i] = 0;
     }
@@ -369,7 +384,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
                         worst = fabs(got - want), got_worst = got, want_worst = want;
                 }
         } else {
-            /* three directions */
+            /* Check three directions. */
             odvgp_real *direction = NEW(odvgp_real, count);
             int r;
             for (r = 0; r < 3; r++) {
@@ -400,7 +415,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
     }
     nd->needs_grad = 0;
     {
-        /* no gradient wanted from any input but one: the others' adjoints stay */
+        /* A gradient of only one input is wanted: the adjoints of the others are unchanged. */
         int only;
         for (only = 0; only < n; only++) {
             if (in[only].same_as != -1 || in[only].fixed) continue;
@@ -416,7 +431,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
             for (k = 0; k < n; k++) {
                 odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
                 ptrdiff_t written = 0;
-                /* those of sums are stored in any case */
+                /* Adjoints of sums are always stored. */
                 if (in[k].same_as != -1 || in[k].values == SUMS || k == only || n < 2) continue;
                 for (i = 0; i < in[k].rows * x->ld; i++) written += x->d[i] != MARK;
                 CHECK_SAY(written == 0,
@@ -467,28 +482,28 @@ static const char *const expressions[] = {"rbf", "matern12", "matern32", "matern
         "(linear + periodic(1, dims=0)) * (polynomial + white) + constant"};
 #define EXPRESSIONS (sizeof expressions / sizeof *expressions)
 
-/*  Values against the definitions in long double, out to where a kernel is 1e-30: the rounding
-    of r alone costs r eps relative. */
+/*  Kernel values equal the definitions in long double, down to a kernel of 1e-30: the rounding
+    of r causes a relative error of r eps. */
 TEST(kernel_values)
 {
     size_t e;
-    int isa, turn;
+    int isa, spacing;
     test_seed = 100;
     for (e = 0; e < EXPRESSIONS; e++)
-        for (turn = 0; turn < 3; turn++) {
+        for (spacing = 0; spacing < 3; spacing++) {
             const ptrdiff_t n = 9, m = 75;
             ptrdiff_t i, j, l;
-            /* to 0 and below: errors are absolute */
+            /* The kernel falls to 0 and below: errors are absolute. */
             int falls = 0;
-            /* angles of many turns are rounded as such */
-            double turns = 0;
+            /* The angle of many periods has a larger rounding error. */
+            double periods = 0;
             double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
             odvgp__kernel k;
             ref_kernel ref;
             odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m),
-                                               spread = (odvgp_real)(turn == 1   ? 1e-3
-                                                                     : turn == 2 ? 8
-                                                                                 : 1);
+                                               spread = (odvgp_real)(spacing == 1   ? 1e-3
+                                                                     : spacing == 2 ? 8
+                                                                                    : 1);
             wide *Xw, *Zw, *Kw;
             odvgp_blas blas;
             size_t bytes = odvgp_blas_size(NULL), scratch_bytes;
@@ -498,7 +513,7 @@ TEST(kernel_values)
             char plain[200];
             const char *s;
             CHECK_STATUS(odvgp__kernel_parse(&k, expressions[e], 3, value, NULL), ODVGP_OK);
-            /* names only: drop each list of arguments */
+            /* Keep only the names: drop each list of arguments. */
             for (s = expressions[e], i = 0, j = 0; *s; s++) {
                 if (*s == '(' && s > expressions[e] && isalnum((unsigned char)s[-1])) j++;
                 if (!j) plain[i++] = *s;
@@ -507,26 +522,26 @@ TEST(kernel_values)
             plain[i] = 0;
             CHECK(ref_kernel_read(&ref, plain) && ref.base_kernels == (int)k.base_kernels);
             for (l = 0; l < (ptrdiff_t)k.base_kernels; l++) {
-                const odvgp__base_kernel *leaf = &k.base[l];
-                ref.base[l].ard = leaf->ard != 0;
-                ref.base[l].ndims = leaf->nranges ? (int)leaf->ndims : 0;
-                for (i = 0; i < (ptrdiff_t)leaf->ndims; i++)
-                    ref.base[l].dims[i] = (int)odvgp__column(leaf, i);
-                for (i = 0; i < (ptrdiff_t)leaf->nls; i++)
+                const odvgp__base_kernel *base = &k.base[l];
+                ref.base[l].ard = base->ard != 0;
+                ref.base[l].ndims = base->nranges ? (int)base->ndims : 0;
+                for (i = 0; i < (ptrdiff_t)base->ndims; i++)
+                    ref.base[l].dims[i] = (int)odvgp__column(base, i);
+                for (i = 0; i < (ptrdiff_t)base->nls; i++)
                     ref.base[l].lengthscale[i] =
-                            (wide)(hyp[leaf->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
-                for (i = 0; i < (ptrdiff_t)leaf->nvar; i++)
+                            (wide)(hyp[base->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
+                for (i = 0; i < (ptrdiff_t)base->nvar; i++)
                     ref.base[l].variance[i] =
-                            (wide)(hyp[leaf->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3));
-                if (odvgp__base_kernel_kinds[leaf->type].shape_param)
+                            (wide)(hyp[base->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3));
+                if (odvgp__base_kernel_kinds[base->type].shape_param)
                     ref.base[l].shape_param =
-                            (wide)(hyp[leaf->shape_param] = (odvgp_real)test_between(0.7, 3));
-                if (leaf->degree) ref.base[l].degree = (int)leaf->degree;
-                if (leaf->type == ODVGP__PERIODIC)
-                    turns += 32 * (double)spread /
-                             (double)(hyp[leaf->shape_param] * hyp[leaf->ls] * hyp[leaf->ls]);
+                            (wide)(hyp[base->shape_param] = (odvgp_real)test_between(0.7, 3));
+                if (base->degree) ref.base[l].degree = (int)base->degree;
+                if (base->type == ODVGP__PERIODIC)
+                    periods += 32 * (double)spread /
+                               (double)(hyp[base->shape_param] * hyp[base->ls] * hyp[base->ls]);
                 falls |=
-                        odvgp__geometry(leaf) == ODVGP__INNER_PRODUCT || leaf->type == ODVGP__WHITE;
+                        odvgp__geometry(base) == ODVGP__INNER_PRODUCT || base->type == ODVGP__WHITE;
             }
             for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-1, 1) * spread;
             for (i = 0; i < m * 3; i++) Z[i] = (odvgp_real)test_between(-1, 1) * spread;
@@ -549,9 +564,9 @@ TEST(kernel_values)
                 odvgp__kernel_run(&job, a);
                 for (i = 0; i < n * m; i++) {
                     double want = (double)Kw[i],
-                           depth = 60 + turns + (falls ? 0 : 12 * fabs(log(want))),
+                           depth = 60 + periods + (falls ? 0 : 12 * fabs(log(want))),
                            off = fabs((double)K[i] - want) / (falls ? 1 + fabs(want) : want);
-                    /* the subnormal numbers of float begin a little below */
+                    /* Skip values near float's subnormal range. */
                     if (!falls && want < 1e-30) continue;
                     if (!(off <= depth * EPS)) bad++;
                     if (off > worst) worst = off;
@@ -563,16 +578,16 @@ TEST(kernel_values)
             free(block), free(K), free(Xw), free(Zw), free(Kw);
         }
 }
-/*  Sizes of the differences: in float 10 points at most, so that they can be far enough apart
-    for a long step. The grid's strides 7 and 13 and the number of points have no common divisor. */
+/*  Chooses the step size: in float at most 10 points, so that they are far enough apart for a
+    long step. The grid's strides 7 and 13 and the number of points have no common divisor. */
 static void kernel_steps(ptrdiff_t points)
 {
     use_step(2e-4, 0.03, 2e-9, 1e-3);
     apart_of = points;
     apart_next = 0;
 }
-/*  Sines bend within the steps that differences in float need; in double half a step will do. 0:
-    leave this one out. */
+/*  Sines bend within the steps that differences in float need; in double half a step is enough.
+    Returns 0 if the kernel must be left out. */
 static int kernel_start(const char *expression, ptrdiff_t points)
 {
     int bends = strstr(expression, "periodic") != NULL;
@@ -613,7 +628,7 @@ TEST(kernel_matrix_of_a_set_with_itself)
             {
                 input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE),
                         IN(sizes[s], 3, APART), SAME(1)};
-                /* k(x,x) does not depend on x */
+                /* k(x,x) does not depend on x. */
                 if (sizes[s] == 1) in[1].fixed = 1;
                 CHECK_OP(ODVGP__KERNEL, in, sizes[s], sizes[s], ODVGP__KERNEL_LOWER, 1, 1,
                         expressions[e]);
@@ -628,8 +643,8 @@ TEST(kernel_diagonal)
         start(expressions[e], 3);
         kernel_steps(6);
         {
-            /* no lengthscale moves it, and inputs only where the kernel is not stationary: the
-               other derivatives are 0 and so are the differences */
+            /* Lengthscales do not move it, and inputs do only if the kernel is not stationary:
+               the other derivatives and differences are 0. */
             input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE), IN(6, 3, APART)};
             in[1].fixed = odvgp__kernel_stationary(&b.unit.kernel);
             CHECK_OP(ODVGP__KERNEL_DIAG, in, 1, 6, 0, 1, 1, expressions[e]);
@@ -656,13 +671,13 @@ TEST(kernel_times_vector)
         }
 }
 
-/*  Large kernel matrices, which are worked off in chunks and in tasks: values and adjoints are
-    those of small blocks, added up, for every instruction set; the same bits for 1, 2, 3 and 7
+/*  Large kernel matrices, which are computed in chunks and in tasks: values and adjoints equal
+    the sums of small blocks, for every instruction set, with the same bits for 1, 2, 3 and 7
     tasks. */
 typedef struct parts {
     odvgp_real *K, *dhyp, *dX1, *dX2, *out, *da;
 } parts;
-/*  Rows [i0, i1) and columns [j0, j1) of K and of the products a K^T, added to what is in `to`. */
+/*  Adds rows [i0, i1) and columns [j0, j1) of K and of the products a K^T to `to`. */
 static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
         const odvgp_real *X1, const odvgp_real *X2, const odvgp_real *a, const odvgp_real *dK,
         const odvgp_real *dout, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, ptrdiff_t i0, ptrdiff_t i1,
@@ -680,7 +695,7 @@ static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const o
     odvgp__kernel_scratch(&arena, k, rows, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
     bytes = arena.used + 64;
     block = test_alloc(bytes);
-    /* NaN: scratch is not expected to be clean */
+    /* NaN: operations must not expect clean scratch. */
     memset(block, 0xff, bytes);
     odvgp__arena_init(&arena, block, bytes);
     job.lower = lower;
@@ -749,7 +764,7 @@ TEST(large_kernel_matrices)
         for (s = e % 3; s < sizeof sizes / sizeof *sizes; s += 3) {
             ptrdiff_t n = sizes[s].n, m = sizes[s].m, nhyp;
             int lower = sizes[s].lower;
-            /* its blocks here are between two sets */
+            /* The small blocks of this test lie between two sets, where white is 0. */
             if (lower && strstr(expressions[e], "white")) continue;
             odvgp__kernel k;
             odvgp_real hyp[40], *X1 = NEW(odvgp_real, n * D), *X2, *a = NEW(odvgp_real, P * m),
@@ -770,8 +785,8 @@ TEST(large_kernel_matrices)
                 for (j = 0; j < m; j++)
                     dK[i * m + j] = lower && j > i ? 0 : (odvgp_real)test_between(-1, 1);
             {
-                /* small blocks, in plain C; with `lower` only K's part of the adjoint, since
-                   products have no triangle */
+                /* Small blocks in plain C; with `lower` only K's part of the adjoint, because
+                   products have no triangle. */
                 size_t bytes = odvgp_blas_size(NULL);
                 void *block = test_alloc(bytes);
                 odvgp_blas blas;
@@ -864,12 +879,12 @@ TEST(cholesky_of_stacked_squares)
             input in[] = {PADDED(P * sizes[s], sizes[s], DEFINITE)};
             start(NULL, 0);
             b.lower_out = b.bare = 1;
-            /* is none of its business */
+            /* The absolute and the relative jitter must not be used. */
             b.t.jitter_absolute = b.t.jitter_relative = 1;
             CHECK_OP(ODVGP__CHOL, in, P * sizes[s], sizes[s], 0, 1, 1, "stacked");
         }
 }
-/*  Where the jitter is relative to the diagonal of another matrix. */
+/*  The jitter is relative to the diagonal of another matrix. */
 TEST(cholesky_with_the_jitter_of_a_prior)
 {
     static const ptrdiff_t sizes[] = {1, 2, 5, 12};
@@ -899,12 +914,12 @@ TEST(jittered)
             CHECK_OP(ODVGP__JITTERED, in, n, n, 0, 1, 1, relative ? "relative" : "absolute");
         }
     {
-        /* the value: what is raised counts, and the diagonal alone gets it */
+        /* In the value, the raised jitter counts, and only the diagonal receives it. */
         odvgp_real K[9] = {2, 1, 3, 1, 4, 5, 3, 5, 6}, v[9], d[9];
         odvgp__node *nd;
         odvgp__ref of;
         start(NULL, 0);
-        of = add_leaf(ODVGP__PARAM, ODVGP__HEAD, 3, 3);
+        of = add_input_node(ODVGP__PARAM, ODVGP__HEAD, 3, 3);
         nd = node_of(add_node(
                 ODVGP__JITTERED, 0, ODVGP__HEAD, 3, 3, of, odvgp__none, odvgp__none, odvgp__none));
         node_of(of)->v = K;
@@ -925,7 +940,7 @@ TEST(triangular_solve)
     test_seed = 106;
     for (s = 0; s < 5; s++) {
         ptrdiff_t M = sizes[s];
-        /* one factor for several blocks of rows */
+        /* One factor serves several blocks of rows. */
         for (copies = 1; copies <= 3; copies++) {
             start(NULL, 0);
             {
@@ -946,7 +961,7 @@ TEST(triangular_solve)
         }
     }
 }
-/*  A model that the unit belongs to, with a copy of the tape, for helpers that take the tape
+/*  Makes a model that owns the unit and has a copy of the tape, for functions that read the tape
     from there. */
 static void give_model(odvgp_model *model)
 {
@@ -954,8 +969,8 @@ static void give_model(odvgp_model *model)
     model->tape = b.t;
     b.unit.model = model;
 }
-/*  In place: the solution and its adjoint stand in the memory of the right-hand side. Against
-    the same thing with memory of its own. */
+/*  In place, the solution and its adjoint use the memory of the right-hand side. The test
+    compares with an operation that has memory of its own. */
 TEST(triangular_solve_in_place)
 {
     ptrdiff_t M = 9, n = 7, i;
@@ -974,7 +989,7 @@ TEST(triangular_solve_in_place)
         add_input(&L, 0);
     }
     b.n = 1;
-    k = add_leaf(ODVGP__INPUT, ODVGP__HEAD, M, n);
+    k = add_input_node(ODVGP__INPUT, ODVGP__HEAD, M, n);
     for (i = 0; i < M * n; i++) {
         B[i] = B2[i] = (odvgp_real)test_between(-1, 1);
         dB[i] = dY[i] = (odvgp_real)test_between(-1, 1);
@@ -1025,7 +1040,7 @@ TEST(product)
                     : form == 2 ? "A B^T"
                                 : "A^T B^T");
         }
-    /* a lower triangular second factor */
+    /* The second factor is lower triangular. */
     for (s = 2; s < 40; s += 9) {
         input in[] = {PADDED(3, s, ANY), PADDED(s, s, FACTOR)};
         start(NULL, 0);
@@ -1050,7 +1065,7 @@ TEST(minus_product)
         CHECK_OP(ODVGP__MINUS_PRODUCT, lower, m, m, ODVGP__MINUS_LOWER, 1, 1, "lower, K - W^T W");
     }
 }
-/*  In place: against the same thing with memory of its own. */
+/*  In place, compared with an operation that has memory of its own. */
 TEST(minus_product_in_place)
 {
     enum { M = 6, N = 7, R = 5 };
@@ -1067,7 +1082,7 @@ TEST(minus_product_in_place)
         add_input(&A, 1);
     }
     b.n = 2;
-    k = add_leaf(ODVGP__INPUT, ODVGP__HEAD, M, N);
+    k = add_input_node(ODVGP__INPUT, ODVGP__HEAD, M, N);
     for (i = 0; i < M * N; i++) {
         K[0][i] = K[1][i] = (odvgp_real)test_between(-1, 1);
         dK[0][i] = dY[i] = (odvgp_real)test_between(-1, 1);
@@ -1141,7 +1156,7 @@ TEST(residual_variance)
     ptrdiff_t M, j, i;
     test_seed = 110;
     for (M = 1; M < 20; M += 6) {
-        /* |A|^2 stays below k */
+        /* |A|^2 stays below k. */
         input in[] = {IN(1, 6, POSITIVE), PADDED(M, 6, SMALL)};
         start(NULL, 0);
         CHECK_OP(ODVGP__RESIDUAL, in, 1, 6, 0, 1, 1, "");
@@ -1156,13 +1171,13 @@ TEST(residual_variance)
                 "with two matrices, clamped here and there");
     }
     {
-        /* clamped to 0: nothing flows back, and it is counted */
+        /* A clamped variance has no gradient, and it is counted. */
         odvgp_real k[3] = {1, 1, 1}, A[3] = {(odvgp_real)0.5, 2, 1}, v[3], d[3] = {1, 1, 1}, aux[3],
                    dk[3] = {0, 0, 0}, dA[3] = {0, 0, 0};
         odvgp__node *nd;
         odvgp__ref of[2];
         start(NULL, 0);
-        for (i = 0; i < 2; i++) of[i] = add_leaf(ODVGP__PARAM, ODVGP__HEAD, 1, 3);
+        for (i = 0; i < 2; i++) of[i] = add_input_node(ODVGP__PARAM, ODVGP__HEAD, 1, 3);
         nd = node_of(of[0]), nd->v = k, nd->d = dk, nd->needs_grad = 1;
         nd = node_of(of[1]), nd->v = A, nd->d = dA, nd->needs_grad = 1;
         nd = node_of(add_node(ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, ODVGP__HEAD, 1, 3, of[0],
@@ -1176,7 +1191,7 @@ TEST(residual_variance)
         CHECK(dk[0] == 1 && dk[1] == 0 && dA[0] == -1 && dA[1] == 0);
         for (j = 0, i = 0; j < 3; j++) i += v[j] >= 0;
         CHECK_INT(i, 3);
-        /* NaN is not taken for a negative variance */
+        /* NaN is not treated as a negative variance. */
         k[1] = (odvgp_real)NAN;
         CHECK_STATUS(odvgp__ops[ODVGP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
         CHECK(v[1] != v[1]);
@@ -1211,10 +1226,10 @@ TEST(variance_of_the_inverse_parametrisation)
         for (clamped = 0; clamped < 2; clamped++) {
             ptrdiff_t M = sizes[s].M, P = sizes[s].P, n = sizes[s].n;
             int k = clamped && n > 1 ? SOME_BELOW : POSITIVE;
-            input triangles[] = {
-                    IN(1, n, k), IN(P * M, M, ROOTS), IN(P * M, M, FACTORS), PADDED(M, n, SMALL)};
-            input diagonal[] = {
-                    IN(1, n, k), IN(P * M, M, ROOTS), PADDED(P, M, POSITIVE), PADDED(M, n, SMALL)};
+            input triangles[] = {IN(1, n, k), IN(P * M, M, POSITIVE_FACTORS), IN(P * M, M, FACTORS),
+                    PADDED(M, n, SMALL)};
+            input diagonal[] = {IN(1, n, k), IN(P * M, M, POSITIVE_FACTORS), PADDED(P, M, POSITIVE),
+                    PADDED(M, n, SMALL)};
             start(NULL, 0);
             CHECK_OP(ODVGP__INVERSE_VAR, triangles, P, n, ODVGP__B_TRIANGLES, 1, 1,
                     k == SOME_BELOW ? "of triangles, clamped" : "of triangles");
@@ -1278,14 +1293,14 @@ TEST(kl_of_the_inverse_parametrisation)
     int s;
     test_seed = 125;
     for (s = 0; s < 5; s++) {
-        input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, ROOTS)};
+        input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, POSITIVE_FACTORS)};
         start(NULL, 0);
         CHECK_OP(ODVGP__KL_INVERSE, in, 1, 1, 0, 1, 1, "");
     }
 }
 /*  A made-up likelihood of F / 2 targets, each of two functions m and g: -a0 ((y - m - c0)^2 +
-    v) - a1 ((c1 g + b)^2 + w), with positive a and b and free c; where one kind of parameters is
-    missing, these are constants. It counts its calls. */
+    v) - a1 ((c1 g + b)^2 + w), with positive a and b and free c. If one kind of parameter is
+    missing, constants replace it. It counts its calls. */
 static int made_up_calls;
 static ptrdiff_t half_of(ptrdiff_t F) { return F / 2; }
 static double made_up_value(
@@ -1346,8 +1361,8 @@ TEST(expected_log_likelihood)
     start(NULL, 0);
     CHECK_OP(ODVGP__EXPECT, in, 1, 1, 0, 1, 1, "gaussian");
 }
-/*  Fewer targets than functions, several parameters of either kind: one call for all outputs,
-    and each derivative where it belongs. */
+/*  There are fewer targets than functions, and several parameters of either kind: one call
+    handles all outputs, and each derivative arrives at its place. */
 TEST(expected_log_likelihood_of_other_shapes)
 {
     int k;
@@ -1365,8 +1380,8 @@ TEST(expected_log_likelihood_of_other_shapes)
         CHECK_OP(ODVGP__EXPECT, in, 1, 1, 0, 1, 1, made_up[k].name);
     }
 }
-/*  Of one matrix of features or two, with the prior variance of all outputs alike or each its
-    own. */
+/*  With one matrix of features or two, and with one prior variance for all outputs or one for
+    each. */
 TEST(moments)
 {
     static const struct {
@@ -1388,7 +1403,8 @@ TEST(moments)
                     Mv ? "of two matrices" : "of one matrix");
         }
 }
-/*  They are added from tile to tile, and stay when the tiles are seen a second time. */
+/*  Moments are added from tile to tile, and are unchanged when the tiles are visited a second
+    time. */
 TEST(moments_of_tiles)
 {
     enum { M = 3, MV = 2, F = M + MV, P = 2, ROWS = F + P + 2, N1 = 4, N = 7 };
@@ -1403,7 +1419,7 @@ TEST(moments_of_tiles)
     all[0] = A, all[1] = Av, all[2] = r, all[3] = k;
     for (i = 0; i < 4; i++)
         for (j = 0; j < rows[i] * N; j++) all[i][j] = (odvgp_real)test_between(-1, 1);
-    for (i = 0; i < 4; i++) of[i] = add_leaf(ODVGP__INPUT, ODVGP__TILE, rows[i], N);
+    for (i = 0; i < 4; i++) of[i] = add_input_node(ODVGP__INPUT, ODVGP__TILE, rows[i], N);
     nd = node_of(add_node(ODVGP__MOMENTS, 0, ODVGP__TILE, ROWS, F, of[0], of[1], of[2], of[3]));
     memset(sums, 0, sizeof sums);
     for (whole = 0; whole < 2; whole++) {
@@ -1422,7 +1438,7 @@ TEST(moments_of_tiles)
     CHECK_BITS(sums[0], sums[1], sizeof sums[0]);
     stop();
 }
-/*  Mean and covariance of beta alone or of both blocks, with and without the matrix of the
+/*  Mean and covariance of only beta or of both blocks, with and without the matrix of the
     tighter bound. */
 TEST(collapsed_bound)
 {
@@ -1468,7 +1484,8 @@ TEST(evidence)
             CHECK_OP(ODVGP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
         }
 }
-/*  Its reverse collects sum over tiles of -A diag(dvar) A^T and -dmean A^T, by definition. */
+/*  The reverse pass collects the sum over tiles of -A diag(dvar) A^T and -dmean A^T, by
+    definition. */
 TEST(natural_statistics)
 {
     ptrdiff_t M = 6, P = 2, n = 5, i, j, l, p, tile;
@@ -1481,9 +1498,9 @@ TEST(natural_statistics)
     covered[ODVGP__NAT_STATS] = 1;
     test_seed = 117;
     start(NULL, 0);
-    features = add_leaf(ODVGP__INPUT, ODVGP__TILE, M, n);
-    mean = add_leaf(ODVGP__INPUT, ODVGP__TILE, P, n);
-    var = add_leaf(ODVGP__INPUT, ODVGP__TILE, P, n);
+    features = add_input_node(ODVGP__INPUT, ODVGP__TILE, M, n);
+    mean = add_input_node(ODVGP__INPUT, ODVGP__TILE, P, n);
+    var = add_input_node(ODVGP__INPUT, ODVGP__TILE, P, n);
     nd = node_of(
             add_node(ODVGP__NAT_STATS, 0, ODVGP__TILE, P, M, features, mean, var, odvgp__none));
     node_of(features)->v = A;
@@ -1513,15 +1530,15 @@ TEST(natural_statistics)
     free(A), free(dm), free(dv), free(G), free(h), free(G0), free(h0);
     stop();
 }
-/*  Points that coincide: value and derivative are finite and right, the derivative of Matern 1/2
-    is 0 by choice (note: it has none). */
+/*  Where points coincide, value and derivative are finite and correct; the derivative of Matern
+    1/2 is set to 0, because it does not exist. */
 TEST(coincident_points)
 {
     static const char *const names[] = {"rbf", "matern12", "matern32", "matern52"};
     int e, ard;
     for (e = 0; e < 4; e++)
         for (ard = 0; ard < 2; ard++) {
-            /* X1 = {p, q}, X2 = {p}: only q pulls */
+            /* X1 = {p, q}, X2 = {p}: only q contributes to the gradient. */
             odvgp_real hyp[4] = {(odvgp_real)0.7, (odvgp_real)0.7, (odvgp_real)1.3, 0},
                        X1[4] = {1, 2, (odvgp_real)1.5, (odvgp_real)2.25}, X2[2] = {1, 2}, K[2],
                        dK[2] = {1, 0}, dhyp[4] = {0, 0, 0, 0}, dX1[4] = {0, 0, 0, 0},
@@ -1553,7 +1570,7 @@ TEST(coincident_points)
             CHECK(dX1[0] == 0 && dX1[1] == 0 && dX2[0] == 0 && dX2[1] == 0);
             CHECK(dhyp[b.unit.kernel.base[0].ls] == 0);
             CHECK_NEAR(dhyp[b.unit.kernel.base[0].var], 1, 4 * EPS);
-            /* far apart: exactly flat, never NaN */
+            /* At a large distance the kernel is exactly flat, never NaN. */
             X2[0] = (odvgp_real)1e15, X2[1] = (odvgp_real)-1e15;
             dK[1] = 1;
             odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
@@ -1574,9 +1591,9 @@ TEST(coincident_points)
             stop();
         }
 }
-/*  The gradient of short lengthscales of ARD kernels, against long double sums of W_ij dk/dr^2
-    (u_i - w_j)^2, which may differ by what the rounding of the scaled points u and w does to
-    them. As a matrix, a lower triangle, and a product with vectors, kept and not. */
+/*  The gradient of short lengthscales of ARD kernels is compared with long double sums of W_ij
+    dk/dr^2 (u_i - w_j)^2. The allowed error is that which rounding of the scaled points u and w
+    causes. The forms are a matrix, a lower triangle, and a product with vectors, cached or not. */
 enum { SHORT_MATRIX, SHORT_LOWER, SHORT_PRODUCT, SHORT_KEPT, SHORT_FORMS };
 static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kernel *k, int form,
         const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m,
@@ -1590,7 +1607,7 @@ static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kern
     size_t bytes;
     void *block;
     int pass;
-    /* measure, carve */
+    /* The first pass measures, the second carves. */
     for (pass = 0; pass < 2; pass++) {
         odvgp__arena_init(&arena, pass ? block : NULL, pass ? bytes : 0);
         job.kept = form == SHORT_KEPT;
@@ -1649,19 +1666,19 @@ TEST(short_lengthscales_for_each_column)
             wide want[3] = {0}, off[3] = {0}, size[3] = {0}, centre[3] = {0}, most = 0;
             odvgp__kernel k;
             CHECK_STATUS(odvgp__kernel_parse(&k, cases[c].kernel, D, value, NULL), ODVGP_OK);
-            const odvgp__base_kernel *leaf = &k.base[0];
+            const odvgp__base_kernel *base = &k.base[0];
             for (i = 0; i < (ptrdiff_t)k.nhyp; i++) hyp[i] = 1;
-            for (d = 0; d < (ptrdiff_t)leaf->nls; d++) hyp[d] = (odvgp_real)cases[c].l[d];
-            /* each point has neighbours within its lengthscales */
+            for (d = 0; d < (ptrdiff_t)base->nls; d++) hyp[d] = (odvgp_real)cases[c].l[d];
+            /* Each point has neighbours within its lengthscales. */
             for (i = 0; i < m; i++) {
                 for (d = 0; d < D; d++) Z[i * D + d] = (odvgp_real)test_between(-1, 1);
-                for (d = 0; d < (ptrdiff_t)leaf->ndims && i % 3; d++)
-                    Z[i * D + odvgp__column(leaf, d)] = Z[(i - 1) * D + odvgp__column(leaf, d)] +
+                for (d = 0; d < (ptrdiff_t)base->ndims && i % 3; d++)
+                    Z[i * D + odvgp__column(base, d)] = Z[(i - 1) * D + odvgp__column(base, d)] +
                                                         hyp[d] * (odvgp_real)test_between(-2, 2);
             }
             for (i = 0; i < n; i++)
-                for (d = 0, j = test_below((int)m); d < (ptrdiff_t)leaf->ndims; d++)
-                    X[i * D + odvgp__column(leaf, d)] = Z[j * D + odvgp__column(leaf, d)] +
+                for (d = 0, j = test_below((int)m); d < (ptrdiff_t)base->ndims; d++)
+                    X[i * D + odvgp__column(base, d)] = Z[j * D + odvgp__column(base, d)] +
                                                         hyp[d] * (odvgp_real)test_between(-2, 2);
             for (j = 0; j < m; j++) a[j] = (odvgp_real)test_between(-1, 1);
             for (i = 0; i < n; i++) dout[i] = (odvgp_real)test_between(-1, 1);
@@ -1671,12 +1688,12 @@ TEST(short_lengthscales_for_each_column)
                                                          : (odvgp_real)test_between(-1, 1);
             const odvgp_real *X1 = form == SHORT_LOWER ? Z : X;
             for (j = 0; j < m; j++)
-                for (d = 0; d < (ptrdiff_t)leaf->ndims; d++)
-                    centre[d] += (wide)Z[j * D + odvgp__column(leaf, d)] / m;
+                for (d = 0; d < (ptrdiff_t)base->ndims; d++)
+                    centre[d] += (wide)Z[j * D + odvgp__column(base, d)] / m;
             for (i = 0; i < n + m; i++)
-                for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-                    wide u = fabsl((wide)(i < n ? X1[i * D + odvgp__column(leaf, d)]
-                                                : Z[(i - n) * D + odvgp__column(leaf, d)]) -
+                for (d = 0; d < (ptrdiff_t)base->ndims; d++) {
+                    wide u = fabsl((wide)(i < n ? X1[i * D + odvgp__column(base, d)]
+                                                : Z[(i - n) * D + odvgp__column(base, d)]) -
                                      centre[d]) /
                              (wide)hyp[d];
                     if (u > most) most = u;
@@ -1684,20 +1701,20 @@ TEST(short_lengthscales_for_each_column)
             for (i = 0; i < n; i++)
                 for (j = 0; j < (form == SHORT_LOWER ? i + 1 : m); j++) {
                     wide t[3], r2 = 0, sum = 0, w = (wide)W[i * m + j], h, fall;
-                    for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
-                        ptrdiff_t column = odvgp__column(leaf, d);
+                    for (d = 0; d < (ptrdiff_t)base->ndims; d++) {
+                        ptrdiff_t column = odvgp__column(base, d);
                         t[d] = ((wide)X1[i * D + column] - (wide)Z[j * D + column]) / (wide)hyp[d];
                         r2 += t[d] * t[d];
                         sum += fabsl(t[d]);
                     }
-                    if (leaf->type == ODVGP__RBF) h = -expl(-r2 / 2) / 2, fall = sqrtl(r2);
-                    /* -dh/dr / h, or above it */
+                    if (base->type == ODVGP__RBF) h = -expl(-r2 / 2) / 2, fall = sqrtl(r2);
+                    /* -dh/dr / h, or a bound above it. */
                     else h = -5 * (1 + sqrtl(5 * r2)) * expl(-sqrtl(5 * r2)) / 6, fall = sqrtl(5);
-                    for (d = 0; d < (ptrdiff_t)leaf->ndims; d++) {
+                    for (d = 0; d < (ptrdiff_t)base->ndims; d++) {
                         want[d] += w * h * t[d] * t[d];
                         size[d] += fabsl(w * h) * t[d] * t[d] * (60 + 12 * sqrtl(5 * r2));
                         off[d] += fabsl(w * h) *
-                                  (2 * fabsl(t[d]) + t[d] * t[d] * fall * (wide)leaf->ndims);
+                                  (2 * fabsl(t[d]) + t[d] * t[d] * fall * (wide)base->ndims);
                     }
                 }
             for (isa = 0; isa < test_isas.count; isa++) {
@@ -1707,7 +1724,7 @@ TEST(short_lengthscales_for_each_column)
                 if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) == ODVGP_OK) {
                     odvgp_real dhyp[4] = {0};
                     short_lengthscale_gradient(&blas, &k, form, hyp, X1, n, Z, m, W, a, dout, dhyp);
-                    for (d = 0; d < (ptrdiff_t)leaf->nls; d++) {
+                    for (d = 0; d < (ptrdiff_t)base->nls; d++) {
                         wide factor = 2 / (wide)hyp[d],
                              allowed = (off[d] * 2 * most + size[d]) * (wide)EPS * factor,
                              got = (wide)dhyp[d];
@@ -1723,9 +1740,9 @@ TEST(short_lengthscales_for_each_column)
             free(X), free(Z), free(W), free(a), free(dout);
         }
 }
-/*  Lengthscales beyond all sense and points far away: an ARD kernel is its variance where points
-    coincide, 0 where they do not, and its gradient is finite, as with one lengthscale for all
-    columns; that in the inputs where x / lengthscale^2, which it cancels, is. */
+/*  Lengthscales are extreme and points far away. An ARD kernel is its variance where points
+    coincide and 0 where they do not, and its gradient is finite, as with one lengthscale for all
+    columns; the gradient in the inputs is finite if x / lengthscale^2 is, which cancels in it. */
 TEST(short_and_far_for_each_column)
 {
     static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq"};

@@ -1,5 +1,5 @@
 /*  The rules for aliases are asserted: every call that they forbid trips ODVGP_ASSERT, which
-    counts here and does not end the program, and no call that they allow does. */
+    here only counts, and no call that they allow does. */
 static int tripped;
 #define ODVGP_ASSERT(x) ((x) ? (void)0 : (void)tripped++)
 #define ODVGP_IMPLEMENTATION
@@ -48,7 +48,7 @@ TEST(aliases_are_refused)
         FORBIDDEN(n, odvgp_potrf_adjoint(&blas, n, X, ROOM, X, ROOM));
     }
 }
-/* those that are only read */
+/*  Operands that are only read may be the same. */
 TEST(operands_may_be_one)
 {
     ptrdiff_t n;
@@ -63,7 +63,7 @@ TEST(operands_may_be_one)
         ALLOWED(n, odvgp_potrf_adjoint(&blas, n, X, ROOM, Y, ROOM));
     }
 }
-/* operands without elements may be NULL, or anything */
+/*  Operands without elements may be NULL or any address. */
 TEST(nothing_is_no_alias)
 {
     fresh();

@@ -1,5 +1,5 @@
 /*  The table of a config's fields. The header is compiled without padding, so that a field that
-    is missing in the table shows. */
+    is missing in the table is detected. */
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
@@ -45,8 +45,8 @@ TEST(each_byte_belongs_to_one_field)
         CHECK_SAY(owners[i] == 1, "byte %lu of odvgp_config has %d owners", (unsigned long)i,
                 owners[i]);
 }
-/*  A field's type tells how many bytes it has, and a choice has a word for each number of its
-    range. */
+/*  The type of a field determines its number of bytes, and a choice has a word for each number
+    of its range. */
 TEST(types_fit_their_fields)
 {
     const odvgp__field *f;
@@ -69,7 +69,7 @@ TEST(types_fit_their_fields)
                 words == (int)f->most + 1, "%s has %d words for 0 to %g", f->name, words, f->most);
     }
 }
-/*  Enumerations of one, two and all bytes of an int. */
+/*  Enumerations may have one byte, two, or all bytes of an int. */
 TEST(choices_of_all_sizes)
 {
     static const size_t sizes[] = {1, 2, sizeof(int)};
@@ -86,15 +86,15 @@ TEST(choices_of_all_sizes)
             CHECK_BITS(at + 1 + sizes[s], around, sizeof at - 1 - sizes[s]);
         }
 }
-/* --- odvgp_config_set --- */
+/* ---- odvgp_config_set ---- */
 
 static odvgp_config base(void) { return odvgp_config_defaults(1000, 3, 2, 20, 30); }
 
-/*  For each name: a bit for each number of a choice that was set by its word, bit 0 for other
+/*  For each name: one bit for each number of a choice that its word has set, and bit 0 for other
     fields. */
 static unsigned seen[100];
 
-/*  Which field an assignment names, by its place in the list. */
+/*  Returns the index in the list of the field that an assignment names. */
 static int place_of(const char *text)
 {
     size_t n = strcspn(text, "=");
@@ -120,7 +120,7 @@ static void sets(const char *text, const odvgp_config *want, unsigned bit)
         CHECK_SAY(memcmp(&want_, &other_, sizeof want_) != 0, "%s is the default", text); \
         sets(text, &want_, 0); \
     } while (0)
-/*  By word and by number, whatever was there before. */
+/*  Sets a choice by its word and by its number, whatever its previous value. */
 #define WORD(name, word, path, value) \
     do { \
         odvgp_config want_ = base(), c_; \
@@ -140,8 +140,8 @@ static void sets(const char *text, const odvgp_config *want, unsigned bit)
         } \
     } while (0)
 
-/*  Each name, and each word of each choice, sets its field and no other byte; none is forgotten
-    here or there. */
+/*  Each name, and each word of each choice, sets its field and no other byte; no name is missing
+    in the table or in this test. */
 TEST(each_name_sets_its_field)
 {
     int i;
@@ -151,7 +151,7 @@ TEST(each_name_sets_its_field)
     SETS("P=1", layer[0].P, 1);
     SETS("M=1e3", layer[0].M, 1000);
     SETS("M_gamma=0", layer[0].M_gamma, 0);
-    /* the config points into it */
+    /* The config points into this text. */
     static const char kernel[] = "kernel= rbf(ard) + white";
     SETS(kernel, layer[0].kernel, kernel + 8);
     SETS("optim.batch=64", optim.batch, 64);
@@ -247,7 +247,7 @@ TEST(each_name_sets_its_field)
     }
 }
 
-/*  Layer fields have two names, spaces and tabs do not count, and schedules have three forms. */
+/*  Layer fields have two names, spaces and tabs are ignored, and schedules have three forms. */
 TEST(ways_to_write_an_assignment)
 {
     static const struct {
@@ -279,7 +279,8 @@ TEST(ways_to_write_an_assignment)
             c.optim.lr.end == (odvgp_real)0.01);
     CHECK_INT(c.optim.lr.steps, 2000);
 }
-/*  Errors have a status, a culprit and a sentence with this text in it, and change nothing. */
+/*  Errors have a status, the name of the field and a sentence with this text in it, and change
+    nothing. */
 TEST(errors_leave_the_config)
 {
     static const struct {
@@ -385,7 +386,7 @@ TEST(errors_leave_the_config)
     CHECK_SAY(!strcmp(info.text, "config: is NULL"), "%s", info.text);
     CHECK_STATUS(odvgp_config_set(&c, NULL, &info), ODVGP_E_ARG);
     CHECK_SAY(!strcmp(info.text, "assignment: is NULL"), "%s", info.text);
-    /* other fields are not looked at: they can be mended one by one */
+    /* Other fields are not checked: they can be corrected one at a time. */
     c.layer[0].M = -1;
     CHECK_STATUS(odvgp_config_set(&c, "layer0.D=4", &info), ODVGP_OK);
     CHECK_INT(c.layer[0].D, 4);

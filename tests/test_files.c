@@ -1,16 +1,16 @@
-/*  Stored model files: written once, on a little-endian 64-bit machine, and kept in tests/files.
-    Every machine must load them, in either precision of the build, and predict what their writer
-    predicted. The caller's bytes of each file hold what is expected.
+/*  Stored model files: a little-endian 64-bit machine wrote them once, and tests/files keeps them.
+    Every machine must load them, in either precision of the build, and give the predictions of
+    the writer. The caller's bytes of each file hold the expected values.
 
-        test_files [NAMES]      the tests; the folder is ODVGP_TEST_FILES, or tests/files
-        test_files --write      makes the file of this precision anew, after a change of the format */
+        test_files [NAMES]      runs the tests on the folder ODVGP_TEST_FILES, or tests/files
+        test_files --write      rewrites the file of this precision after a change of the format */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
 
 enum { N = 20, D = 2, P = 2, M = 4, MG = 5, ROWS = 7, EXPECTED = 2 * P * ROWS + 1 };
 
-/*  Little-endian numbers, one byte after another, with nothing of the library's. */
+/*  Little-endian numbers are read and written byte by byte, without the library. */
 static uint64_t get_bits(const unsigned char *at, int bytes)
 {
     uint64_t v = 0;
@@ -33,7 +33,7 @@ static void put_double(unsigned char *at, double v)
     for (i = 0; i < 8; i++) at[i] = (unsigned char)(bits >> (8 * i));
 }
 
-/*  Numbers that float holds exactly, so that both precisions see the same data. */
+/*  Float represents these numbers exactly, so that both precisions see the same data. */
 static void make_data(odvgp_real *X, odvgp_real *Y)
 {
     int i;
@@ -137,8 +137,8 @@ static unsigned char *read_file(int bits, size_t *bytes)
     CHECK_STATUS(odvgp_file_read(path, file, *bytes, bytes), ODVGP_OK);
     return file;
 }
-/*  To the rounding of a computation whose condition is that of Kb, which the jitter holds below
-    1e5; the largest number is the measure. */
+/*  Compares up to the rounding of a computation with the condition of Kb, which the jitter keeps
+    below 1e5, relative to the largest number. */
 static void compare(const double *got, const unsigned char *user, int from, int to,
         double tolerance, const char *what)
 {
@@ -153,7 +153,7 @@ static void compare(const double *got, const unsigned char *user, int from, int 
             what, worst, most, tolerance * most);
 }
 
-/*  The first bytes, as the format says them. */
+/*  The first bytes are those that the format defines. */
 TEST(the_head_is_little_endian)
 {
     int bits;
@@ -167,7 +167,7 @@ TEST(the_head_is_little_endian)
         CHECK_INT(40 + get_bits(file + 16, 8) + get_bits(file + 24, 8) + get_bits(file + 32, 8) + 8,
                 bytes);
         CHECK_INT(get_bits(file + 32, 8), EXPECTED * 8);
-        /* the config begins: N, D, P, |beta| */
+        /* The config begins with N, D, P, |beta|. */
         CHECK_INT(get_bits(file + 40, 8), N);
         CHECK_INT(get_bits(file + 48, 8), D);
         CHECK_INT(get_bits(file + 56, 8), P);
@@ -206,8 +206,9 @@ TEST(predictors_predict_what_their_writer_did)
         free(file);
     }
 }
-/*  Saving factors K anew and notes its jitter, which the x87 unit computes with more digits than
-    were loaded: equal but for rounding, and then the same bytes. */
+/*  Saving recomputes the factor of K and stores its jitter, which the x87 unit computes with
+    more digits than the loaded one: both must agree up to rounding, and then the bytes must be
+    equal. */
 static void take_jitter_as_noted(
         const unsigned char *file, unsigned char *again, size_t state, double loaded, double noted)
 {
@@ -219,8 +220,8 @@ static void take_jitter_as_noted(
     for (i = 0; i + 8 <= state; i++)
         if (!memcmp(file + i, from, 8) && !memcmp(again + i, to, 8)) memcpy(again + i, from, 8);
 }
-/*  The model of this precision: the same bound and predictions, and written again it gives the
-    same bytes but for what a machine computes. */
+/*  The model of this precision gives the same bound and predictions, and saving it gives the
+    same bytes, except those that a machine computes. */
 TEST(models_are_what_they_were)
 {
     size_t bytes, need = 0, frozen_bytes, user_bytes = 0, i, state, same = 0;
@@ -274,14 +275,15 @@ TEST(models_are_what_they_were)
         compare(got, (const unsigned char *)user, 2 * P * ROWS, EXPECTED, 1e4 * EPS, "bound");
     }
     make_data(X, Y);
-    /* training goes on */
+    /* Training continues. */
     CHECK_STATUS(odvgp_step(m, X, Y, &report, &info), ODVGP_OK);
     CHECK_INT(report.step, 31);
     CHECK_NEAR((double)report.elbo, got[2 * P * ROWS], 0.5 * fabs(got[2 * P * ROWS]));
     free(file), free(again), free(block), free(frozen);
 }
 
-/*  Files hold a number for each kernel. They never change; a new kernel takes the next one. */
+/*  Files hold a number for each kernel. These numbers never change; a new kernel takes the next
+    one. */
 TEST(kernels_have_their_numbers)
 {
     static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq", "periodic",
@@ -309,12 +311,12 @@ TEST(kernels_have_their_numbers)
         CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
         odvgp__file_config(&f, &m->cfg);
         at = ODVGP__FILE_HEAD + f.used;
-        /* a unit: 4 sizes, 5 choices, then the number of terms */
+        /* A unit begins with 4 sizes and 5 choices, then the number of terms. */
         CHECK_INT(get_bits(file + at, 4), 1);
         CHECK_INT(get_bits(file + at + 4, 8), D);
         CHECK_INT(get_bits(file + at + 28, 8), 0);
         CHECK_INT(get_bits(file + at + 56, 4), 2);
-        /* four counts, the groups, three nodes */
+        /* Skip four counts, the groups, and three nodes. */
         at += 60 + 4 * (4 + 2 + 3 * 3);
         CHECK_INT(get_bits(file + at, 4), number);
         free(file);

@@ -1,5 +1,6 @@
-/*  Two builds of the library in one program, for kernels of up to eight and up to two terms:
-    what one freezes, the other predicts with or refuses. tests/leaves_two.c is the other. */
+/*  Two builds of the library in one program, for kernels of up to eight and of up to two terms:
+    one predicts with what the other freezes, or refuses it. tests/base_kernels_two.c is the
+    second build. */
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -122,8 +123,8 @@ TEST(a_build_for_fewer_terms_refuses_more_of_them)
         drop_frozen(&f);
     }
 }
-/*  A model that the other build can hold trains there to the same bits; one that it cannot is
-    refused with a sentence. */
+/*  If the other build supports a model, training there gives the same bits; otherwise it refuses
+    the model with a sentence. */
 TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 {
     int k;

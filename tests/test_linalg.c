@@ -1,11 +1,11 @@
-/*  Dense linear algebra against plain twins, on every instruction set that this machine can run,
-    serial and cut into tasks: rounding within a few n eps of the twin; everything outside the
-    operands is NaN, unread and untouched; the same bits for any number of tasks; pointers that
-    are aligned to one element only.
+/*  Dense linear algebra against plain counterparts, on every instruction set of this machine,
+    serial and cut into tasks. Errors stay within a few n eps. Everything outside the operands is
+    NaN, and it is neither read nor written. Any number of tasks gives the same bits. Pointers are
+    aligned to only one element.
 
-    By default a covering sample, in a few seconds. The first argument `all`, or ODVGP_TEST_ALL
-    in the environment: every size from 0 to 70. The first argument `small`: sizes to 20, for
-    tools that are fifty times slower. */
+    By default the program takes a sample that covers all code paths, in a few seconds. The first
+    argument `all`, or ODVGP_TEST_ALL in the environment, takes every size from 0 to 70. The first
+    argument `small` takes sizes up to 20, for tools that are fifty times slower. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -16,7 +16,7 @@ static int by_scale(int small, int sample, int all)
 {
     return scale == SMALL ? small : scale == SAMPLE ? sample : all;
 }
-/*  A number of random cases: half of the sample in the short form. */
+/*  Chooses the number of random cases; the short form takes half of the sample. */
 static int rounds(int small, int sample, int all)
 {
     return by_scale(small, test_size(sample, (sample + 1) / 2), all);
@@ -31,8 +31,8 @@ typedef struct engine {
 } engine;
 
 static int task_calls;
-/*  Tasks one after another in a mixed order, each exactly once: what a hook may do, without
-    threads. */
+/*  Runs tasks one after another in a mixed order, each exactly once, as a hook without threads
+    may. */
 static void run_counted(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     int i;
@@ -41,7 +41,7 @@ static void run_counted(void *user, int n, void (*task)(void *arg, int i), void 
     for (i = n - 2; i >= 0; i -= 2) task(arg, i), task_calls++;
 }
 
-/*  Those of this machine, or the one that ODVGP_ISA names. */
+/*  The instruction sets of this machine, or the one that ODVGP_ISA names. */
 #define ISAS     test_isas.count
 #define isa_of   test_isas.isa
 #define isa_name test_isas.name
@@ -64,7 +64,7 @@ static void start_engines(void)
             }
             bytes = odvgp_blas_size(&hook);
             e->block = test_alloc(bytes);
-            /* NaN: nothing may depend on what the area for packing held before */
+            /* NaN: results must not depend on what the packing area held before. */
             memset(e->block, 0xff, bytes);
             s = odvgp_blas_init(&e->blas, &hook, isa_of[i], e->block, bytes);
             e->there = s == ODVGP_OK;
@@ -80,9 +80,9 @@ static void stop_engines(void)
     for (i = 0; i < ISAS; i++)
         for (t = 0; t < CUTS; t++) free(engines[i][t].block);
 }
-/*  Is there something to compare with one task? Small work is never cut, so now and then is
-    enough for it. With a CBLAS, bits are its own affair: results of all cuts are compared with
-    the twin. */
+/*  Whether the result is compared with that of one task. Small work is never cut, so an
+    occasional comparison is enough for it. With a CBLAS the bits are not promised: results with
+    any number of tasks are compared with the twin. */
 #ifdef ODVGP_USE_CBLAS
 #define OWN_BITS 0
 #else
@@ -127,7 +127,7 @@ TEST(instruction_sets)
     CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, NULL, bytes), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_blas_init(NULL, &serial, ODVGP_ISA_AUTO, block, bytes), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_blas_init(&blas, &serial, (odvgp_isa)99, block, bytes), ODVGP_E_UNSUPPORTED);
-    /* NULL is serial */
+    /* NULL means serial. */
     CHECK_STATUS(odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, bytes), ODVGP_OK);
     test_note("%s", text);
     free(block);
@@ -135,20 +135,20 @@ TEST(instruction_sets)
 
 /* ---- matrices amid NaN ---- */
 
-/*  What stands outside of operands: a NaN that can be told from others, so that not even a NaN
-    may be written there. */
+/*  Surroundings of operands hold a NaN that differs from other NaNs in its bits, so that the
+    test detects any write there, even of a NaN. */
 static odvgp_real pad;
 static void start_pad(void)
 {
     unsigned char bytes[sizeof pad];
     size_t i;
-    /* read as any number, whatever the order of bytes: a NaN */
+    /* All bits set are a NaN in any byte order. */
     for (i = 0; i < sizeof pad; i++) bytes[i] = 0xff;
     memcpy(&pad, bytes, sizeof pad);
 }
 static int is_pad(const odvgp_real *x) { return memcmp(x, &pad, sizeof pad) == 0; }
 
-/*  Memory of one check; all of it goes in release(). */
+/*  The memory of one check; release() frees all of it. */
 static struct {
     void *block[512];
     int n;
@@ -180,10 +180,10 @@ static ptrdiff_t extent(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld)
 {
     return rows > 0 ? (rows - 1) * ld + cols : 0;
 }
-/*  `count` elements, all `pad`, with a band before them, and after them where something is
-    written. Where things are only read the allocation ends with the last element, so that the
-    address sanitizer and valgrind see any step beyond. The first element is as often aligned to
-    16 bytes as it is not. */
+/*  Allocates `count` elements that all equal `pad`, with a guard band before them, and one after
+    them if they are written. If they are only read, the allocation ends with the last element,
+    so that the address sanitizer and valgrind see any read beyond. In half of all cases the
+    first element is aligned to 16 bytes. */
 static odvgp_real *band(ptrdiff_t count, int written)
 {
     ptrdiff_t before = BEFORE + test_below(2), n = before + count + (written ? AFTER : 0), i;
@@ -199,7 +199,7 @@ static odvgp_real *matrix(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, int writ
         for (j = 0; j < cols; j++) a[i * ld + j] = (odvgp_real)test_between(-1, 1);
     return a;
 }
-/*  A copy that may be written. */
+/*  Returns a writable copy. */
 static odvgp_real *twin(const odvgp_real *a, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld)
 {
     ptrdiff_t n = extent(rows, cols, ld);
@@ -213,8 +213,8 @@ static int same(
     ptrdiff_t n = extent(rows, cols, ld);
     return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
-/*  The bands of a written matrix and, with `lower`, what stands above its diagonal, compared
-    with what was there. */
+/*  Compares the guard bands of a written matrix and, with `lower`, the elements above its
+    diagonal, with their earlier contents. */
 static int untouched(const odvgp_real *a, const odvgp_real *was, ptrdiff_t rows, ptrdiff_t cols,
         ptrdiff_t ld, int lower)
 {
@@ -239,8 +239,8 @@ static void blank_above(odvgp_real *a, ptrdiff_t n, ptrdiff_t ld, odvgp_real wit
     for (i = 0; i < n; i++)
         for (j = i + 1; j < n; j++) a[i * ld + j] = with;
 }
-/*  Lower triangular with a diagonal of both signs that keeps it well conditioned; what lies
-    above must not be read. */
+/*  Makes a lower triangular matrix with a diagonal of both signs that keeps it well conditioned;
+    the elements above it must not be read. */
 static odvgp_real *triangle(ptrdiff_t n, ptrdiff_t ld)
 {
     odvgp_real *L = matrix(n, n, ld, 0);
@@ -252,8 +252,8 @@ static odvgp_real *triangle(ptrdiff_t n, ptrdiff_t ld)
     blank_above(L, n, ld, pad);
     return L;
 }
-/*  Symmetric positive definite, given by its lower triangle. Wide ones are sums over few columns
-    and a stronger ridge: the test should not spend its time here. */
+/*  Makes a symmetric positive definite matrix, given by its lower triangle. Large ones are sums
+    over few columns plus a stronger ridge, to save time. */
 static odvgp_real *definite(ptrdiff_t n, ptrdiff_t ld, double ridge)
 {
     ptrdiff_t few = n > 100 ? 20 : n + 3, i, j, k;
@@ -266,18 +266,19 @@ static odvgp_real *definite(ptrdiff_t n, ptrdiff_t ld, double ridge)
         }
     return A;
 }
-/* no padding at all */
+/*  1 if matrices have no padding. */
 static int tight;
 static ptrdiff_t padded(ptrdiff_t cols)
 {
     return tight ? cols + (cols == 0) : cols + (test_below(3) ? test_below(6) : 0) + (cols == 0);
 }
-/*  0 ... 70, so that every remainder of the micro-kernels is met, and some to 300. */
+/*  Draws a size from 0 to 70, so that every remainder of the micro-kernels occurs, and some
+    sizes up to 300. */
 static ptrdiff_t some_size(int round)
 {
     return scale == SMALL ? test_below(21) : round % 8 == 7 ? test_below(301) : test_below(71);
 }
-/*  Of sizes around the places where the code changes its way. */
+/*  Lists sizes around those at which the code path changes. */
 static int around(ptrdiff_t from, ptrdiff_t to, ptrdiff_t *sizes, int n)
 {
     for (; from <= to; from++) sizes[n++] = from;
@@ -286,8 +287,8 @@ static int around(ptrdiff_t from, ptrdiff_t to, ptrdiff_t *sizes, int n)
 
 /* ---- residuals in double ---- */
 
-/*  op(a) as doubles without padding; `part` says which other entries are zeros and need not be
-    read. */
+/*  Returns op(a) as doubles without padding; `part` says which elements are zeros that need not
+    be read. */
 static double *dense(
         ptrdiff_t rows, ptrdiff_t cols, const odvgp_real *a, ptrdiff_t ld, int trans, int part)
 {
@@ -299,7 +300,7 @@ static double *dense(
                 d[i * cols + j] = (double)(trans ? a[j * ld + i] : a[i * ld + j]);
     return d;
 }
-/*  Symmetric, from its lower triangle. */
+/*  Returns the symmetric matrix of a lower triangle. */
 static double *mirror(ptrdiff_t n, const odvgp_real *a, ptrdiff_t ld)
 {
     double *d = doubles(n * n);
@@ -315,7 +316,7 @@ static void multiply(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, con
     for (i = 0; i < m; i++)
         for (l = 0; l < k; l++) {
             double f = a[i * k + l], t;
-            /* zeros of a triangle */
+            /* This is a zero of a triangle. */
             if (f == 0) continue;
             for (j = 0; j < n; j++) {
                 t = f * b[l * n + j];
@@ -324,8 +325,8 @@ static void multiply(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *a, con
             }
         }
 }
-/*  Largest |B - T X| / (|B| + |T| |X|), T [m,k], X [k,n]: entry by entry, or from one random
-    combination of the columns. */
+/*  Returns the largest |B - T X| / (|B| + |T| |X|), T [m,k], X [k,n]: for each element, or for
+    one random combination of the columns. */
 static double residual(
         ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const double *T, const double *X, const double *B)
 {
@@ -355,18 +356,18 @@ static double residual(
 enum { GEMM, GEMMT, SYRK, TRMM, LAUUM, PARTS };
 static const char *const product_name[] = {"gemm", "gemmt", "syrk", "trmm", "lauum", "mm_run"};
 
-/*  An entry of op(A), op(B) or w that is not finite. */
+/*  Which element of op(A), op(B) or w is not finite. */
 enum { HEALTHY, NAN_IN_A, INF_IN_A, NAN_IN_B, INF_IN_B, NAN_IN_W, POISONS };
 
 typedef struct product {
     int routine, a_part, b_part, c_part, weights, poison;
     ptrdiff_t m, n, k;
-    /* op(A) [m,k], op(B) [k,n] */
+    /* op(A) [m,k] and op(B) [k,n]. */
     double *a, *b;
-    /* [k] or NULL */
+    /* [k] or NULL. */
     odvgp_real *w;
-    /* op(A) diag(w) op(B) and its sum of absolute terms; NULL for those that are checked by a
-       vector */
+    /* op(A) diag(w) op(B) and its sum of absolute terms; NULL if the product is checked by a
+       vector. */
     double *sum, *size;
 } product;
 
@@ -375,7 +376,7 @@ static int outside(int part, ptrdiff_t i, ptrdiff_t j)
     return (part == ODVGP__LOWER && j > i) || (part == ODVGP__UPPER && j < i);
 }
 
-/*  Values are the library's numbers, held as doubles. `magnitude` scales op(A). */
+/*  Values are exactly representable reals, held as doubles. `magnitude` scales op(A). */
 static product make_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int a_part,
         int b_part, int c_part, int weights, int poison, double magnitude)
 {
@@ -414,8 +415,8 @@ static product make_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, 
         p.b[l * n + j] = poison == NAN_IN_B ? NAN : test_below(2) ? HUGE_VAL : -HUGE_VAL;
     }
     by_vector = (double)m * (double)n * (double)k > 1e6 && routine != PARTS && !poison;
-    /* op(B) follows from op(A); for a large gemmt its rows are scaled, so that the product is
-       symmetric, which the check by a vector needs */
+    /* op(A) determines op(B). For a large gemmt its rows are scaled, because the check by a
+       vector needs a symmetric product. */
     if (routine == SYRK || routine == LAUUM || (routine == GEMMT && by_vector))
         for (l = 0; l < k; l++) {
             double f = routine == GEMMT ? (l % 3 == 1 ? -2 : 0.5) : 1;
@@ -429,7 +430,7 @@ static product make_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, 
         for (j = 0; j < n; j++)
             wb[l * n + j] = outside(b_part, l, j) ? 0 : p.b[l * n + j] * (p.w ? (double)p.w[l] : 1);
     if (!poison) multiply(m, n, k, p.a, wb, p.sum, p.size);
-    /* zeros of a triangle are not multiplied, other zeros are */
+    /* Zeros of a triangle are not multiplied, other zeros are. */
     else
         for (i = 0; i < m; i++)
             for (l = 0; l < k; l++)
@@ -441,16 +442,16 @@ static product make_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, 
     return p;
 }
 
-/*  Error of C <- alpha sum + beta C0 in units of what rounding may do. What must be NaN or
-    infinite is; with triangles a zero in memory may be multiplied with a NaN, so that more than
-    must be may be NaN. */
+/*  Returns the error of C <- alpha sum + beta C0 in units of the possible rounding error.
+    Elements that must be NaN or infinite are checked; with triangles, a zero in memory may be
+    multiplied by a NaN, so that more elements may be NaN. */
 static double product_error(const product *p, double alpha, double beta, const odvgp_real *C,
         const odvgp_real *C0, ptrdiff_t ldc)
 {
     double worst = 0;
     ptrdiff_t i, j, l, m = p->m, n = p->n, k = p->k;
     int loose = p->poison && (p->a_part || p->b_part);
-    /* by a vector: C v - alpha A (w B v) - beta C0 v */
+    /* Check by a vector: C v - alpha A (w B v) - beta C0 v. */
     if (!p->sum) {
         double *v = doubles(n), *x = doubles(k), *a = doubles(k),
                *c = p->c_part ? mirror(n, C, ldc) : dense(m, n, C, ldc, 0, 0);
@@ -520,8 +521,8 @@ static odvgp_real *store_of(
     return a;
 }
 
-/*  One product in one form on every engine. With beta = 0 C begins as NaN, and above the
-    diagonal it always is where only the lower triangle is meant. */
+/*  Computes one product in one form on every engine. With beta = 0 C begins as NaN; above the
+    diagonal it always does if only the lower triangle is computed. */
 static void try_product(const product *p, int ta, int tb, double alpha, double beta)
 {
     ptrdiff_t m = p->m, n = p->n, k = p->k, lda = padded(ta ? m : k), ldb = padded(tb ? k : n),
@@ -571,7 +572,7 @@ static void try_product(const product *p, int ta, int tb, double alpha, double b
 }
 
 static const double factors[] = {0, 1, -1, 0.7};
-/*  Every pair of alpha and beta in turn. */
+/*  The index of the current pair of alpha and beta, which visits all pairs. */
 static int factor_turn;
 static void try_forms(const product *p, int forms)
 {
@@ -579,13 +580,14 @@ static void try_forms(const product *p, int forms)
     for (form = 0; form < 4; form++)
         if (forms >> form & 1) {
             int f = factor_turn++ % 16;
-            /* alpha = 0 is no product at all to a CBLAS */
+            /* With alpha = 0 a CBLAS skips the product. */
             if (p->poison) f |= 1;
             if (p->routine == LAUUM) f = 1;
             try_product(p, form & 1, form >> 1, factors[f & 3], factors[f >> 2]);
         }
 }
-/*  Shapes and triangles as the routine has them; forms: a bit for each of ta + 2 tb. */
+/*  Computes one product with the shapes and triangles of the routine. `forms` has a bit for each
+    value of ta + 2 tb. */
 static void one_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int forms, int weights,
         int poison, double magnitude)
 {
@@ -620,7 +622,7 @@ static void one_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int 
     release();
 }
 
-/* every remainder of every micro-tile; all triples of 0 ... 70 in full */
+/*  Every remainder of every micro-tile occurs; the full form takes all triples of 0 ... 70. */
 TEST(products_of_small_sizes)
 {
     int r, routine, step = by_scale(7, 5, 1);
@@ -634,7 +636,7 @@ TEST(products_of_small_sizes)
         for (r = 0; r < rounds(60, 700, 0); r++)
             one_product(GEMM, test_below(top + 1), test_below(top + 1), test_below(top + 1),
                     1 << r % 4, 0, 0, 1);
-        /* edges, k from nothing to a few */
+        /* Edges, with k from 0 to a small number. */
         for (m = 0; m <= (scale == SMALL ? 13 : 26); m++)
             for (n = 0; n <= (scale == SMALL ? 20 : 50); n += m % 2 ? 3 : 1)
                 one_product(GEMM, m, n, (m * 7 + n) % 10, 1 << (m + n) % 4, 0, 0, 1);
@@ -648,14 +650,14 @@ TEST(products_of_small_sizes)
                 if (scale == ALL || r == (n + k) % 3) one_product(SYRK, n, n, k, forms, r, 0, 1);
         }
     for (n = 0; n <= top; n++) one_product(LAUUM, n, n, n, 2, 0, 0, 1);
-    /* one size to 300 */
+    /* One size goes up to 300. */
     for (r = 0; r < rounds(0, 60, 400); r++)
         for (routine = GEMM; routine <= LAUUM; routine++)
             one_product(routine, some_size(r), some_size(r / 8 + 7 * (r & 1)), some_size(r / 64),
                     1 << test_below(4), (int)test_below(3), 0, 1);
 }
 
-/*  The inner routine with every mixture of triangles, wherever the shapes allow it. */
+/*  The inner routine with every mixture of triangles that the shapes allow. */
 TEST(products_with_triangles)
 {
     int a, b, c, w, r, form;
@@ -672,7 +674,7 @@ TEST(products_with_triangles)
                         if (c) n = m;
                         if (a) k = m;
                         if (b && a && !c) n = m;
-                        /* of op(B) [k,n]; with a lower C all are one size */
+                        /* Sizes of op(B) [k,n]; with a lower C all sizes are equal. */
                         else if (b) k = n;
                         if (b && c) k = n = m;
                         p = make_product(
@@ -689,8 +691,8 @@ TEST(products_with_triangles)
         }
 }
 
-/*  One long dimension, or two, around the sizes of blocks and the places where the code packs,
-    cuts or does neither. */
+/*  One or two long dimensions, around the sizes of blocks and the sizes at which the code packs,
+    cuts into tasks, or does neither. */
 TEST(products_around_thresholds)
 {
     ptrdiff_t sizes[100], i, j;
@@ -741,7 +743,7 @@ TEST(products_around_thresholds)
     one_product(SYRK, 0, 515, 60, 3, 2, 0, 1);
 }
 
-/* leading dimensions of 1, where a transpose cannot be told from the strides */
+/*  Leading dimensions are 1, so that the strides do not distinguish a transpose. */
 TEST(products_of_vectors_without_padding)
 {
     ptrdiff_t big = scale == SMALL ? 20 : 300, r;
@@ -759,7 +761,7 @@ TEST(products_of_vectors_without_padding)
         }
         if (scale != SMALL) one_product(GEMM, 1, 1, 40000, 15, 0, 0, 1);
         one_product(GEMM, big / 3, big / 3, big / 3, 15, 0, 0, 1);
-        /* k = 0: beta C, or zeros over NaN */
+        /* With k = 0 the result is beta C, or zeros in place of NaN. */
         for (r = 1; r <= big; r = r * 3 + 1)
             for (factor_turn = 0; factor_turn < 16;)
                 one_product(GEMM, r, big / r, 0, 15, 0, 0, 1),
@@ -768,7 +770,7 @@ TEST(products_of_vectors_without_padding)
     tight = 0;
 }
 
-/* to every entry that they must reach and, without triangles, to no other */
+/*  NaN and infinity reach every element that they must reach and, without triangles, no other. */
 TEST(products_carry_nan_and_infinity)
 {
     static const ptrdiff_t shape[][3] = {{1, 1, 1}, {1, 9, 4}, {9, 1, 30}, {3, 20, 20}, {5, 7, 3},
@@ -785,7 +787,7 @@ TEST(products_carry_nan_and_infinity)
                     if ((poison == NAN_IN_B || poison == INF_IN_B) &&
                             (routine == SYRK || routine == LAUUM))
                         continue;
-                    /* by its own order of sums */
+                    /* A CBLAS sums in its own order. */
                     if ((poison == INF_IN_A || poison == INF_IN_B) && OWN_BITS == 0 &&
                             routine != GEMM)
                         continue;
@@ -795,7 +797,7 @@ TEST(products_carry_nan_and_infinity)
                 }
 }
 
-/* within the bound, with the smallest number times k as its floor */
+/*  Errors stay within the bound, which is at least the smallest number times k. */
 TEST(products_of_denormal_numbers)
 {
     static const double magnitude[] = {1, 1e-3, 64};
@@ -809,7 +811,7 @@ TEST(products_of_denormal_numbers)
                         magnitude[r] * (routine == LAUUM || routine == SYRK ? sqrt(TINY) : TINY));
 }
 
-/* to 700, checked by random vectors */
+/*  Sizes go up to 700, checked by random vectors. */
 TEST(products_of_random_sizes)
 {
     int routine, round;
@@ -831,7 +833,7 @@ static void no_hook(void *user, int n, void (*task)(void *arg, int i), void *arg
     for (i = 0; i < n; i++) task(arg, i);
 }
 /*  The shares of all tasks follow each other from 0 to n, begin at multiples of the unit, and
-    differ by one unit at most. */
+    differ by at most one unit. */
 TEST(shares_of_large_sizes)
 {
     static const ptrdiff_t sizes[] = {1, 2, 7, 63, 64, 65, 1000, PTRDIFF_MAX / 256,
@@ -859,7 +861,7 @@ TEST(shares_of_large_sizes)
                 CHECK(least == PTRDIFF_MAX || most - least <= unit);
             }
 }
-/*  Work on more pairs of points than a size can count is shared out as other work is. */
+/*  More pairs of points than a size_t can count are shared out like other work. */
 TEST(kernel_matrices_of_more_entries_than_sizes)
 {
     const ptrdiff_t huge = (ptrdiff_t)1 << (sizeof(ptrdiff_t) * 4);
@@ -870,7 +872,7 @@ TEST(kernel_matrices_of_more_entries_than_sizes)
     blas.threads.run = no_hook;
     blas.threads.count = 4;
     job.blas = &blas;
-    /* their product is 0 modulo the range of sizes */
+    /* Their product overflows to 0. */
     job.n = job.m = huge;
     CHECK_INT(odvgp__kernel_tasks(&job), 4);
     job.n = 64, job.m = 63;
@@ -890,7 +892,7 @@ static void check_solve(int right, int trans, ptrdiff_t m, ptrdiff_t n, const od
     ptrdiff_t s = right ? n : m;
     int isa, t, cuts = cuts_for((double)s * (double)m * (double)n), flip = right ? !trans : trans;
     odvgp_real *L0 = twin(L, s, s, ldl), *first = NULL;
-    /* X op(L) = B is op(L)^T X^T = B^T */
+    /* X op(L) = B is op(L)^T X^T = B^T. */
     double *T = dense(s, s, L, ldl, flip, flip ? ODVGP__UPPER : ODVGP__LOWER),
            *b = dense(s, right ? m : n, B, ldb, right, 0);
     for (isa = 0; isa < ISAS; isa++)
@@ -928,9 +930,9 @@ static void try_trsm(int right, int trans, ptrdiff_t m, ptrdiff_t n, double magn
         for (j = 0; j < n; j++) B[i * ldb + j] *= (odvgp_real)magnitude;
     check_solve(right, trans, m, n, L, ldl, B, ldb, magnitude <= TINY);
 }
-/*  Diagonals from the smallest to the largest number whose inverse is finite and normal. With a
-    smaller one the rows that it divides are not finite, where they are not solved as a single
-    vector. */
+/*  Diagonals range from the smallest to the largest number whose inverse is finite and normal.
+    With a smaller diagonal the rows that it divides are not finite, unless they are solved as a
+    single vector. */
 TEST(trsm_with_small_and_large_diagonals)
 {
     static const ptrdiff_t orders[] = {1, 5, 17, 40, 100};
@@ -982,19 +984,19 @@ TEST(trsm_of_four_forms)
         for (round = 0; round < rounds(60, 400, 0); round++)
             try_trsm(round & 1, (round >> 1) & 1, some_size(round), some_size(round / 8), 1);
     for (form = 0; form < 4; form++) {
-        /* a single vector, contiguous and not */
+        /* A single vector, contiguous or strided. */
         for (tight = 0; tight < 2; tight++)
             for (n = 1; n <= (scale == SMALL ? 20 : 70); n += tight ? 1 : 7)
                 try_trsm(form & 1, form >> 1, n, 1, 1), try_trsm(form & 1, form >> 1, 1, n, 1);
         tight = 0;
         try_trsm(form & 1, form >> 1, 17, 0, 1);
         try_trsm(form & 1, form >> 1, 0, 17, 1);
-        /* denormal right-hand sides */
+        /* Right-hand sides are denormal. */
         for (round = 0; round < 5; round++)
             try_trsm(form & 1, form >> 1, some_size(1), some_size(1), TINY);
     }
     if (scale == SMALL) return;
-    /* where strips are copied; BASE; twice BASE */
+    /* Sizes at which strips are copied; the block size; twice the block size. */
     k = around(90, 103, sizes, k);
     k = around(255, 259, sizes, k);
     k = around(509, 516, sizes, k);
@@ -1014,8 +1016,9 @@ TEST(trsm_of_four_forms)
                 1);
 }
 
-/*  Lower triangles with condition numbers up to the largest number: entries of any size below
-    the diagonal, which make the solution grow, and diagonals that fall over many orders. */
+/*  Lower triangles with condition numbers up to the largest number: elements of any size below
+    the diagonal, which make the solution grow, and diagonals that fall over many orders of
+    magnitude. */
 static odvgp_real *bad_triangle(int kind, ptrdiff_t n, ptrdiff_t ld)
 {
     odvgp_real *L = matrix(n, n, ld, 0);
@@ -1045,7 +1048,7 @@ TEST(solves_with_ill_conditioned_triangles)
                 odvgp_real *L = bad_triangle(kind, s, ldl);
                 check_solve(form & 1, form >> 1, m, n, L, ldl, matrix(m, n, ldb, 0), ldb, 0);
             }
-            /* the inverse: |L X - I| <= c n eps |L| |X| */
+            /* The inverse: |L X - I| <= c n eps |L| |X|. */
             for (isa = 0; isa < ISAS; isa++)
                 if (engines[isa][0].there) {
                     ptrdiff_t n = scale == SMALL ? 1 + test_below(20) : 1 + test_below(70),
@@ -1063,8 +1066,8 @@ TEST(solves_with_ill_conditioned_triangles)
                 }
         }
 }
-/*  a NaN of B reaches all that follows it in its own vector, and no other vector; one of L what
-    stands behind its row */
+/*  A NaN of B reaches all later elements of its own vector, and no other vector; a NaN of L
+    reaches what follows its row. */
 TEST(trsm_carries_nan)
 {
     int isa, form, round;
@@ -1108,8 +1111,8 @@ TEST(trsm_carries_nan)
 
 /* ---- factors ---- */
 
-/*  P from the last row up is A from the first: A with both orders turned round, given by its
-    lower triangle. */
+/*  Returns A with the order of rows and columns reversed, given by its lower triangle; factoring
+    it upwards eliminates as factoring A downwards does. */
 static odvgp_real *turned(const odvgp_real *A, ptrdiff_t n, ptrdiff_t ld)
 {
     odvgp_real *P = band(extent(n, n, ld), 0);
@@ -1168,13 +1171,13 @@ TEST(factors_of_all_sizes)
         for (r = 0; r < rounds(1, 1, 8); r++)
             for (reverse = 0; reverse < 2; reverse++) {
                 try_factor(reverse, n, 1);
-                /* denormal entries, pivots whose inverses are near the largest number */
+                /* Elements are denormal, and inverses of pivots are near the largest number. */
                 if (r || n % 5 == 3) try_factor(reverse, n, 64 * TINY);
                 if (r || n % 5 == 2) try_factor(reverse, n, 1e-3 * HUGE_REAL);
             }
     if (scale == SMALL) return;
     for (n = 71; n <= 300; n += by_scale(0, 13, 1)) try_factor(n & 1, n, 1);
-    /* POTRF_BASE; twice that; BASE */
+    /* POTRF_BASE; twice that; the block size of the solve. */
     k = around(255, 259, sizes, k);
     k = around(511, 515, sizes, k);
     for (r = 0; r < k; r++)
@@ -1185,8 +1188,8 @@ TEST(factors_of_all_sizes)
         try_factor(r & 1, 300 + test_below(scale == ALL ? 401 : 200), 1);
 }
 
-/*  The first bad row of an elimination, and its pivot: what must be reported. -1 if all are
-    good. */
+/*  Returns the first bad row of the elimination and its pivot, which the library must report; -1
+    if there is none. */
 static ptrdiff_t plain_pivot(
         ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, double *pivot, double *size)
 {
@@ -1205,8 +1208,8 @@ static ptrdiff_t plain_pivot(
         }
     return bad;
 }
-/*  A fails at `row` and, turned round, at the same place from the other end, on every engine;
-    value: what the pivot must be, within `off`. */
+/*  Checks that A fails at `row` and that reversed A fails at the corresponding row, on every
+    engine. The pivot must be within `off` of `value`. */
 static void check_failure(ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, ptrdiff_t row,
         double value, double off, const char *kind)
 {
@@ -1237,7 +1240,7 @@ static void check_failure(ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, ptrdif
                         "(%s)",
                         isa_name[isa], reverse, (long)n, kind);
                 release_to(here);
-                /* without info */
+                /* Without info. */
                 if (isa + t == 0)
                     CHECK_STATUS(
                             factor(reverse, &engines[isa][t].blas, n, twin(P, n, n, ld), ld, NULL),
@@ -1275,7 +1278,7 @@ static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind)
     case NOT_A_NUMBER: *d = (odvgp_real)NAN; break;
     case PLUS_INF: *d = (odvgp_real)HUGE_VAL; break;
     case MINUS_INF: *d = (odvgp_real)-HUGE_VAL; break;
-    /* its own entry is positive, or all but, and what the rows before take from it is more */
+    /* Its own element is positive or nearly so, and the earlier rows subtract more from it. */
     case BY_ELIMINATION:
         *d = (odvgp_real)1000;
         CHECK(plain_pivot(row + 1, A, ld, &pivot, &size) < 0);
@@ -1285,13 +1288,12 @@ static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind)
     case INF_TO_THE_LEFT:
         A[row * ld + test_below(row)] = (odvgp_real)(test_below(2) ? HUGE_VAL : -HUGE_VAL);
         break;
-    /* row - 1 twice: no rounding separates them when both are eliminated in one block */
+    /* Row - 1 is repeated: rounding cannot separate the two if one block eliminates both. */
     default:
         for (j = 0; j < row; j++) A[row * ld + j] = A[(row - 1) * ld + j];
         A[row * ld + row - 1] = *d = A[(row - 1) * ld + row - 1];
     }
-    /* the pivot is nothing, or, in different blocks, not more than rounding: then it may be
-       passed */
+    /* The pivot is 0; if the rows lie in different blocks, it is a rounding error and may pass. */
     if (kind == EQUAL_ROWS) {
         int isa, reverse;
         for (isa = 0; isa < ISAS; isa++)
@@ -1311,11 +1313,11 @@ static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind)
     } else {
         bad = plain_pivot(n, A, ld, &pivot, &size);
         CHECK_INT(bad, row);
-        /* the rows before are well conditioned */
+        /* The rows before it are well conditioned. */
         off = 20 * ((double)n + 4) * EPS * (size + 1);
         if (kind == INF_TO_THE_LEFT && pivot != pivot) pivot = -HUGE_VAL;
-        /* -infinity, or NaN where infinity met 0 or itself on the way: either is refused, at
-           this row */
+        /* The pivot is -infinity, or NaN if infinity met 0 or itself before: either is refused
+           at this row. */
         if (kind == INF_TO_THE_LEFT) {
             int isa, reverse;
             for (isa = 0; isa < ISAS; isa++)
@@ -1331,7 +1333,7 @@ static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind)
     }
     release();
 }
-/* at every index, whatever made them */
+/*  Any cause, at any row. */
 TEST(bad_pivots_are_reported)
 {
     ptrdiff_t n, row;
@@ -1348,7 +1350,7 @@ TEST(bad_pivots_are_reported)
             if (large[r % 4] < 400 || scale == ALL || kind % 3 == 0)
                 try_failure(large[r % 4], 1 + test_below(large[r % 4] - 1), kind);
 }
-/* the first in the order of elimination counts */
+/*  The first bad pivot in the order of elimination is reported. */
 TEST(two_bad_pivots)
 {
     ptrdiff_t n;
@@ -1416,10 +1418,10 @@ TEST(triangular_inverse)
     if (scale == ALL) try_inverse(1100);
 }
 
-/*  Adjoint of A = L L^T: with T = L^-T Phi(L^T dL) L^-1, Phi the lower triangle with half the
-    diagonal, the derivative for the entries of the lower triangle is T + T^T below the diagonal
-    and T on it. Large ones by a direction, dA = u u^T: with s = L^-1 u dL = L Phi(s s^T), and
-    <G, dL> = <adjoint, dA> over the lower triangles. */
+/*  The adjoint of A = L L^T: with T = L^-T Phi(L^T dL) L^-1, where Phi takes the lower triangle
+    with half of the diagonal, the derivative with respect to the lower triangle is T + T^T below
+    the diagonal and T on it. Large matrices are checked along a direction dA = u u^T: with s =
+    L^-1 u, dL = L Phi(s s^T), and <G, dL> = <adjoint, dA> over the lower triangles. */
 static void try_adjoint(ptrdiff_t n)
 {
     ptrdiff_t ld = padded(n), ldg = padded(n), i, j, k;
@@ -1427,7 +1429,7 @@ static void try_adjoint(ptrdiff_t n)
     wide *Lw, *T = NULL, *X = NULL, *u = NULL, *s = NULL, most = 0, by_dL = 0;
     int isa, t, cuts = cuts_for(n > 90 ? HUGE_VAL : 0);
     for (i = 0; i < n; i++) L[i * ld + i] = (odvgp_real)fabs((double)L[i * ld + i]);
-    /* zeros above the diagonal of G are needed; those of L are not */
+    /* Elements above the diagonal of G must be 0; those of L are not read. */
     blank_above(G, n, ldg, 0);
     L0 = twin(L, n, n, ld);
     Lw = ref_new(n * n);
@@ -1441,11 +1443,11 @@ static void try_adjoint(ptrdiff_t n)
                 for (k = i; k < n; k++) sum += Lw[k * n + i] * (wide)G[k * ldg + j];
                 T[i * n + j] = i == j ? sum / 2 : sum;
             }
-        /* L^-T Phi */
+        /* L^-T Phi. */
         ref_solve_lower(1, n, n, Lw, T);
         for (i = 0; i < n; i++)
             for (j = 0; j < n; j++) X[i * n + j] = T[j * n + i];
-        /* X = L^-T T^T = (T L^-1)^T */
+        /* X = L^-T T^T = (T L^-1)^T. */
         ref_solve_lower(1, n, n, Lw, X);
         for (i = 0; i < n; i++)
             for (j = 0; j <= i; j++) {
@@ -1457,7 +1459,7 @@ static void try_adjoint(ptrdiff_t n)
         for (i = 0; i < n; i++) u[i] = s[i] = (wide)test_between(-1, 1);
         ref_solve_lower(0, n, 1, Lw, s);
         for (i = 0; i < n; i++) {
-            /* sum of L_ip s_p, p > j */
+            /* The sum of L_ip s_p over p > j. */
             wide tail = 0;
             for (j = i; j >= 0; j--) {
                 by_dL += (wide)G[i * ldg + j] * s[j] * (tail + Lw[i * n + j] * s[j] / 2);
@@ -1515,8 +1517,8 @@ TEST(cholesky_adjoint)
     for (r = 0; r < rounds(0, 0, 40); r++) try_adjoint(test_below(701));
 }
 
-/*  Blocks of one array, side by side, are no aliases: a triangle, what stands left of it and
-    what below it. */
+/*  Blocks of one array that lie side by side do not overlap: a triangle, what is left of it and
+    what is below it. */
 TEST(blocks_of_one_array)
 {
     ptrdiff_t n = scale == SMALL ? 20 : 150, h = n / 3;
@@ -1527,7 +1529,7 @@ TEST(blocks_of_one_array)
                    *A22 = A21 + h;
         const odvgp_blas *b = &engines[isa][0].blas;
         double *L, *U;
-        /* a factor by hand from the parts of one */
+        /* Compute a factor by hand from the parts of one. */
         if (engines[isa][0].there) {
             CHECK_STATUS(odvgp_potrf(b, h, out, n, NULL), ODVGP_OK);
             odvgp_trsm(b, 1, 1, n - h, h, out, n, A21, n);
@@ -1541,7 +1543,7 @@ TEST(blocks_of_one_array)
     }
 }
 
-/* the hook is really used, and every task runs once: sizes of a training step */
+/*  With the sizes of a training step, the hook receives tasks, and every task runs once. */
 TEST(large_operations_are_cut)
 {
     int isa;
@@ -1555,7 +1557,7 @@ TEST(large_operations_are_cut)
         C = matrix(n, n, n, 1);
         task_calls = 0;
         odvgp_gemm(&engines[isa][3].blas, 0, 0, n, n, k, 1, A, k, B, n, 0, C, n);
-#ifndef ODVGP_USE_CBLAS /* which has threads of its own */
+#ifndef ODVGP_USE_CBLAS /* A CBLAS has threads of its own. */
         CHECK(task_calls > 1);
 #endif
         task_calls = 0;

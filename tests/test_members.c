@@ -1,7 +1,7 @@
 /*  Every pair of a mean part and a covariance part: against joint Gaussians written out in long
-    double, against finite differences, against each other where the mathematics says that they
-    are equal; and what their natural steps and their training promise. */
-/* all that odvgp.h includes, before malloc is another */
+    double, against finite differences, and against each other where the mathematics says that
+    they are equal; also what their natural steps and their training promise. */
+/*  Include everything that odvgp.h includes before malloc is redefined. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void *counted_malloc(size_t bytes)
 
 /* ---- the members ---- */
 
-/* TIED is FREE on Z_beta */
+/*  TIED is FREE on Z_beta. */
 enum { BETA, ORTH, HYBRID, FREE, TIED, BLOCKS, MEANS };
 enum { COVS = 4 };
 static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_PART_BETA, ODVGP_MEAN_PART_ORTH,
@@ -29,13 +29,14 @@ static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_PART_BETA, ODVGP_MEA
 static const char *const mean_name[MEANS] = {"beta", "orth", "hybrid", "free", "tied", "blocks"},
                          *const cov_name[COVS] = {"dense", "inverse", "diagonal", "blocks"};
 
-/*  A tied mean has no second set of points, so blocks are one block there: dense. */
+/*  A tied mean has no second set of points, so with it the covariance part `blocks` has only one
+    block and is dense. */
 static int is_a_pair(int mean, int cov) { return !(mean == TIED && cov == ODVGP_COV_PART_BLOCKS); }
 #define EACH_PAIR(mean, cov) \
     for (mean = 0; mean < MEANS; mean++) \
         for (cov = 0; cov < COVS; cov++) \
             if (is_a_pair(mean, cov))
-/*  Whether a natural step exists: of a Gaussian block on beta, or of O(M). */
+/*  Returns 1 if a natural step exists: for a dense block on beta, or for O(M). */
 static int is_natural(int mean, int cov)
 {
     if (mean == TIED) return cov == ODVGP_COV_PART_DIAGONAL;
@@ -50,7 +51,7 @@ static odvgp_config config(int mean, int cov, ptrdiff_t N, ptrdiff_t P, ptrdiff_
     c.layer[0].mean_part = mean_part[mean];
     c.layer[0].cov_part = (odvgp_cov_part)cov;
     c.optim.natgrad = is_natural(mean, cov);
-    /* visible, so that it must stand in its places and no others */
+    /* The jitter is large enough to show if it is used in a wrong place. */
     c.jitter.absolute = (odvgp_real)0.03;
     c.jitter.relative = 0;
     c.isa = test_isa();
@@ -79,8 +80,8 @@ static void copy_slot(made *to, const made *from, const char *name)
     free(v);
 }
 
-/*  The model with data: X in [-2,2]^2, Y a smooth function with noise. All slots random,
-    diagonals of any sign. */
+/*  Creates the model with data: X in [-2,2]^2, Y a smooth function with noise. All slots are
+    random, diagonals have either sign. */
 static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
 {
     made a;
@@ -134,10 +135,10 @@ static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
 /* ---- joint Gaussians by brute force ---- */
 
 /*  p and q over u, v, f at gamma (or alpha) and f at rows of X: u = f(Z_beta) + noise, v =
-    f(Z_gamma) + noise, the noise as large as the jitter of Kb and of C. v only where the member
-    has a second block, f at gamma only where its mean has coefficients there. */
+    f(Z_gamma) + noise, where the noise has the variance of the jitter of Kb and of C. v exists
+    only if the member has a second block, f at gamma only if the mean has coefficients there. */
 typedef struct joint {
-    /* sizes; where X begins */
+    /* The sizes, and the index at which X begins. */
     ptrdiff_t M, V, G, n, x;
     wide *prior, *mean, *cov, kl;
     double condition;
@@ -158,19 +159,19 @@ static wide *block_of(
         for (j = 0; j < cols; j++) B[i * cols + j] = A[(row + i) * lda + col + j];
     return B;
 }
-/*  S of a triangle, whatever it stands for; K = L L^T is the prior's covariance. */
-static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *root)
+/*  Computes S from a triangle in any parametrisation; K = L L^T is the prior covariance. */
+static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *factor)
 {
     wide *S = ref_new(M * M), *T = ref_new(M * M), *L = ref_new(M * M);
     CHECK(ref_chol(M, K, L));
     if (odvgp_model_config(a->m)->reproduce.parametrisation == ODVGP_PARAMETRISATION_WHITENED)
-        ref_mul(0, 0, M, M, M, L, root, T);
-    else memcpy(T, root, (size_t)(M * M) * sizeof *T);
+        ref_mul(0, 0, M, M, M, L, factor, T);
+    else memcpy(T, factor, (size_t)(M * M) * sizeof *T);
     ref_mul(0, 1, M, M, M, T, T, S);
     free(T), free(L);
     return S;
 }
-/*  K^-1 m of a block's mean. */
+/*  Computes K^-1 m from the mean of a block. */
 static wide *coefficients(const made *a, const wide *K, ptrdiff_t M, const wide *mu)
 {
     wide *w = ref_new(M), *L = ref_new(M * M);
@@ -182,7 +183,7 @@ static wide *coefficients(const made *a, const wide *K, ptrdiff_t M, const wide 
     free(L);
     return w;
 }
-/*  A Gaussian's mean gets columns [at, at + count) of C times w. */
+/*  Adds columns [at, at + count) of C times w to the mean of a Gaussian. */
 static void add_columns(joint *g, const wide *C, ptrdiff_t at, ptrdiff_t count, const wide *w)
 {
     ptrdiff_t i, j;
@@ -230,7 +231,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
     }
     for (i = 0; i < 2 * B; i++) all[2 * g.x + i] = (wide)X[i];
     g.prior = ref_K(&a->k, 2, all, g.n, all, g.n);
-    /* relative to the mean diagonal of its own set */
+    /* The jitter is relative to the mean diagonal of its own set of points. */
     for (i = 0; i < M + g.V; i++) {
         ptrdiff_t from = i < M ? 0 : M, rows = i < M ? M : g.V;
         wide mean = 0;
@@ -240,19 +241,19 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
     }
     g.mean = ref_new(g.n);
     g.cov = ref_new(g.n * g.n);
-    /* prior, given u */
+    /* The prior given u. */
     R = ref_new(g.n * g.n);
     memcpy(g.cov, g.prior, (size_t)(g.n * g.n) * sizeof *R);
     memcpy(R, g.prior, (size_t)(g.n * g.n) * sizeof *R);
     Kb = block_of(g.prior, g.n, 0, M, 0, M);
     free(condition_on(&g, g.prior, 0, M, NULL, R));
-    /* covariance of u, then of what is left of v */
+    /* The covariance of u, then that of the rest of v. */
     if (a->cov == ODVGP_COV_PART_DENSE || a->cov == ODVGP_COV_PART_BLOCKS) {
         t = wide_values(a, "q_sqrt");
         S = covariance(a, Kb, M, t + p * M * M);
         free(t);
     } else {
-        /* (Kb^-1 + B B^T)^-1 */
+        /* (Kb^-1 + B B^T)^-1. */
         wide *Q = ref_inverse_spd(M, Kb), *BB = ref_new(M * M);
         if (a->cov == ODVGP_COV_PART_INVERSE) {
             t = wide_values(a, "B_sqrt");
@@ -274,7 +275,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
         free(condition_on(&g, R, M, Mg, S, g.cov));
         free(C), free(S), free(t);
     }
-    /* the mean */
+    /* The mean. */
     if (a->mean == TIED) {
         t = wide_values(a, "q_mu");
         add_columns(&g, g.prior, 0, M, t + p * M);
@@ -298,7 +299,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
         add_columns(&g, R, M, Mg, w);
         free(t), free(w), free(C);
     }
-    /* KL(q||p) */
+    /* KL(q||p). */
     inverse = ref_inverse_spd(g.n, g.prior);
     g.condition = (double)(ref_norm1(g.n, g.prior) * ref_norm1(g.n, inverse));
     for (i = 0; i < g.n; i++)
@@ -314,7 +315,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
 }
 
 /*  KL, bound, mean, variance and covariance of every pair, in each parametrisation that it has,
-    are those of its own q: to 1e-13 of the joint condition number in double, 5e-5 of it in
+    equal those of its own q to 1e-13 of the joint condition number in double, 5e-5 of it in
     float. */
 TEST(every_pair_is_its_own_gaussian)
 {
@@ -384,8 +385,8 @@ TEST(every_pair_is_its_own_gaussian)
     test_note("condition numbers to %d", worst_condition);
 }
 
-/*  Every pair is made, with Adam; with natural gradients or in coordinates that it does not
-    have, it is refused in a sentence. */
+/*  Every pair can be made with Adam. Natural gradients and coordinates that a pair does not have
+    are refused with a sentence. */
 TEST(what_does_not_exist_is_refused_and_nothing_else)
 {
     int mean, cov, param, natgrad, step, coords;
@@ -406,7 +407,8 @@ TEST(what_does_not_exist_is_refused_and_nothing_else)
                             c.optim.gamma_step = (odvgp_gamma_step)step;
                             c.reproduce.gamma_coords = (odvgp_gamma_coords)coords;
                             if (natgrad && is_a_pair(mean, cov) && !is_natural(mean, cov)) want = 0;
-                            /* dense then, which a tied mean has no step for */
+                            /* With a tied mean the part is dense, which has no natural step
+                               here. */
                             if (natgrad && !is_a_pair(mean, cov)) want = 0;
                             if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean))
                                 want = 0;
@@ -448,10 +450,10 @@ TEST(every_pair_has_the_gradient_of_its_bound)
             c.layer[0].mean_function =
                     round ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
             c.tile = round ? 3 : 0;
-            /* a minibatch's scale */
+            /* The factor N/B of a minibatch differs from 1. */
             c.N = round ? 7 : 30;
             c.jitter.absolute = 0;
-            /* its derivative is part of the kernel's */
+            /* The derivative of a relative jitter is part of the kernel's derivative. */
             c.jitter.relative = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1);
             a = make(mean, cov, &c, round ? "linear + rq" : "rbf");
             a.N = 7;
@@ -470,8 +472,8 @@ TEST(every_pair_has_the_gradient_of_its_bound)
         }
 }
 
-/*  The same where products are long enough for blocks and triangles of the micro-kernels: along
-    three directions of each slot. */
+/*  The same for products that are long enough for blocks and triangles of the micro-kernels,
+    along three directions of each slot. */
 TEST(gradients_with_many_points)
 {
     int mean, cov, s, r;
@@ -523,7 +525,7 @@ TEST(gradients_with_many_points)
 
 /* ---- members that are others in other coordinates ---- */
 
-/*  Bound and predictions of two models on the same data agree. */
+/*  Checks that bound and predictions of two models on the same data agree. */
 static void check_equal(made *a, made *b, double tolerance, const char *words)
 {
     ptrdiff_t n = a->P * a->N;
@@ -673,7 +675,7 @@ TEST(solve_gp_with_the_prior_on_v_is_orth)
         drop(&b);
     }
 }
-/*  HYBRID's q_mu is ORTH's less c = L^-1 Kbg a, in the coordinates of the slot. */
+/*  Sets HYBRID's q_mu to that of ORTH minus c = L^-1 Kbg a, in the coordinates of the slot. */
 static void hybrid_from_orth(made *h, const made *o, const features *f)
 {
     odvgp_parametrisation param = odvgp_model_config(o->m)->reproduce.parametrisation;
@@ -741,7 +743,7 @@ TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth)
 
 /* ---- natural steps reach the optimum ---- */
 
-/*  Root root^T of output p. */
+/*  Returns F F^T of output p for the factor F in the slot. */
 static wide *square_of(const made *a, const char *name, ptrdiff_t p)
 {
     ptrdiff_t M = slot(a, name)->shape[2];
@@ -750,8 +752,8 @@ static wide *square_of(const made *a, const char *name, ptrdiff_t p)
     free(r);
     return S;
 }
-/*  Whitened, (I + A A^T / noise)^-1 for u and the same with A_v for v, wherever the means are
-    ([SOLVE] eq. 28 and its like). */
+/*  Whitened, the optimal covariances are (I + A A^T / noise)^-1 for u and the same with A_v for
+    v, whatever the means are ([SOLVE] eq. 28). */
 TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances)
 {
     int param;
@@ -796,8 +798,9 @@ TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances)
         drop(&a);
     }
 }
-/*  The largest entry of a slot's gradient; of a positive slot, with respect to its logarithm. */
-static double slope_of(made *a, const char *name)
+/*  Returns the largest element of a slot's gradient; for a positive slot the derivative is with
+    respect to its logarithm. */
+static double largest_gradient(made *a, const char *name)
 {
     odvgp_real *g = NEW(odvgp_real, odvgp_param_count(a->m)), *v = values(a, name);
     const odvgp_slot *t = slot(a, name);
@@ -809,8 +812,8 @@ static double slope_of(made *a, const char *name)
     free(g), free(v);
     return most;
 }
-/*  u and v couple in their means, so that one after the other, each with a whole step, is
-    coordinate ascent; both together need shorter steps. Both end where the gradient is 0. */
+/*  The means of u and v are coupled, so unit steps of one after the other are coordinate ascent,
+    and steps of both together must be shorter. Both end where the gradient is 0. */
 TEST(steps_of_the_blocks_reach_the_joint_optimum)
 {
     double bound[2];
@@ -824,25 +827,25 @@ TEST(steps_of_the_blocks_reach_the_joint_optimum)
                 together ? ODVGP_BLOCKS_STEP_TOGETHER : ODVGP_BLOCKS_STEP_ALTERNATE;
         test_seed = 321;
         a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
-        CHECK(slope_of(&a, "q_mu") > 1 && slope_of(&a, "v_sqrt") > 1e-2);
+        CHECK(largest_gradient(&a, "q_mu") > 1 && largest_gradient(&a, "v_sqrt") > 1e-2);
         for (k = 0; k < 400; k++) {
             CHECK_STATUS(odvgp_natgrad_step(
                                  a.m, a.X, a.Y, a.N, (odvgp_real)(together ? 0.4 : 1), &now, NULL),
                     ODVGP_OK);
             if (k && !together)
                 rises = rises && (double)now >= (double)before - 1e4 * EPS * fabs((double)before);
-            /* the first step was u's, the second v's */
+            /* The first step moved u, the second v. */
             if (k == 1 && !together) {
-                CHECK_NEAR(slope_of(&a, "v_mu"), 0, 1e6 * EPS);
-                CHECK(slope_of(&a, "q_mu") > 1e-4);
+                CHECK_NEAR(largest_gradient(&a, "v_mu"), 0, 1e6 * EPS);
+                CHECK(largest_gradient(&a, "q_mu") > 1e-4);
             }
             before = now;
         }
         CHECK(rises);
-        CHECK_NEAR(slope_of(&a, "q_mu"), 0, BY_PRECISION(1e-8, 2e-2));
-        CHECK_NEAR(slope_of(&a, "q_sqrt"), 0, BY_PRECISION(1e-8, 2e-2));
-        CHECK_NEAR(slope_of(&a, "v_mu"), 0, BY_PRECISION(1e-8, 2e-2));
-        CHECK_NEAR(slope_of(&a, "v_sqrt"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(largest_gradient(&a, "q_mu"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(largest_gradient(&a, "q_sqrt"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(largest_gradient(&a, "v_mu"), 0, BY_PRECISION(1e-8, 2e-2));
+        CHECK_NEAR(largest_gradient(&a, "v_sqrt"), 0, BY_PRECISION(1e-8, 2e-2));
         bound[together] = elbo_of(&a, NULL, NULL);
         drop(&a);
     }
@@ -850,7 +853,7 @@ TEST(steps_of_the_blocks_reach_the_joint_optimum)
 }
 TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not)
 {
-    double bound[4], slope[4];
+    double bound[4], gradient[4];
     int how, k;
     for (how = ODVGP_DIAG_STEP_EXACT; how <= ODVGP_DIAG_STEP_PROJECTED_MU; how++) {
         odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, 30, 2, 4, 0);
@@ -863,22 +866,22 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not)
             CHECK_STATUS(
                     odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
         bound[how] = elbo_of(&a, NULL, NULL);
-        slope[how] = slope_of(&a, "q_mu");
-        more = slope_of(&a, "q_diag");
+        gradient[how] = largest_gradient(&a, "q_mu");
+        more = largest_gradient(&a, "q_diag");
         if (how == ODVGP_DIAG_STEP_PROJECTED) {
-            CHECK_SAY(slope[how] + more > 1,
-                    "the projected step reaches the optimum, too: slopes %.3g and %.3g", slope[how],
-                    more);
+            CHECK_SAY(gradient[how] + more > 1,
+                    "the projected step reaches the optimum, too: gradients %.3g and %.3g",
+                    gradient[how], more);
         } else if (how == ODVGP_DIAG_STEP_PROJECTED_MU) {
             CHECK_SAY(more > 1e-3,
-                    "the projected step of g reaches the optimum, too: a slope of %.3g", more);
-            CHECK_SAY(slope[how] <= BY_PRECISION(1e-7, 5e-2),
-                    "with the projected step mu ends at a slope of %.3g", slope[how]);
+                    "the projected step of g reaches the optimum, too: a gradient of %.3g", more);
+            CHECK_SAY(gradient[how] <= BY_PRECISION(1e-7, 5e-2),
+                    "with the projected step mu ends at a gradient of %.3g", gradient[how]);
         } else {
-            CHECK_SAY(more <= BY_PRECISION(1e-7, 2e-2), "step %d of g ends at a slope of %.3g", how,
-                    more);
-            CHECK_SAY(slope[how] <= BY_PRECISION(1e-7, 5e-2),
-                    "step %d of mu ends at a slope of %.3g", how, slope[how]);
+            CHECK_SAY(more <= BY_PRECISION(1e-7, 2e-2), "step %d of g ends at a gradient of %.3g",
+                    how, more);
+            CHECK_SAY(gradient[how] <= BY_PRECISION(1e-7, 5e-2),
+                    "step %d of mu ends at a gradient of %.3g", how, gradient[how]);
         }
         drop(&a);
     }
@@ -889,9 +892,9 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not)
     test_note("the projected step stops %.2g nats below, that of mu %.2g", bound[0] - bound[2],
             bound[0] - bound[3]);
 }
-/*  With all rows, no natural step of O(M) lowers the bound where nothing else moves, however the
-    kernel came to where it is; and where Adam moves the kernel, too, what is lost in a step is
-    regained. One target is far off, and points are many. */
+/*  On all rows, no natural step of O(M) lowers the bound if nothing else moves, whatever kernel
+    Adam has reached; and if Adam moves the kernel too, training recovers what a step loses. One
+    target is an outlier, and there are many points. */
 TEST(natural_steps_of_o_m_do_not_lose)
 {
     enum { N = 120, M = 40 };
@@ -929,8 +932,8 @@ TEST(natural_steps_of_o_m_do_not_lose)
     test_note("%g steps shortened", shortened);
     drop(&a);
 }
-/*  The upper bound is above the lower one, or refused where rounding leaves nothing of the two;
-    both keep their old contents then. */
+/*  The upper bound is above the lower one, or it is refused if rounding leaves no digits of
+    either; the outputs then keep their old contents. */
 TEST(an_upper_bound_is_above_or_refused)
 {
     enum { N = 200 };
@@ -971,9 +974,9 @@ TEST(an_upper_bound_is_above_or_refused)
     CHECK(given > 0 && refused > 0);
     test_note("%d given, %d refused", given, refused);
 }
-/*  50 points on a smooth curve: the best g is 0 for some of them, on some draws. They end where
-    1 / k(x,x) is a rounding error, by fitting and by 3,000 affine steps that are too long (150
-    in the short form), and everything goes on from there. */
+/*  With 50 points on a smooth curve, the optimal g is 0 for some of them in some draws. They end
+    where 1 / k(x,x) is a rounding error, by fitting and by 3,000 affine steps that are too long
+    (150 in the short form), and everything continues from there. */
 TEST(components_of_o_m_that_vanish_stop_nothing)
 {
     enum { N = 500, M = 50, DRAWS = 8 };
@@ -1106,8 +1109,8 @@ TEST(every_pair_starts_at_the_prior)
         drop(&a);
     }
 }
-/*  A predictor holds how a covariance is made, not the number of the part in the enumeration: a
-    new part with the factor of another is served as it is. */
+/*  A predictor stores how a covariance is computed, not the number of the part in the
+    enumeration: it can serve a new part that has the factor of another. */
 TEST(a_predictor_holds_no_number_of_a_part)
 {
     int mean, cov;
@@ -1135,9 +1138,9 @@ TEST(a_predictor_holds_no_number_of_a_part)
         drop(&a);
     }
 }
-/*  Points that coincide, and no jitter: what a Cholesky raises, every other node that has this
-    jitter gets, too, so that a model that remembers gives the bits of one whose values are all
-    given anew. */
+/*  Points coincide, and there is no jitter. If one Cholesky raises the jitter, every other node
+    that uses this jitter is recomputed, so that a model with cached values gives the bits of one
+    whose values are all set again. */
 TEST(raised_jitter_is_one_number_everywhere)
 {
     int mean, cov, k, s, raised = 0;
@@ -1152,14 +1155,14 @@ TEST(raised_jitter_is_one_number_everywhere)
         c.jitter.absolute = 0;
         test_seed = 351;
         a = make(mean, cov, &c, "rbf");
-        /* two beta points */
+        /* Two beta points coincide. */
         if (k == 0) {
             z = values(&a, "Z_beta");
             z[2] = z[0], z[3] = z[1];
             assign(&a, "Z_beta", z);
             free(z);
         } else if (a.Mg) {
-            /* gamma on beta */
+            /* A gamma point coincides with a beta point. */
             odvgp_real *b = values(&a, "Z_beta");
             z = values(&a, second);
             z[0] = b[2], z[1] = b[3];
@@ -1188,18 +1191,18 @@ TEST(raised_jitter_is_one_number_everywhere)
     CHECK(raised >= 10);
 }
 
-/*  Repeated points, no jitter, and nothing but q moves: the jitter is raised, then lowered as
-    steps go well, and raised again. Every value that depends on it must follow, those that are
-    computed in the memory of another, too. The model's bound, predictions and steps are, bit for
-    bit, those of the same model read from a file, which computes everything again; a bound
-    without q is compared with that of a second model that is given the same values. */
+/*  Points are repeated, there is no jitter, and only q moves: the jitter is raised, lowered as
+    steps succeed, and raised again. Every value that depends on it must follow, also values that
+    share the memory of others. The model's bound, predictions and steps must be, bit for bit,
+    those of the same model read from a file, which recomputes everything; for a bound without q
+    the test compares with a second model that is given the same values. */
 typedef struct variant {
     int mean, cov;
     odvgp_parametrisation param;
     odvgp_gamma_coords coords;
     odvgp_gamma_step gamma;
     odvgp_objective objective;
-    /* a gamma point is a beta point */
+    /* A gamma point coincides with a beta point. */
     int also_gamma;
 } variant;
 
@@ -1237,7 +1240,7 @@ static made repeated(const variant *v)
     CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0), ODVGP_OK);
     return a;
 }
-/*  The model, computed again from its parameters and its jitter. */
+/*  Returns the model, recomputed from its parameters and its jitter. */
 static made read_again(made *a, const variant *v)
 {
     made b = *a;
@@ -1291,7 +1294,7 @@ static int follows_its_jitter(const variant *v)
                               !memcmp(var[0], var[1], sizeof var[0]),
                     "%s: step %d: means differ by %.3g, variances by %.3g", words, i,
                     test_max_diff(mean[0], mean[1], 30), test_max_diff(var[0], var[1], 30));
-        /* so are the next steps */
+        /* The next steps agree too. */
         if (elbo) {
             odvgp_real *va, *vb;
             CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
@@ -1304,7 +1307,7 @@ static int follows_its_jitter(const variant *v)
         }
         drop(&b);
     }
-    /* in other coordinates q itself changes with the jitter, and far */
+    /* In other coordinates q itself changes with the jitter, by a large amount. */
     if (v->param == ODVGP_PARAMETRISATION_WHITENED)
         CHECK_SAY(odvgp_model_events(a.m).step_undone == 0, "%s: a step is undone", words);
     drop(&a);
@@ -1330,12 +1333,12 @@ TEST(values_follow_a_jitter_that_moves)
                     c.reproduce.parametrisation = v.param, c.reproduce.gamma_coords = v.coords,
                     c.optim.gamma_step = v.gamma, c.objective = v.objective;
                     c.optim.natgrad &= !objective;
-                    /* has no inducing points */
+                    /* The exact GP has no inducing points. */
                     if (objective == ODVGP_OBJECTIVE_EXACT) continue;
                     if (!own && (coords != ODVGP_GAMMA_COORDS_SCALED || gamma)) continue;
                     if (own && coords != ODVGP_GAMMA_COORDS_SCALED && (gamma || param)) continue;
                     if (objective && param == ODVGP_PARAMETRISATION_A_BETA) continue;
-                    /* does not exist */
+                    /* This combination does not exist. */
                     if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
                     for (also_gamma = 0;
                             also_gamma <= (has_v(mean, cov) || gamma == ODVGP_GAMMA_STEP_EXACT);
@@ -1350,7 +1353,7 @@ TEST(values_follow_a_jitter_that_moves)
 
 /* ---- training ---- */
 
-/*  The members that natural steps move, and how they may move them. */
+/*  The members that have natural steps, with the settings of these steps. */
 typedef struct natural {
     int mean, cov;
     odvgp_gamma_step gamma;
@@ -1396,19 +1399,19 @@ static odvgp_config natural_config(const natural *w, int large)
 TEST(seven_threads_give_the_bits_of_one)
 {
     natural list[NATURALS];
-    int n = naturals(list), k, i, turn;
+    int n = naturals(list), k, i, tasks;
     for (k = 0; k < n; k++) {
         odvgp_real *bits[2];
         ptrdiff_t count = 0;
-        for (turn = 0; turn < 2; turn++) {
+        for (tasks = 0; tasks < 2; tasks++) {
             odvgp_config c = natural_config(&list[k], 1);
             made a;
-            if (turn) c.threads.run = run_mixed, c.threads.count = 7;
+            if (tasks) c.threads.run = run_mixed, c.threads.count = 7;
             test_seed = 340;
             a = make(list[k].mean, list[k].cov, &c, "rbf");
             for (i = 0; i < test_size(20, 7); i++)
                 CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-            bits[turn] = all_values(a.m);
+            bits[tasks] = all_values(a.m);
             count = odvgp_param_count(a.m);
             drop(&a);
         }
@@ -1425,7 +1428,7 @@ TEST(a_saved_model_goes_on_bit_for_bit)
     int n = naturals(list), k, i, mean, cov;
     natural rest;
     memset(&rest, 0, sizeof rest);
-    /* the pairs without a natural step, too */
+    /* Include the pairs without a natural step. */
     EACH_PAIR(mean, cov)
     if (!is_natural(mean, cov)) {
         if (!CHECK(n < NATURALS)) return;
@@ -1471,9 +1474,9 @@ TEST(a_saved_model_goes_on_bit_for_bit)
     }
     test_note("%d ways", n);
 }
-/*  Natural steps of gamma that are a hundred times too long, on minibatches, with and without
-    sampled columns: halved until the bound on the same rows is not lower, so that training goes
-    on. Without that the coefficients grow to 1e20 and more in as many steps. */
+/*  Natural steps of gamma are a hundred times too long, on minibatches, with and without sampled
+    columns. They are halved until the bound on the same rows is not lower, so that training
+    continues. Without that the coefficients grow to 1e20 within as many steps. */
 TEST(natural_steps_of_gamma_are_shortened)
 {
     int mean, exact, columns;
@@ -1494,7 +1497,7 @@ TEST(natural_steps_of_gamma_are_shortened)
                 c.optim.gamma_step = exact ? ODVGP_GAMMA_STEP_EXACT : ODVGP_GAMMA_STEP_DIAGONAL;
                 c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
                 c.optim.gamma_step_ratio = 100;
-                /* where gamma is as large as this, what Adam moves matters */
+                /* With a gamma as large as this, Adam's moves matter. */
                 c.optim.lr = odvgp_constant((odvgp_real)0.001);
                 test_seed = 345;
                 a = make(mean, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
@@ -1511,7 +1514,7 @@ TEST(natural_steps_of_gamma_are_shortened)
                 drop(&a);
             }
 }
-/*  From its defaults and the data alone, the bound of all rows rises at every look; no step
+/*  From its defaults and the data, the bound on all rows rises at every evaluation; no step
     allocates. */
 TEST(every_pair_trains)
 {
@@ -1545,8 +1548,8 @@ TEST(every_pair_trains)
         drop(&a);
     }
 }
-/*  Where positive numbers are powers of e, targets in other units give the same training: the
-    bound moves by log 2^20 for each number. */
+/*  If positive values are trained as logarithms, targets in other units give the same training:
+    the bound changes by log 2^20 for each target. */
 TEST(units_of_the_targets_do_not_matter)
 {
     enum { N = 40, STEPS = 30, TINY_POWER = 20 };
@@ -1588,8 +1591,8 @@ TEST(units_of_the_targets_do_not_matter)
                 cov_name[cov], natgrad, (double)elbo[0], (double)elbo[1], off, moved);
     }
 }
-/*  The same data in other units: the same training, but for the bound's N log S for each output.
-    Every pair with each optimiser, and the bounds without q. */
+/*  The same data in other units give the same training, up to N log S in the bound for each
+    output. This holds for every pair with each optimiser, and for the bounds without q. */
 typedef struct trace {
     double elbo[40], last, noise;
     ptrdiff_t evaluations;
@@ -1633,7 +1636,7 @@ static void check_units(const odvgp_config *c, int steps, const char *what)
     if (!train_in_units(c, 1, 1, steps, &one)) return;
     CHECK_SAY(one.last > one.elbo[0] + 5 && !one.ended, "%s: from %g to %g, ended %d", what,
             one.elbo[0], one.last, one.ended);
-    /* inputs, targets, both */
+    /* Change the units of the inputs, of the targets, or of both. */
     for (k = 0; k < 2; k++)
         for (which = 1; which < 4; which++) {
             double off = 0;
@@ -1655,7 +1658,7 @@ TEST(units_of_the_data_do_not_matter)
     int mean, cov, way, k;
     char what[80];
     if (sizeof(odvgp_real) == 4) SKIP("a trace of twenty steps has fewer digits than that");
-    /* Adam, natural steps, L-BFGS */
+    /* Adam, natural steps, L-BFGS. */
     EACH_PAIR(mean, cov) for (way = 0; way < 3; way++)
     {
         odvgp_config c = config(mean, cov, 40, 1, 5, 8);
@@ -1697,10 +1700,10 @@ TEST(no_natural_step_allocates)
 {
     natural list[NATURALS];
     int n = naturals(list), k, i, before;
-    /* as long as only blocks of the caller's are used */
+    /* Nothing is allocated as long as the caller provides all blocks. */
     CHECK(allocations == 0);
     {
-        /* and they would be counted */
+        /* Allocations would be counted. */
         odvgp_config c = config(ORTH, ODVGP_COV_PART_DENSE, 4, 1, 2, 1);
         odvgp_real X[8] = {0, 1, 2, 3, 4, 5, 6, 8}, Y[4] = {1, 2, 3, 5};
         odvgp_model *m;
@@ -1720,8 +1723,8 @@ TEST(no_natural_step_allocates)
         drop(&a);
     }
 }
-/*  Each slot frozen in turn keeps its bits; the others move, but those that natural steps move,
-    all together or none. */
+/*  Each frozen slot keeps its bits. The other slots move, except that those of a natural step
+    move together or not at all. */
 TEST(frozen_slots_keep_their_bits_in_every_pair)
 {
     int mean, cov, s, r, i;
@@ -1761,8 +1764,8 @@ TEST(frozen_slots_keep_their_bits_in_every_pair)
         }
     }
 }
-/*  odvgp_fit_q leaves a frozen slot of q as it is, and the others end where the bound has no
-    slope given that one. */
+/*  odvgp_fit_q leaves a frozen slot of q unchanged, and the gradient of the others is 0 given
+    that slot. */
 TEST(the_optimum_of_q_leaves_frozen_slots)
 {
     static const char *const names[] = {
@@ -1803,9 +1806,9 @@ TEST(the_optimum_of_q_leaves_frozen_slots)
             CHECK_SAY(moved == (q && !status), "%s + %s, %s frozen: %s %s", mean_name[mean],
                     cov_name[cov], names[s], t->name, moved ? "moves" : "stays");
             if (moved && q)
-                CHECK_SAY(slope_of(&a, t->name) <= BY_PRECISION(1e-7, 5e-2),
-                        "%s + %s, %s frozen: %s ends at a slope of %.3g", mean_name[mean],
-                        cov_name[cov], names[s], t->name, slope_of(&a, t->name));
+                CHECK_SAY(largest_gradient(&a, t->name) <= BY_PRECISION(1e-7, 5e-2),
+                        "%s + %s, %s frozen: %s ends at a gradient of %.3g", mean_name[mean],
+                        cov_name[cov], names[s], t->name, largest_gradient(&a, t->name));
         }
         free(work), free(before), free(after);
         drop(&a);
@@ -1821,7 +1824,7 @@ TEST(a_natural_step_that_does_not_exist_is_refused)
         odvgp_real *before, *after, e = 77;
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
         odvgp_status s;
-        /* it exists all the same, for who asks */
+        /* The natural step is available on request. */
         c.optim.natgrad = 0;
         test_seed = 345;
         a = make(mean, cov, &c, "rbf");
@@ -1838,9 +1841,9 @@ TEST(a_natural_step_that_does_not_exist_is_refused)
     }
 }
 
-/*  A part has what its row says. A copy of a row that says nothing of natural steps or of an
-    optimum has neither, with any other part: a step with q_mu's Gaussian would be wrong without
-    a word where q_mu is something else. */
+/*  A part can do only what its table entry says. A copy of an entry without natural steps or
+    without an optimum has neither, with any other part: a step for q_mu's Gaussian would be
+    silently wrong where q_mu means something else. */
 TEST(what_a_row_does_not_say_is_refused)
 {
     int mean, cov, says_mean, says_optimum;
@@ -1884,8 +1887,8 @@ TEST(what_a_row_does_not_say_is_refused)
             drop(&a);
         }
 }
-/*  Rows agree with each other: each pair's natural steps are of one kind, v moves only beside u,
-    and each optimum has its function. */
+/*  The table entries agree with each other: the natural steps of each pair are of one kind, v
+    moves only together with u, and each optimum has its function. */
 TEST(rows_of_parts_agree)
 {
     int mean, cov, k;
@@ -1918,7 +1921,7 @@ TEST(rows_of_parts_agree)
 int main(int argc, char **argv)
 {
     test_begin(argc, argv);
-    /* before those that let the library allocate */
+    /* This test must run before those that let the library allocate. */
     RUN(no_natural_step_allocates);
     RUN(an_upper_bound_is_above_or_refused);
     RUN(units_of_the_data_do_not_matter);

@@ -1,6 +1,6 @@
 /*  The model against brute force: joint Gaussians written out in long double, finite differences
-    of the whole bound, averages over all subsets; and what training promises: the bound rises,
-    frozen slots stay, seeds and numbers of tasks decide the bits or do not. */
+    of the bound, and averages over all subsets. Also what training promises: the bound rises,
+    frozen slots stay, and the bits depend on seeds but not on numbers of tasks. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -21,13 +21,14 @@ static const char *mean_slot(const made *a) { return slot(a, "a_beta") ? "a_beta
 static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
 {
     odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
-    /* visible, so that it must stand in its places and no others */
+    /* The jitter is large enough to show if it is used in a wrong place. */
     c.jitter.absolute = BY_PRECISION((odvgp_real)1e-3, (odvgp_real)1e-3);
     c.jitter.relative = 0;
     c.isa = test_isa();
     return c;
 }
-/*  The model with data: X in [-2,2], Y a smooth function with noise. All slots random. */
+/*  Creates the model with data: X in [-2,2]^D, Y a smooth function with noise. All slots are
+    random. */
 static made make(const odvgp_config *cfg, const char *kernel)
 {
     made a;
@@ -66,7 +67,7 @@ static made make(const odvgp_config *cfg, const char *kernel)
                                                               : col == row ? test_between(0.4, 0.9)
                                                                            : test_between(-0.3, 0.3))
                                                     : test_between(-0.7, 0.7));
-            /* diagonals of any sign */
+            /* Diagonals have either sign. */
             if (t->lower && col == row && test_below(4) == 0) v[i] = -v[i];
         }
         assign(&a, t->name, v);
@@ -78,20 +79,20 @@ static made make(const odvgp_config *cfg, const char *kernel)
 
 /* ---- the joint Gaussian by brute force ---- */
 
-/*  p and q over (u, f at gamma, f at X): prior [n,n], condition number, mean and covariance of
-    q, KL(q||p). u = f(Z_beta) + jitter noise. */
+/*  p and q over (u, f at gamma, f at X): prior covariance [n,n], its condition number, mean and
+    covariance of q, and KL(q||p). u = f(Z_beta) + noise with the variance of the jitter. */
 typedef struct joint {
     ptrdiff_t M, Mg, B, n;
     wide *prior, *mean, *cov, kl;
     double condition;
 } joint;
 
-/*  m and S of output p in the model's parametrisation, and a. */
+/*  Computes m and S of output p from the model's parametrisation. */
 static void moments(made *a, ptrdiff_t p, const wide *Kb, wide *m, wide *S)
 {
     ptrdiff_t M = a->M, i;
-    odvgp_real *mu = values(a, mean_slot(a)), *root = values(a, "q_sqrt");
-    wide *r = ref_copy(root + p * M * M, M * M), *L = ref_new(M * M), *t = ref_new(M * M),
+    odvgp_real *mu = values(a, mean_slot(a)), *q_sqrt = values(a, "q_sqrt");
+    wide *r = ref_copy(q_sqrt + p * M * M, M * M), *L = ref_new(M * M), *t = ref_new(M * M),
          *v = ref_copy(mu + p * M, M);
     CHECK(ref_chol(M, Kb, L));
     switch (odvgp_model_config(a->m)->reproduce.parametrisation) {
@@ -106,9 +107,10 @@ static void moments(made *a, ptrdiff_t p, const wide *Kb, wide *m, wide *S)
     default: ref_mul(0, 0, M, 1, M, Kb, v, m); memcpy(t, r, (size_t)(M * M) * sizeof *t);
     }
     ref_mul(0, 1, M, M, M, t, t, S);
-    free(mu), free(root), free(r), free(L), free(t), free(v);
+    free(mu), free(q_sqrt), free(r), free(L), free(t), free(v);
 }
-/*  a_gamma as the mean uses it: with ODVGP_GAMMA_COORDS_DIFFERENTIATED the slot holds D a. */
+/*  The coefficients a_gamma of the mean: with ODVGP_GAMMA_COORDS_DIFFERENTIATED the slot holds D
+    a. */
 static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
 {
     joint g;
@@ -138,7 +140,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
         for (j = 0; j < M; j++) Kb[i * M + j] = g.prior[i * n + j];
     Kbi = ref_inverse_spd(M, Kb);
     moments(a, p, Kb, m, S);
-    /* H = P[:,u] Kb^-1 */
+    /* H = P[:,u] Kb^-1. */
     for (i = 0; i < n; i++)
         for (j = 0; j < M; j++)
             for (l = 0; l < M; l++) H[i * M + j] += g.prior[i * n + l] * Kbi[l * M + j];
@@ -150,7 +152,7 @@ static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
     for (i = 0; i < n * n; i++) g.cov[i] = g.prior[i] - g.cov[i];
     for (i = 0; i < n; i++) {
         for (j = 0; j < M; j++) g.mean[i] += H[i * M + j] * m[j];
-        /* residual covariance with gamma */
+        /* The residual covariance with gamma. */
         for (j = 0; j < Mg; j++) {
             C[i * Mg + j] = g.prior[i * n + M + j];
             for (l = 0; l < M; l++) C[i * Mg + j] -= H[i * M + l] * g.prior[l * n + M + j];
@@ -200,7 +202,7 @@ static wide mean_function(made *a, const odvgp_real *x, ptrdiff_t p)
     return sum;
 }
 
-/*  KL, moments and bound of every member, in each parametrisation, are those of its own q, to
+/*  KL, moments and bound of every member, in each parametrisation, equal those of its own q to
     1e-13 of the joint condition number. */
 TEST(every_member_is_its_own_gaussian)
 {
@@ -266,7 +268,7 @@ TEST(every_member_is_its_own_gaussian)
     test_note("condition numbers to %d", worst_condition);
 }
 
-/*  No gamma: ORTH is COUPLED, in its value, its gradients, and through training. */
+/*  Without gamma ORTH is COUPLED: its value, its gradients and its training are the same. */
 TEST(orth_without_gamma_is_coupled)
 {
     int param, i;
@@ -327,12 +329,12 @@ TEST(gradients_are_those_of_the_bound)
                 c.tile = round % 2 ? 3 : 0;
                 c.positive_transform = round % 2 ? ODVGP_POSITIVE_TRANSFORM_EXP
                                                  : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-                /* a minibatch's scale */
+                /* The factor N/B of a minibatch differs from 1. */
                 c.N = round == 1 ? 50 : 7;
                 c.jitter.absolute = (odvgp_real)(round == 2 ? 0 : 1e-3);
-                /* its derivative is part of the kernel's */
+                /* The derivative of a relative jitter is part of the kernel's derivative. */
                 c.jitter.relative = (odvgp_real)(round >= 2 ? 1e-2 : 0);
-                /* without Matern 1/2, which has kinks */
+                /* This leaves out Matern 1/2, which is not differentiable at r = 0. */
                 a = make(&c, kernels[(round + 1) % 4 == 2 ? 0 : (round + 1) % 4]);
                 a.N = 7;
                 snprintf(where, sizeof where, "orth %d param %d round %d", orth, param, round);
@@ -342,9 +344,9 @@ TEST(gradients_are_those_of_the_bound)
             }
 }
 
-/*  Where k(x,x) depends on x, each gamma point's D is made of its own, and a point where it is 0
-    has the floor, which is relative to all of them: the scales of Adam's steps, and the divisors
-    of the differentiated form. */
+/*  If k(x,x) depends on x, the D of each gamma point is computed from its own k(x,x). Where D is
+    0 it is replaced by a floor, which is relative to all of them. D scales Adam's steps and
+    divides in the differentiated coordinates. */
 TEST(scales_of_kernels_that_are_not_stationary)
 {
     int way;
@@ -358,7 +360,7 @@ TEST(scales_of_kernels_that_are_not_stationary)
         c.reproduce.gamma_coords =
                 way ? ODVGP_GAMMA_COORDS_DIFFERENTIATED : ODVGP_GAMMA_COORDS_SCALED;
         c.optim.natgrad = 0;
-        /* so that what is looked at after the step is what it was made from */
+        /* The step is so short that the values read after it are those it was computed from. */
         c.optim.lr = odvgp_constant((odvgp_real)1e-12);
         a = make(&c, "linear * rbf");
         values_of_Zg = values(&a, "Z_gamma");
@@ -396,8 +398,8 @@ TEST(scales_of_kernels_that_are_not_stationary)
         drop(&a);
     }
 }
-/*  A gamma point that stands on a beta point has D = 0 but for jitter: the slot is divided by
-    the floor of D, and the gradient is that of the floored bound. */
+/*  A gamma point that coincides with a beta point has D = 0 up to jitter. The slot is divided by
+    the floor of D, and the gradient is that of this floored bound. */
 TEST(gamma_on_beta_has_a_floor)
 {
     odvgp_config c = config(7, 2, 2, 3, 4);
@@ -411,7 +413,7 @@ TEST(gamma_on_beta_has_a_floor)
     c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
     a = make(&c, kernels[0]);
     Z = values(&a, "Z_beta"), Zg = values(&a, "Z_gamma");
-    /* the first two */
+    /* The first two points coincide. */
     memcpy(Zg, Z, 4 * sizeof *Z);
     assign(&a, "Z_gamma", Zg);
     elbo = elbo_of(&a, NULL, NULL);
@@ -425,7 +427,7 @@ TEST(gamma_on_beta_has_a_floor)
         if (j < 2) CHECK_NEAR(D, 0.01 * k, 1e-5 * k);
         floored += D < 0.0101 * k;
     }
-    /* a choice, not an accident of rounding */
+    /* The floor is a choice of the model and not counted as a rounding error. */
     CHECK_INT(odvgp_model_events(a.m).variance_clamped, 0);
     check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 3e-3), 0, "at the floor");
     test_note("%d of 4 points at the floor", floored);
@@ -491,9 +493,8 @@ TEST(minibatches_are_unbiased)
         drop(&a);
     }
 }
-/*  The steps' own minibatches: with everything frozen, the reports of an epoch average to the
-    bound; each epoch has another order; batches and sampled columns are drawn from streams of
-    their own. */
+/*  With all parameters frozen, the reports of one epoch average to the bound. Each epoch has
+    another order; batches and sampled columns come from separate random streams. */
 TEST(steps_see_every_row_once_an_epoch)
 {
     odvgp_config c = config(12, 2, 1, 3, 5);
@@ -524,7 +525,7 @@ TEST(steps_see_every_row_once_an_epoch)
     CHECK(other > 6);
     CHECK_INT(odvgp_steps_done(a.m), 15);
     drop(&a);
-    /* 2 of 5 columns: the average of the KL tends to the KL */
+    /* With 2 of 5 columns, the average of the KL converges to the KL. */
     c.optim.gamma_batch = 2;
     test_seed = 206;
     a = make(&c, kernels[0]);
@@ -542,8 +543,8 @@ TEST(steps_see_every_row_once_an_epoch)
 
 /* ---- natural gradients ---- */
 
-/*  Titsias' optimum for residual targets r = y - mean function - (K_Xg - K_Xb Kb^-1 K_bg) a, per
-    output. */
+/*  Titsias' optimum of q for the residual targets r = y - mean function - (K_Xg - K_Xb Kb^-1
+    K_bg) a, per output. */
 TEST(a_unit_natural_step_lands_on_the_optimum)
 {
     int orth, param, round;
@@ -620,8 +621,8 @@ TEST(a_unit_natural_step_lands_on_the_optimum)
                     for (i = 0; i < M * M; i++)
                         CHECK_NEAR(S0[i], S[i], tol * (double)ref_norm1(M, S));
                     {
-                        /* the collapsed bound: log N(r; 0, Q + noise I) - tr(K - Q) / (2 noise),
-                           less what a costs in the KL */
+                        /* The collapsed bound: log N(r; 0, Q + noise I) - tr(K - Q) / (2 noise),
+                           minus the KL term of a. */
                         wide *Q = ref_new(N * N), *w = ref_new(N), quad = 0, trace = 0, logdet,
                              xx[2] = {0, 0}, k0 = ref_k(&a.k, D, xx, xx), cost = 0;
                         ref_mul(0, 1, N, N, M, H, Kxb, Q);
@@ -655,7 +656,7 @@ TEST(a_unit_natural_step_lands_on_the_optimum)
                             free(t), free(H);
                 }
                 CHECK_NEAR(elbo_of(&a, NULL, NULL), bound, 1e4 * EPS * fabs(bound));
-                /* and stays there */
+                /* A second natural step changes nothing. */
                 CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, NULL, &info), ODVGP_OK);
                 CHECK_NEAR(elbo_of(&a, NULL, NULL), bound, 1e4 * EPS * fabs(bound));
                 CHECK_INT(odvgp_model_events(a.m).step_shortened, 0);
@@ -705,7 +706,7 @@ static void clone_values(made *to, const made *from)
         free(v);
     }
 }
-/* a model after any sequence of calls gives the bits of a fresh one with the same values */
+/*  After any sequence of calls, a model gives the bits of a new model with the same values. */
 TEST(values_set_are_values_used)
 {
     int round, param;
@@ -728,7 +729,7 @@ TEST(values_set_are_values_used)
         for (round = 0; round < 60; round++) {
             const odvgp_slot *s = odvgp_slot_at(a.m, (int)test_below(odvgp_slot_count(a.m)));
             switch (test_below(6)) {
-            /* change some values */
+            /* Set some values. */
             case 0:
                 v = values(&a, s->name);
                 for (i = 0; i < s->count; i++) v[i] *= (odvgp_real)test_between(0.95, 1.05);
@@ -752,7 +753,7 @@ TEST(values_set_are_values_used)
             default: predict(&a, a.X, 9, ma, va, NULL);
             }
             clone_values(&b, &a);
-            /* natural steps start from the values, too: not from a state of steps before */
+            /* Natural steps also start from the set values, not from the state of earlier steps. */
             if (round % 3 == 2) {
                 CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.2, NULL, NULL),
                         ODVGP_OK);
@@ -786,7 +787,7 @@ TEST(values_set_are_values_used)
         drop(&b);
     }
 }
-/*  Names of slots, each once; a kernel's term counts as 0. */
+/*  Names of slots without repeats; the number of a kernel's term is replaced by 0. */
 enum { MOST_NAMES = 64 };
 typedef struct names {
     char name[MOST_NAMES][32];
@@ -813,7 +814,7 @@ static void add_name(names *n, const char *from, size_t length)
     if (!has_name(n, name)) strcpy(n->name[n->count++], name);
 }
 
-/*  The words in quotes of the header's comment that begins with `from`. */
+/*  Collects the quoted words of the header's comment that begins with `from`. */
 static names read_names(const char *from)
 {
     static char text[1 << 20];
@@ -827,7 +828,7 @@ static names read_names(const char *from)
     at = strstr(text, "typedef struct odvgp_events");
     at = at ? strstr(at, from) : NULL;
     if (!CHECK_SAY(at != NULL, "no field is %s", from)) return n;
-    /* the comment above it, or else behind it */
+    /* The comment stands above the declaration, or else behind it. */
     for (end = at; end > text && (end[-1] == ' ' || end[-1] == '\n'); end--) {}
     if (end - text > 2 && end[-1] == '/' && end[-2] == '*')
         for (at = end -= 2; at > text && strncmp(at, "/*", 2); at--) {}
@@ -839,7 +840,8 @@ static names read_names(const char *from)
     return n;
 }
 
-/*  Every kernel, and every member in each of its coordinates and mean functions. */
+/*  Collects the slots of every kernel, and of every member in each of its coordinates and mean
+    functions. */
 static names all_slot_names(void)
 {
     names n;
@@ -907,7 +909,7 @@ TEST(memory_grows_with_N_only_where_the_manual_says)
     size_t i, bytes[2], k;
     for (i = 0; i < sizeof row / sizeof *row; i++) {
         for (k = 0; k < 2; k++) {
-            /* more than the rows that initialisation looks at */
+            /* These are more rows than initialisation looks at. */
             ptrdiff_t N = k ? 10000 : 5000;
             odvgp_config c = odvgp_config_defaults(
                     N, 1, 1, row[i].objective == ODVGP_OBJECTIVE_EXACT ? N : 4, 0);
@@ -971,8 +973,8 @@ TEST(slots_tell_the_truth)
         }
     }
     {
-        /* what is set is what one gets, to the last bit; entries above the diagonal are ignored,
-           even NaN */
+        /* odvgp_get returns what odvgp_set was given, to the last bit. Elements above the
+           diagonal are ignored, even NaN. */
         odvgp_real v[32], w[32];
         const odvgp_slot *q = slot(&a, "q_sqrt");
         for (j = 0; j < 32; j++)
@@ -1038,7 +1040,7 @@ TEST(training_raises_the_bound)
                     CHECK_SAY(after > before + 20,
                             "orth %d natgrad %d update %d param %d: from %.4g to %.4g", orth,
                             natgrad, update, param, before, after);
-                    /* the noise is 0.2, the targets 0.7 */
+                    /* The standard deviation of the noise is 0.2, that of the targets 0.7. */
                     CHECK_SAY(error < 0.5, "orth %d natgrad %d update %d param %d: rmse %.3g", orth,
                             natgrad, update, param, error);
                     if (error > worst) worst = error;
@@ -1079,7 +1081,7 @@ TEST(frozen_slots_keep_their_bits)
                 const odvgp_slot *t = odvgp_slot_at(a.m, s);
                 odvgp_real *v = values(&a, t->name);
                 int same = memcmp(v, old[s], (size_t)t->count * sizeof *v) == 0;
-                /* a natural step moves q_mu and q_sqrt together or not at all */
+                /* A natural step moves q_mu and q_sqrt together or not at all. */
                 int still = s == frozen ||
                             (natgrad && t->natgrad && odvgp_slot_at(a.m, frozen)->natgrad);
                 CHECK_SAY(same == still, "with %s frozen, %s %s", name, t->name,
@@ -1091,7 +1093,7 @@ TEST(frozen_slots_keep_their_bits)
         }
     }
     {
-        /* a star stands for all that begin so */
+        /* A star at the end of a name matches all slots that begin with it. */
         odvgp_config c = config(30, 2, 2, 4, 5);
         made a = make(&c, kernels[0]);
         CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
@@ -1106,8 +1108,8 @@ TEST(frozen_slots_keep_their_bits)
         drop(&a);
     }
 }
-/*  A value that was given and then frozen is not made anew from its logarithm, which for one in
-    ten of these is another number. */
+/*  A value that is set and then frozen is not recomputed from its logarithm, which changes one
+    value in ten. */
 TEST(frozen_values_stay_as_given)
 {
     enum { VALUES = 50 };
@@ -1130,7 +1132,7 @@ TEST(frozen_values_stay_as_given)
         drop(&a);
     }
 }
-/*  The final theta, a bound with its gradient, predictions: one buffer of bits. */
+/*  Collects the final theta, a bound with its gradient, and predictions in one buffer. */
 static size_t run_bits(const odvgp_config *cfg, int steps, uint64_t data_seed, odvgp_real **bits)
 {
     made a;
@@ -1178,7 +1180,8 @@ TEST(the_same_seed_gives_the_same_bits)
     CHECK(memcmp(a, b, n * sizeof *a) != 0);
     free(a), free(b);
 }
-/*  Sizes at which operations are cut. The bits do not tell how many tasks there were. */
+/*  The sizes are large enough that operations are cut into tasks. The number of tasks does not
+    change the bits. */
 TEST(any_number_of_tasks_gives_the_same_bits)
 {
     static const int counts[] = {1, 2, 3, 7};
@@ -1205,7 +1208,7 @@ TEST(any_number_of_tasks_gives_the_same_bits)
                         counts[t]);
                 free(bits);
             }
-            /* and none at all */
+            /* Compare with the serial hook. */
             memset(&c.threads, 0, sizeof c.threads);
             run_bits(&c, 3, 223, &bits);
             CHECK_BITS(bits, first, n * sizeof *bits);
@@ -1213,20 +1216,20 @@ TEST(any_number_of_tasks_gives_the_same_bits)
             free(first);
         }
 }
-/*  What is kept of K(X, Z_gamma) and of the products with each output's root decides the memory
-    and the time, not one bit of the result. */
+/*  The cached parts of K(X, Z_gamma) and of its products with each q_sqrt change the memory and
+    the time, but no bit of the result. */
 TEST(kept_and_computed_again_are_the_same_bits)
 {
     static const char *const kernels[] = {"matern52 + rbf", "rbf(ard) * (matern32 + matern12)"};
     int k, natgrad;
-    /* with and without gamma */
+    /* Test with and without gamma. */
     for (k = 0; k < 4; k++)
         for (natgrad = 0; natgrad < 2; natgrad++) {
             odvgp_config c = config(300, 3, 2, 10, k < 2 ? 150 : 0);
             odvgp_real *kept, *again;
             size_t with, without, n;
             c.layer[0].kernel = kernels[k % 2];
-            /* more than one block of rows */
+            /* The rows need more than one block. */
             c.tile = 300;
             c.optim.natgrad = natgrad;
             CHECK_STATUS(odvgp_model_size(&c, &with, NULL), ODVGP_OK);
@@ -1270,8 +1273,8 @@ TEST(every_instruction_set_and_every_tile_agree)
 
 /* ---- the order of updates, schedules, Adam's coordinates ---- */
 
-/*  JOINT takes both from the old point; NATGRAD_FIRST gives Adam the new q, ADAM_FIRST gives the
-    natural step the new other slots. */
+/*  JOINT computes both updates at the old parameters; NATGRAD_FIRST gives Adam the new q,
+    ADAM_FIRST gives the natural step the other new slots. */
 TEST(orders_of_updates)
 {
     int update, i;
@@ -1290,7 +1293,7 @@ TEST(orders_of_updates)
         test_seed = 230;
         d = make(&c, kernels[0]);
         CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-        /* by hand: Adam alone on a model whose q is frozen, the natural step alone */
+        /* The same by hand: only Adam, on a model whose q is frozen, then only the natural step. */
         CHECK_STATUS(odvgp_set_trainable(b.m, "q_*", 0), ODVGP_OK);
         if (update == ODVGP_UPDATE_NATGRAD_FIRST)
             CHECK_STATUS(
@@ -1299,7 +1302,7 @@ TEST(orders_of_updates)
         if (update == ODVGP_UPDATE_ADAM_FIRST)
             CHECK_STATUS(
                     odvgp_natgrad_step(b.m, b.X, b.Y, b.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
-        /* for JOINT */
+        /* This model is for JOINT. */
         CHECK_STATUS(odvgp_natgrad_step(d.m, d.X, d.Y, d.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
         for (i = 0; i < odvgp_slot_count(a.m); i++) {
             const odvgp_slot *s = odvgp_slot_at(a.m, i);
@@ -1321,7 +1324,7 @@ TEST(schedules)
     made a;
     odvgp_report r;
     int i;
-    /* rising */
+    /* The step size rises. */
     c.optim.natgrad_step = odvgp_falling((odvgp_real)1e-4, (odvgp_real)0.1, 6);
     c.optim.lr = odvgp_falling(0, (odvgp_real)0.01, 5);
     c.optim.lr.kind = ODVGP_SCHEDULE_LINEAR;
@@ -1336,8 +1339,8 @@ TEST(schedules)
     drop(&a);
 }
 /*  The first Adam step with eps = 0 moves each number by the learning rate, against its
-    gradient: positive ones in their unbounded coordinate, a_gamma in D a, so by lr / D with D =
-    diag(K_gamma - K_gb Kb^-1 K_bg). */
+    gradient: positive values in their unbounded coordinate, a_gamma in D a, and so by lr / D
+    with D = diag(K_gamma - K_gb Kb^-1 K_bg). */
 TEST(adam_moves_in_its_coordinates)
 {
     int coords, positive, i;
@@ -1358,7 +1361,7 @@ TEST(adam_moves_in_its_coordinates)
             test_seed = 232;
             a = make(&c, kernels[0]);
             for (j = 0; j < 6; j++) D[j] = 1;
-            /* the residual variance at gamma, from the joint prior */
+            /* Compute the residual variance at gamma from the joint prior. */
             if (coords) {
                 odvgp_real *zg = values(&a, "Z_gamma"), *zb = values(&a, "Z_beta");
                 wide *b, *g, *K, *C, *L, prior;
@@ -1457,15 +1460,15 @@ TEST(a_start_from_the_data)
         test_seed = 240;
         c.lik.noise_variance = (odvgp_real)0.2;
         a = make(&c, kernels[0]);
-        /* every row four times: 20 distinct ones */
+        /* Repeat each of 20 distinct rows four times. */
         for (i = 0; repeat && i < 80; i++) memcpy(a.X + i * 2, a.X + i % 20 * 2, 2 * sizeof *a.X);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         zb = values(&a, "Z_beta");
         zg = values(&a, "Z_gamma");
         for (i = 0; i < 20; i++) {
-            /* a row of the data */
+            /* The point is a row of the data. */
             CHECK(row_among(zg + i * 2, a.X, 80, 2) >= 1);
-            /* another one each time */
+            /* No point occurs twice. */
             CHECK_INT(row_among(zg + i * 2, zg, 20, 2), 1);
         }
         for (i = 0; i < 10; i++)
@@ -1475,8 +1478,8 @@ TEST(a_start_from_the_data)
                 if (d < low) low = d;
             }
         CHECK_SAY(low > 0.1, "two inducing points are %.3g apart", low);
-        /* lengthscales: between a twentieth and once the spread of the data; the given ones (the
-           expression says 1) stay */
+        /* Lengthscales are between a twentieth of the spread of the data and the whole of it; a
+           lengthscale that the expression gives (here 1) stays. */
         ls = values(&a, "kernel.0.lengthscale");
         CHECK(slot(&a, "kernel.0.lengthscale")->count == 1 && ls[0] > 0);
         v = values(&a, "noise_variance");
@@ -1510,7 +1513,7 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data)
     CHECK(v == (odvgp_real)2.25);
     CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
     CHECK_NEAR(v, variance, 1e-5 * variance);
-    /* of the order of the median distance, 237 */
+    /* The value has the order of the median distance, 237. */
     CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", &v, 1), ODVGP_OK);
     CHECK_SAY(v > 20 && v < 500, "lengthscale %.3g", (double)v);
     CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
@@ -1567,7 +1570,7 @@ static int same_row(const odvgp_real *a, const odvgp_real *b, ptrdiff_t D)
         if (a[d] != b[d]) return 0;
     return 1;
 }
-/*  How many of the rows differ from all before them and from those of `other`. */
+/*  Counts the rows that differ from all rows before them and from those of `other`. */
 static int new_rows(
         const odvgp_real *Z, ptrdiff_t n, const odvgp_real *other, ptrdiff_t others, ptrdiff_t D)
 {
@@ -1580,11 +1583,10 @@ static int new_rows(
     }
     return count;
 }
-/*  Data that have few distinct rows, constant columns, or a column that the kernel does not tell
-    apart. */
+/*  The data have few distinct rows, constant columns, or a column that the kernel ignores. */
 TEST(inducing_points_are_rows_that_differ)
 {
-    /* more than M + Mg, as many, fewer, one more than M, fewer than M, one */
+    /* More than M + Mg, as many, fewer, one more than M, fewer than M, one: */
     static const int distinct[] = {80, 24, 20, 11, 3, 1};
     int beta, gamma, hyper, k, flat;
     for (beta = ODVGP_INIT_BETA_KMEANS; beta <= ODVGP_INIT_BETA_FARTHEST; beta++)
@@ -1602,14 +1604,14 @@ TEST(inducing_points_are_rows_that_differ)
                     c.init.gamma = (odvgp_init_gamma)gamma;
                     c.init.hyperparams = (odvgp_init_hyper)hyper;
                     a = make(&c, kernels[k % 4]);
-                    /* pairs that hardly differ: what beta explains as well as itself */
+                    /* Make pairs of rows so close that beta explains both equally well. */
                     for (i = 0; k == 1 && i < 24; i += 2) {
                         memcpy(a.X + 3 * i + 3, a.X + 3 * i, 3 * sizeof *a.X);
                         a.X[3 * i + 3] += (odvgp_real)1e-6;
                     }
                     for (i = 0; i < 80; i++) {
                         memcpy(a.X + 3 * i, a.X + 3 * (i % n), 3 * sizeof *a.X);
-                        /* a constant column */
+                        /* Make one column constant. */
                         if (flat) a.X[3 * i + 1] = 5;
                         if (a.X[3 * i + 2] == 0) a.X[3 * i + 2] = 1;
                     }
@@ -1620,11 +1622,11 @@ TEST(inducing_points_are_rows_that_differ)
                     for (i = 0; i < 14; i++) CHECK(new_rows(zg + 3 * i, 1, a.X, 80, 3) == 0);
                     if (beta != ODVGP_INIT_BETA_KMEANS)
                         CHECK_INT(new_rows(zb, 10, NULL, 0, 3), n < 10 ? n : 10);
-                    /* rows of beta only where there are no others */
+                    /* Rows of beta repeat only if there are no others. */
                     if (beta != ODVGP_INIT_BETA_KMEANS)
                         CHECK_INT(new_rows(zg, 14, zb, 10, 3), n >= 24 ? 14 : n > 10 ? n - 10 : 0);
                     CHECK_INT(new_rows(zg, 14, NULL, 0, 3), n < 14 ? n : 14);
-                    /* the same again */
+                    /* A second initialisation gives the same values. */
                     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                     zb2 = values(&a, "Z_beta"), zg2 = values(&a, "Z_gamma");
                     CHECK_BITS(zb, zb2, 30 * sizeof *zb);
@@ -1633,7 +1635,7 @@ TEST(inducing_points_are_rows_that_differ)
                     drop(&a);
                 }
 }
-/*  k(x,x) - k(x,Z) (K(Z,Z) + jitter I)^-1 k(Z,x) for all rows of the data. */
+/*  Computes k(x,x) - k(x,Z) (K(Z,Z) + jitter I)^-1 k(Z,x) for all rows of the data. */
 static void residuals(const made *a, const odvgp_real *Z, ptrdiff_t n, double jitter, double *v)
 {
     wide *K = ref_new(n * n), *Zw = ref_copy(Z, n * a->D), *Xw = ref_copy(a->X, a->N * a->D),
@@ -1659,7 +1661,7 @@ static ptrdiff_t row_of(const made *a, const odvgp_real *z)
     while (i < a->N - 1 && !same_row(a->X + i * a->D, z, a->D)) i++;
     return i;
 }
-/*  Each method against its definition, with all rows in the sample. */
+/*  Compares each method with its definition; the sample contains all rows. */
 TEST(points_are_chosen_as_the_methods_say)
 {
     int k, r;
@@ -1673,12 +1675,12 @@ TEST(points_are_chosen_as_the_methods_say)
         c.init.beta = ODVGP_INIT_BETA_GREEDY;
         c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
         a = make(&c, kernels[k]);
-        /* some rows twice */
+        /* Repeat some rows. */
         for (i = 0; i < 5; i++) memcpy(a.X + 2 * (i + 5), a.X + 2 * i, 2 * sizeof *a.X);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         read_kernel(&a);
         z = values(&a, "Z_beta");
-        /* greedy: of the largest variance given those before */
+        /* Greedy selection takes the row with the largest variance given the points before it. */
         for (i = 0; i < 25; i++) {
             double most = 0;
             residuals(&a, z, i, 0, v);
@@ -1687,7 +1689,7 @@ TEST(points_are_chosen_as_the_methods_say)
                     "kernel %d: point %d has variance %.6g, another %.6g", k, (int)i,
                     v[row_of(&a, z + 2 * i)], most);
         }
-        /* residual: none that was left has more */
+        /* Residual selection: no row that is left out has a larger residual variance. */
         residuals(&a, z, 25, (double)c.jitter.absolute, v);
         {
             odvgp_real *zg = values(&a, "Z_gamma");
@@ -1711,7 +1713,7 @@ TEST(points_are_chosen_as_the_methods_say)
         a = make(&c, kernels[k]);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         z = values(&a, "Z_beta");
-        /* farthest from its nearest one before */
+        /* Each point is the row farthest from its nearest earlier point. */
         for (i = 1; i < 25; i++) {
             double most = 0;
             for (r = 0; r < 60; r++) {
@@ -1729,8 +1731,8 @@ TEST(points_are_chosen_as_the_methods_say)
         drop(&a);
     }
 }
-/*  Where few rows explain all others to rounding, the others are random and the model still
-    works. */
+/*  If few rows explain all others up to rounding, the remaining points are random and the model
+    still works. */
 TEST(greedy_ends_where_all_is_explained)
 {
     odvgp_config c = config(50, 1, 1, 30, 0);
@@ -1740,7 +1742,7 @@ TEST(greedy_ends_where_all_is_explained)
     test_seed = 265;
     c.init.beta = ODVGP_INIT_BETA_GREEDY;
     a = make(&c, "rbf");
-    /* a quarter of this range is the lengthscale */
+    /* The lengthscale is a quarter of this range. */
     for (i = 0; i < 50; i++) a.X[i] = (odvgp_real)(1000 + 0.001 * i);
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
     z = values(&a, "Z_beta");
@@ -1748,7 +1750,7 @@ TEST(greedy_ends_where_all_is_explained)
     (void)elbo_of(&a, NULL, NULL);
     free(z);
     drop(&a);
-    /* more points than rows */
+    /* Ask for more points than there are rows. */
     c.N = 9;
     a = make(&c, "rbf");
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1757,8 +1759,8 @@ TEST(greedy_ends_where_all_is_explained)
     free(z);
     drop(&a);
 }
-/*  Nearly all rows are equal, so that the sample of k-means has fewer distinct rows than there
-    are points while the data have more; or rows stand on a coarse grid, where means of unlike
+/*  Almost all rows are equal, so that the sample for k-means has fewer distinct rows than points
+    although the data have more; or rows lie on a coarse grid, where the means of different
     clusters can coincide. */
 TEST(centres_differ_while_there_are_rows_that_do)
 {
@@ -1788,8 +1790,8 @@ TEST(centres_differ_while_there_are_rows_that_do)
         }
     free(X), free(Y);
 }
-/*  A kernel that is 0 at all points, or infinite, explains nothing: the start returns, with rows
-    of the data that differ. */
+/*  If the kernel is 0 or infinite at all points, no row explains another; initialisation still
+    returns distinct rows of the data. */
 TEST(a_start_returns_whatever_the_kernel_is)
 {
     enum { N = 40, M = 6, MG = 9 };
@@ -1820,7 +1822,7 @@ TEST(a_start_returns_whatever_the_kernel_is)
             odvgp_model_free(m);
         }
 }
-/*  Every member has points to choose, by whatever name. */
+/*  Every member has points to choose, under any name. */
 TEST(every_member_can_be_started_by_the_kernel)
 {
     static const struct {
@@ -1858,7 +1860,7 @@ TEST(every_member_can_be_started_by_the_kernel)
         odvgp_model_free(m);
     }
 }
-/*  Samples smaller than the data, and work that is cut. */
+/*  The sample is smaller than the data, and the work is cut into tasks. */
 TEST(starts_have_the_same_bits_for_any_number_of_tasks)
 {
     static const int counts[] = {0, 1, 7};
@@ -1891,13 +1893,13 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks)
         free(first);
     }
 }
-/*  Ulapane's values: of the leaf's own columns, only where none is given, and 1 where the data
-    have none. */
+/*  Ulapane's values use the base kernel's own columns, apply only where the expression gives no
+    number, and are 1 where the data do not determine them. */
 TEST(gaps_and_steps_make_hyperparameters)
 {
-    /* gaps 1, 2, 1 and 2, 2 */
+    /* The gaps are 1, 2, 1 in the first column, and 2, 2 in the second. */
     static const double x[5][2] = {{0, 3}, {4, 3}, {1, 3}, {1, 5}, {3, 1}};
-    /* in x0's order 1 3 3 6 4, in x1's 6 1 4 3 3 */
+    /* In the order of x0 the first target is 1 3 3 6 4, in the order of x1 it is 6 1 4 3 3. */
     static const double y[5][2] = {{1, 0}, {4, 0}, {3, 0}, {3, 0}, {6, 2}};
     odvgp_config c = odvgp_config_defaults(5, 2, 2, 2, 0);
     odvgp_real X[10], Y[10], v, both[2];
@@ -1918,7 +1920,7 @@ TEST(gaps_and_steps_make_hyperparameters)
     CHECK_NEAR(v, 7, 1e-5);
     CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1), ODVGP_OK);
     CHECK_NEAR(v, (d_y[0][1] * d_y[0][1] + d_y[1][1] * d_y[1][1]) / 2, 1e-4);
-    /* the last of three: ten times the mean gap */
+    /* The last of three base kernels gets ten times the mean gap. */
     CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", both, 2), ODVGP_OK);
     CHECK_NEAR(both[0], 10 * (4.0 / 3 + 2) / 2, 1e-4);
     CHECK(both[0] == both[1]);
@@ -1926,7 +1928,7 @@ TEST(gaps_and_steps_make_hyperparameters)
     CHECK_NEAR(v, 3, 1e-5);
     odvgp_model_free(m);
     c.layer[0].kernel = "rbf";
-    /* constant targets, constant inputs, both */
+    /* Constant targets, constant inputs, or both: */
     for (i = 0; i < 3; i++) {
         odvgp_real flat[10] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
         CHECK_STATUS(
@@ -1937,7 +1939,7 @@ TEST(gaps_and_steps_make_hyperparameters)
         CHECK_NEAR(v, 1, 1e-5);
         odvgp_model_free(m);
     }
-    /* units: of x, and of y squared */
+    /* Lengthscales have the units of x, and variances those of y squared. */
     CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
     all = (double)v;
@@ -1960,9 +1962,9 @@ TEST(columns_are_standardised)
         X[5 * i] = (odvgp_real)test_normal();
         X[5 * i + 1] = (odvgp_real)(big * test_between(-1, 1));
         X[5 * i + 2] = (odvgp_real)(small * test_between(1, 2));
-        /* constant */
+        /* This column is constant. */
         X[5 * i + 3] = (odvgp_real)0.1;
-        /* constant but for rounding */
+        /* This column is constant up to rounding. */
         X[5 * i + 4] = (odvgp_real)(1 + (double)(i % 2) * EPS);
     }
     CHECK_STATUS(odvgp_column_scales(X, 50, 5, mean, scale, NULL), ODVGP_OK);
@@ -1976,10 +1978,10 @@ TEST(columns_are_standardised)
     }
     CHECK(scale[3] == 1 && scale[4] == 1 && mean[3] == (odvgp_real)0.1);
     for (i = 0; i < 50; i++) CHECK(out[5 * i + 3] == 0);
-    /* in its place */
+    /* The output may be the input. */
     CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, X), ODVGP_OK);
     CHECK_BITS(X, out, sizeof X);
-    /* one row */
+    /* A single row has a spread of 0. */
     CHECK_STATUS(odvgp_column_scales(out, 1, 5, mean, scale, NULL), ODVGP_OK);
     CHECK_BITS(mean, out, sizeof mean);
     for (d = 0; d < 5; d++) CHECK(scale[d] == 1);
@@ -2032,12 +2034,12 @@ TEST(scales_are_undone)
             CHECK_NEAR(y1[k], s * s * (double)y0[k], 400 * EPS * s * s);
             for (j = 0; j < 30; j++) {
                 CHECK_NEAR(c1[k * 30 + j], s * s * (double)c0[k * 30 + j], 400 * EPS * s * s);
-                /* symmetric */
+                /* The covariance is symmetric. */
                 CHECK(c0[k * 30 + j] == c0[(q * 30 + j) * 30 + i]);
             }
             CHECK_NEAR(c0[k * 30 + i], v0[k], 400 * EPS);
             if (q) continue;
-            /* log N(y; mean, var_y), summed over outputs */
+            /* log N(y; mean, var_y), summed over outputs. */
             for (j = 0; j < 2; j++) {
                 double v = (double)y0[j * 30 + i],
                        d = (double)a.Y[i * 2 + j] - (double)m0[j * 30 + i];
@@ -2049,10 +2051,10 @@ TEST(scales_are_undone)
     free(b0), free(b1), free(scratch), free(c0), free(c1);
     drop(&a);
 }
-/* scratch for 1, 2, 7, 100 rows */
+/*  Scratch may have room for 1, 2, 7 or 100 rows. */
 TEST(turns_do_not_change_predictions)
 {
-    static const ptrdiff_t turns[] = {1, 2, 7, 100, 600};
+    static const ptrdiff_t rows_at_once[] = {1, 2, 7, 100, 600};
     odvgp_config c = config(40, 3, 2, 30, 70);
     made a;
     const ptrdiff_t n = 550;
@@ -2072,7 +2074,7 @@ TEST(turns_do_not_change_predictions)
     block = test_alloc(bytes);
     CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
     for (t = 0; t < 5; t++) {
-        need = odvgp_predict_scratch(p, turns[t]);
+        need = odvgp_predict_scratch(p, rows_at_once[t]);
         scratch = test_alloc(need);
         CHECK_STATUS(
                 odvgp_predict(p, X, n, t ? m1 : m0, t ? v1 : v0, NULL, scratch, need), ODVGP_OK);
@@ -2082,7 +2084,7 @@ TEST(turns_do_not_change_predictions)
             CHECK(test_max_diff(v0, v1, n * 2) <= 2000 * EPS * test_max_abs(v0, n * 2));
             CHECK(test_max_diff(l0, l1, n) <= 4000 * EPS * test_max_abs(l0, n));
         }
-        /* few rows take another path */
+        /* Few rows use another code path. */
         for (rows = 1; rows <= 9; rows += t == 4 ? 1 : 9) {
             CHECK_STATUS(odvgp_predict(p, X, rows, m1, v1, NULL, scratch, need), ODVGP_OK);
             for (i = 0; i < rows; i++) {
@@ -2090,7 +2092,7 @@ TEST(turns_do_not_change_predictions)
                 CHECK_NEAR(v1[rows + i], v0[n + i], 2000 * EPS * test_max_abs(v0, n * 2));
             }
         }
-        /* the mean alone, the variance alone */
+        /* Ask for only the mean, then for only the variance. */
         CHECK_STATUS(odvgp_predict(p, X, 20, m1, NULL, NULL, scratch, need), ODVGP_OK);
         CHECK_STATUS(odvgp_predict(p, X, 20, NULL, v1, NULL, scratch, need), ODVGP_OK);
         for (i = 0; i < 20; i++) {
@@ -2117,7 +2119,7 @@ TEST(samples_have_the_predicted_moments)
     test_seed = 252;
     a = make(&c, kernels[0]);
     for (i = 0; i < 2 * n; i++) X[i] = (odvgp_real)test_between(-2, 2);
-    /* row 2 is row 0: the covariance is singular */
+    /* Row 2 equals row 0, so the covariance is singular. */
     X[4] = X[0], X[5] = X[1];
     bytes = odvgp_predictor_size(a.m);
     block = test_alloc(bytes);
@@ -2141,7 +2143,7 @@ TEST(samples_have_the_predicted_moments)
                 CHECK_NEAR(
                         v, cov[(q * n + i) * n + j], 4.5 * sqrt(2.0) * si * sj / sqrt((double)S));
             }
-    /* outputs are independent of each other, samples too */
+    /* Outputs are independent of each other, and so are their samples. */
     for (i = 0; i < n; i++)
         for (j = 0; j < n; j++) {
             double across = 0, along = 0, si = sqrt((double)cov[i * n + i]),
@@ -2154,18 +2156,18 @@ TEST(samples_have_the_predicted_moments)
             CHECK_NEAR(across, 0, 4.5 * si * other / sqrt((double)S));
             CHECK_NEAR(along, 0, 4.5 * si * sj / sqrt((double)S));
         }
-    /* equal rows, equal samples */
+    /* Equal rows have equal samples. */
     for (s = 0; s < 50; s++) CHECK_NEAR(f[s * 2 * n], f[s * 2 * n + 2], BY_PRECISION(1e-6, 2e-2));
     CHECK_STATUS(odvgp_sample(p, X, n, 3, 9, g, scratch, need), ODVGP_OK);
-    /* sample s depends on the seed and s alone */
+    /* Sample s depends only on the seed and on s. */
     CHECK_BITS(f, g, 3 * 2 * n * sizeof *f);
     CHECK_STATUS(odvgp_sample(p, X, n, 3, 10, g, scratch, need), ODVGP_OK);
     CHECK(memcmp(f, g, 3 * 2 * n * sizeof *f) != 0);
     free(f), free(g), free(block), free(scratch);
     drop(&a);
 }
-/*  Where the prior variance of one point is a million times that of another: both have samples
-    of the predicted variance. */
+/*  The prior variance of one point is a million times that of another. Samples of both have the
+    predicted variance. */
 TEST(samples_of_points_of_unlike_variance)
 {
     enum { n = 12, S = 3000 };

@@ -1,6 +1,5 @@
-/*  What moves parameters by the whole batch, and what holds them: L-BFGS on plain functions and
-    under the model, bounds of positive slots, priors of hyperparameters, schedules that rise and
-    fall. */
+/*  Full-batch optimisation and constraints: L-BFGS on plain functions and for the model, bounds
+    of positive slots, priors of hyperparameters, schedules that rise and fall. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -8,10 +7,11 @@
 /* ---- functions to minimise ---- */
 
 typedef struct function {
-    /* as in loss() */
+    /* The kind of function, as in loss(). */
     int kind;
     ptrdiff_t n, calls;
-    /* of the quadratic; the largest value that was asked for after the first */
+    /* The condition of the quadratic, and the largest value that the search has evaluated after
+       the first. */
     double condition, worst;
 } function;
 enum { ROSENBROCK, QUADRATIC, LOG_BARRIER, CLIFF, KINK, FLAT };
@@ -32,7 +32,7 @@ static void loss(void *user, const odvgp_real *x, double *f, odvgp_real *g)
             g[i + 1] = (odvgp_real)(200 * b);
         }
         break;
-    /* minimum -n at i/n, with curvatures from 1 to the condition */
+    /* The minimum is -n at i/n; curvatures go from 1 to the condition. */
     case QUADRATIC:
         sum = -(double)n;
         for (i = 0; i < n; i++) {
@@ -42,14 +42,15 @@ static void loss(void *user, const odvgp_real *x, double *f, odvgp_real *g)
             g[i] = (odvgp_real)(c * d);
         }
         break;
-    /* x - log x, NaN for x <= 0: the minimum is 1 */
+    /* x - log x, which is NaN for x <= 0, has its minimum at 1. */
     case LOG_BARRIER:
         for (i = 0; i < n; i++) {
             sum += (double)x[i] - log((double)x[i]);
             g[i] = (odvgp_real)(1 - 1 / (double)x[i]);
         }
         break;
-    /* falls to a wall beyond which nothing is a number; the minimum is 3 before it */
+    /* The function falls towards a wall, beyond which it is NaN; the minimum before the wall is
+       3. */
     case CLIFF:
         for (i = 0; i < n; i++) {
             double d = (double)x[i] - 3;
@@ -58,7 +59,7 @@ static void loss(void *user, const odvgp_real *x, double *f, odvgp_real *g)
             if (x[i] > (odvgp_real)3.25) sum = NAN, g[i] = (odvgp_real)INFINITY;
         }
         break;
-    /* |x|: no Wolfe point at the minimum */
+    /* |x| has no Wolfe point at its minimum. */
     case KINK:
         for (i = 0; i < n; i++) {
             sum += fabs((double)x[i]);
@@ -76,7 +77,7 @@ typedef struct run {
     odvgp__problem problem;
 } run;
 
-/*  A block of exactly the size that was measured. */
+/*  The block has exactly the size that was measured. */
 static run start(function *f, ptrdiff_t memory, double at)
 {
     run r;
@@ -96,8 +97,8 @@ static run start(function *f, ptrdiff_t memory, double at)
     f->calls = 0;
     return r;
 }
-/*  Until convergence; the value never rises, and the point is where the value says. Returns the
-    number of iterations. */
+/*  Iterates until convergence. The value never rises, and it belongs to the current point.
+    Returns the number of iterations. */
 static int descend(run *r, int most)
 {
     function *f = (function *)r->problem.user;
@@ -143,7 +144,7 @@ TEST(rosenbrock)
             free(r.block);
         }
 }
-/*  Down to the rounding of the value, whatever the condition. */
+/*  The search reaches the rounding of the value, for any condition number. */
 TEST(quadratics_have_the_known_optimum)
 {
     static const double conditions[] = {1, 1e2, 1e4, 1e6};
@@ -153,7 +154,7 @@ TEST(quadratics_have_the_known_optimum)
         run r;
         int steps;
         f.condition = conditions[c];
-        /* ten pairs take 10,000 steps for the last */
+        /* With ten pairs the last case takes 10,000 steps. */
         r = start(&f, c < 3 ? 10 : 40, 2);
         steps = descend(&r, 5000);
         CHECK_SAY(r.w.converged, "condition %g: %d steps", conditions[c], steps);
@@ -180,7 +181,7 @@ TEST(values_that_are_no_numbers_are_too_far)
             free(r.block);
         }
 }
-/*  No gradient; no minimum that a smooth function has; nothing lower anywhere on the line. */
+/*  There is no gradient, or no minimum of a smooth function, or no lower value on the line. */
 TEST(searches_end_where_there_is_nothing_to_find)
 {
     function flat = {FLAT, 3, 0, 0, 0}, kink = {KINK, 3, 0, 0, 0}, bad = {LOG_BARRIER, 2, 0, 0, 0};
@@ -193,7 +194,7 @@ TEST(searches_end_where_there_is_nothing_to_find)
     CHECK(r.w.converged && r.w.loss < 2.5);
     free(r.block);
     r = start(&bad, 3, 2);
-    /* a gradient that lies */
+    /* This gradient is wrong. */
     r.w.g[0] = r.w.g[1] = -1;
     r.w.loss = -5;
     CHECK_INT(odvgp__lbfgs_iterate(&r.w, &r.problem), 0);
@@ -201,8 +202,8 @@ TEST(searches_end_where_there_is_nothing_to_find)
     CHECK(r.w.evaluations <= ODVGP__SEARCH_PROBES + 1);
     free(r.block);
 }
-/*  Pairs along which the loss does not curve upwards are not kept, and the ring forgets the
-    oldest. */
+/*  Pairs along which the curvature is not positive are dropped, and the ring forgets the oldest
+    pair. */
 TEST(pairs_are_kept_by_curvature)
 {
     function f = {QUADRATIC, 4, 0, 0, 0};
@@ -221,7 +222,7 @@ TEST(pairs_are_kept_by_curvature)
     CHECK_INT(r.w.next, 1);
     for (k = 0; k < 3; k++) CHECK_NEAR(r.w.sy[k], 2, 20 * EPS);
     memcpy(r.w.trial, r.w.x, 4 * sizeof(odvgp_real));
-    /* no step at all */
+    /* The step is 0. */
     odvgp__lbfgs_remember(&r.w);
     CHECK_INT(r.w.next, 1);
     r.w.g_trial[0] = (odvgp_real)INFINITY;
@@ -230,7 +231,7 @@ TEST(pairs_are_kept_by_curvature)
     CHECK_INT(r.w.next, 1);
     free(r.block);
 }
-/*  A start that has the arrays and numbers of another goes on as that one does. */
+/*  A search that is given the arrays and numbers of another continues like that one. */
 TEST(a_search_can_be_taken_up_by_another)
 {
     function f = {ROSENBROCK, 8, 0, 0, 0};
@@ -324,7 +325,7 @@ static void set_number(odvgp_model *m, const char *name, double x)
     odvgp_real v = (odvgp_real)x;
     CHECK_STATUS(odvgp_set(m, name, &v, 1, NULL), ODVGP_OK);
 }
-/*  Random numbers in a slot. */
+/*  Fills a slot with random numbers. */
 static void shake(odvgp_model *m, const char *name, double size)
 {
     const odvgp_slot *s = odvgp_slot_find(m, name);
@@ -334,7 +335,7 @@ static void shake(odvgp_model *m, const char *name, double size)
     if (CHECK(s != NULL)) CHECK_STATUS(odvgp_set(m, name, v, s->count, NULL), ODVGP_OK);
     free(v);
 }
-/*  A file and the model that it makes; the data are shared with the writer. */
+/*  Saves a model to a file and loads it; the two models share the data. */
 static unsigned char *save(const made *a, size_t *bytes)
 {
     unsigned char *file;
@@ -370,8 +371,8 @@ static void same_parameters(const odvgp_model *a, const odvgp_model *b)
 
 /* ---- L-BFGS under the model ---- */
 
-/*  For a Gaussian likelihood a natural step of 1 is the optimum of q on beta, with all else
-    held. */
+/*  For a Gaussian likelihood a natural step of size 1 gives the optimal q on beta, with
+    everything else fixed. */
 TEST(lbfgs_finds_the_optimum_of_a_natural_step)
 {
     int orth, param;
@@ -401,7 +402,7 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step)
             CHECK_SAY(wanted > before + 1, "there is something to gain: %g to %g", before, wanted);
             CHECK_NEAR(got, wanted, BY_PRECISION(1e-6, 2e-3) * fabs(wanted));
             CHECK(got <= wanted + BY_PRECISION(1e-9, 1e-4) * fabs(wanted));
-            /* what is frozen has not moved */
+            /* Frozen slots have not moved. */
             for (i = 0; i < odvgp_slot_count(a.m); i++) {
                 const odvgp_slot *s = odvgp_slot_at(a.m, i);
                 if (!s->trainable)
@@ -417,8 +418,8 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step)
         }
 }
 
-/*  All members, all slots trainable: the bound after a step is never below that before it, and
-    the report tells what it was. */
+/*  For all members with all slots trainable, the bound after a step is never below the bound
+    before it, and the report gives that bound. */
 TEST(lbfgs_never_loses)
 {
     static const struct {
@@ -463,8 +464,8 @@ TEST(lbfgs_never_loses)
         }
 }
 
-/*  The step that finds nothing lower any more looks until what can be gained is a rounding
-    error, and not until no look is left. */
+/*  The step that finds nothing lower stops searching when the possible gain is a rounding error,
+    long before its evaluations run out. */
 TEST(the_last_step_is_not_the_dearest)
 {
     static const struct {
@@ -506,7 +507,7 @@ TEST(lbfgs_goes_on_from_a_file)
 {
     int at, i, orth;
     for (orth = 0; orth < 2; orth++)
-        /* before the first step, with part of a history, with a ring that has wrapped */
+        /* Save before the first step, with part of a history, and with a full ring. */
         for (at = 0; at < 9; at += 4) {
             odvgp_config c = config(40, 2, 1, 5, orth ? 6 : 0);
             made a, b;
@@ -527,7 +528,8 @@ TEST(lbfgs_goes_on_from_a_file)
         }
 }
 
-/*  After a change the history is of another function; nothing that only looks is a change. */
+/*  After a change the history belongs to another function and is dropped; calls that only read
+    change nothing. */
 TEST(lbfgs_starts_afresh_after_changes)
 {
     odvgp_config c = config(40, 2, 1, 5, 6);
@@ -556,7 +558,7 @@ TEST(lbfgs_starts_afresh_after_changes)
                     odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
             break;
         case 8: bound(&a); break;
-        /* the same rows elsewhere, by the other call */
+        /* These are the same rows at another address, with the other call. */
         default: {
             odvgp_real *X = NEW(odvgp_real, 80);
             odvgp_report r;
@@ -574,8 +576,8 @@ TEST(lbfgs_starts_afresh_after_changes)
     }
 }
 
-/*  Points that nearly coincide, and no jitter but what is raised: the bound that is reached is
-    the bound that is there. */
+/*  Points nearly coincide, and only raised jitter separates them: the bound that a step reports
+    is the bound of the parameters it leaves. */
 TEST(lbfgs_lives_with_jitter)
 {
     odvgp_config c = config(40, 1, 1, 8, 0);
@@ -586,11 +588,11 @@ TEST(lbfgs_lives_with_jitter)
     c.layer[0].kernel = "rbf(1)";
     c.jitter.relative = 0;
     a = make(&c, 45);
-    /* pairs of the same point */
+    /* The points form pairs of equal ones. */
     for (i = 0; i < 8; i++) Z[i] = (odvgp_real)((i - i % 2) * 0.35 - 1);
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", Z, 8, NULL), ODVGP_OK);
     now = bound(&a);
-    /* the jitter stays where it was raised to */
+    /* The jitter stays where it was raised to. */
     for (i = 0; i < 150; i++) {
         double start = bound(&a);
         odvgp_report r = step(&a);
@@ -631,7 +633,7 @@ TEST(lbfgs_refuses_what_it_cannot_do)
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
     CHECK_INT(bytes, 77);
     CHECK_STATUS(odvgp_model_size(&c, &with, &info), ODVGP_OK);
-    /* memory is for those who use it */
+    /* Only L-BFGS uses memory for its history. */
     d = c, d.optim.kind = ODVGP_OPTIMIZER_ADAM, d.optim.lbfgs_memory = 1000;
     CHECK_STATUS(odvgp_model_size(&d, &without, &info), ODVGP_OK);
     a = make(&c, 46);
@@ -673,13 +675,13 @@ TEST(fit_ends_when_lbfgs_has_converged)
     now = bound(&a);
     step(&a);
     e = bound(&a);
-    /* that was all */
+    /* Training has converged. */
     CHECK(e >= now && e - now < BY_PRECISION(1e-6, 1e-1));
     drop(&a);
 }
 
-/*  Targets without noise: the noise falls to its floor and no further, training ends, and what
-    it leaves can predict. */
+/*  Targets have no noise: the noise variance falls to its floor and no further, training ends,
+    and the model can predict. */
 TEST(noise_has_a_floor)
 {
     enum { N = 30 };
@@ -693,7 +695,8 @@ TEST(noise_has_a_floor)
             {ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, N}};
     int k, way, i;
     for (k = 0; k < 3; k++)
-        /* smooth targets with the default, another floor, the caller's bounds; targets of 0 */
+        /* Smooth targets with the default floor, with another floor, with the caller's bounds;
+           then targets of 0. */
         for (way = 0; way < 4; way++) {
             odvgp_config c = odvgp_config_defaults(N, 1, 1, bounds[k].M, 0);
             odvgp_real X[N], Y[N], mean[N], var[N], v;
@@ -749,8 +752,8 @@ TEST(noise_has_a_floor)
             odvgp_model_free(m);
         }
 }
-/*  The floor and the units of the data are part of the file, and training goes on as it would
-    have. */
+/*  The noise floor and the units of the data are part of the file, and training continues as it
+    would have. */
 TEST(units_and_floor_go_through_a_file)
 {
     int lbfgs, i;
@@ -802,29 +805,29 @@ TEST(bounded_values_and_slopes)
             for (i = -700; i <= 700; i++) {
                 odvgp_real t = (odvgp_real)(i * 0.125);
                 double v = (double)odvgp__to_positive(&p, 2, t), h = BY_PRECISION(1e-5, 1e-2), up,
-                       down, slope;
-                slope = (double)odvgp__positive_derivative(&p, 2, t, (odvgp_real)v);
+                       down, derivative;
+                derivative = (double)odvgp__positive_derivative(&p, 2, t, (odvgp_real)v);
                 CHECK_SAY(
                         v >= (double)p.state[2].low && v <= (double)p.state[2].high && v >= before,
                         "%g of %g in [%g, %g]", v, (double)t, low, high);
-                CHECK(slope >= 0 && slope <= HUGE_REAL &&
-                        (slope > 0 || v == 0 || fabs((double)t) > 80));
+                CHECK(derivative >= 0 && derivative <= HUGE_REAL &&
+                        (derivative > 0 || v == 0 || fabs((double)t) > 80));
                 before = v;
                 if (fabs((double)t) > 12) continue;
                 up = (double)odvgp__to_positive(&p, 2, (odvgp_real)((double)t + h)),
                 down = (double)odvgp__to_positive(&p, 2, (odvgp_real)((double)t - h));
-                CHECK_NEAR(slope, (up - down) / (2 * h),
-                        BY_PRECISION(1e-8, 2e-3) * slope + 4 * EPS * v / h);
+                CHECK_NEAR(derivative, (up - down) / (2 * h),
+                        BY_PRECISION(1e-8, 2e-3) * derivative + 4 * EPS * v / h);
                 if (v > low && v < high) {
                     double back = (double)odvgp__from_positive(&p, 2, (odvgp_real)v);
-                    /* to the rounding of v */
-                    worst = test_worse(worst, fabs(back - (double)t) * slope / v);
+                    /* The inverse is accurate up to the rounding of v. */
+                    worst = test_worse(worst, fabs(back - (double)t) * derivative / v);
                 }
             }
             CHECK_SAY(worst < 8 * EPS,
                     "[%g, %g]: theta comes back with an error of %g in the value", low, high,
                     worst);
-            /* at the ends: finite, and not stuck */
+            /* At the ends of the range the derivative is finite and not 0. */
             if (low > 0 || high < HUGE_VAL) {
                 odvgp_real t = odvgp__from_positive(
                         &p, 2, p.state[2].low > 0 ? p.state[2].low : (odvgp_real)(high * 1e-30));
@@ -839,7 +842,7 @@ TEST(bounded_values_and_slopes)
         }
 }
 
-/*  Adam, L-BFGS, natural steps of O(M), starts from the data: nothing leaves. */
+/*  Adam, L-BFGS, natural steps of O(M) and initialisation keep all values within the bounds. */
 TEST(bounds_hold_whatever_moves)
 {
     int way, i, positive;
@@ -883,12 +886,12 @@ TEST(bounds_hold_whatever_moves)
                 for (k = 0; k < 6; k++) CHECK(g[k] >= (odvgp_real)0.125 && g[k] <= 2);
             }
             CHECK(bound(&a) > first);
-            /* it would be 0.3 */
+            /* Without the bound it would be 0.3. */
             if (way < 2) CHECK_NEAR(number(a.m, "noise_variance"), 0.5, 0.05);
             drop(&a);
         }
 }
-/*  Exact regression's q_diag is 1 / noise, or the bound where that is outside. */
+/*  The optimal q_diag of exact regression is 1 / noise, or the nearest bound. */
 TEST(bounds_hold_for_the_exact_optimum)
 {
     odvgp_config c = config(12, 2, 2, 12, 0);
@@ -933,7 +936,7 @@ TEST(bounds_move_values_and_refuse_others)
     CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2), ODVGP_OK);
     CHECK_NEAR(v[1], 1.999, 4 * EPS);
-    /* on the bounds: taken as they are */
+    /* Values on the bounds are accepted unchanged. */
     v[0] = 1, v[1] = 2;
     CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2), ODVGP_OK);
@@ -994,10 +997,10 @@ TEST(priors_add_to_the_bound)
     wanted += log_normal(0.75, 0.5, 2) + log_normal(1.5, 0.5, 2) +
               log_normal(number(a.m, "kernel.1.variance"), 0.5, 2);
     CHECK_NEAR(bound(&a), wanted, tolerance * fabs(before));
-    /* once, whatever the rows */
+    /* The prior counts once, for any number of rows. */
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &part, NULL, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
-    /* a constant, then */
+    /* The prior adds a constant and the following terms. */
     CHECK_NEAR(bound(&a), wanted, tolerance * fabs(before));
     CHECK((double)step(&a).elbo == wanted || fabs((double)step(&a).elbo) < HUGE_REAL);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, 0, 0), ODVGP_OK);
@@ -1005,10 +1008,10 @@ TEST(priors_add_to_the_bound)
     a = make(&c, 50);
     before = bound(&a);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1), ODVGP_OK);
-    /* numbers of none are not looked at */
+    /* The parameters of ODVGP_PRIOR_NONE are ignored. */
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, (odvgp_real)NAN, -1), ODVGP_OK);
     CHECK(bound(&a) == before);
-    /* a prior that is sure of itself decides */
+    /* A very narrow prior decides the value. */
     CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL,
                          (odvgp_real)log(0.4), (odvgp_real)0.001),
             ODVGP_OK);
@@ -1051,7 +1054,7 @@ TEST(priors_have_right_gradients)
                         BY_PRECISION(1e-6, 2e-2) * (fabs(g) + 1) + 4 * EPS * fabs((double)e) / h);
             }
             {
-                /* and those of theta, which L-BFGS sees */
+                /* The gradient with respect to theta, which L-BFGS uses. */
                 odvgp__lbfgs_job job;
                 odvgp__rows rows = odvgp__rows_plain(a.X, a.Y, a.N);
                 odvgp_real *x = NEW(odvgp_real, odvgp_param_count(a.m)),
@@ -1071,7 +1074,7 @@ TEST(priors_have_right_gradients)
                     x[i] = (odvgp_real)((double)keep + h), odvgp__lbfgs_loss(&job, x, &up, g2);
                     x[i] = (odvgp_real)((double)keep - h), odvgp__lbfgs_loss(&job, x, &down, g2);
                     x[i] = keep;
-                    /* above a diagonal */
+                    /* Skip elements above a diagonal. */
                     if (g[i] == 0) continue;
                     CHECK_NEAR(g[i], (up - down) / (2 * h), tolerance);
                 }
@@ -1082,8 +1085,8 @@ TEST(priors_have_right_gradients)
         }
 }
 
-/*  Adam moves hyperparameters by the gradient of the bound, priors counted once, also where a
-    natural step of gamma evaluates the bound between the gradient and Adam's step. With one
+/*  Adam moves hyperparameters by the gradient of the bound with each prior counted once, also if
+    a natural step of gamma evaluates the bound between the gradient and Adam's step. With one
     moment and a huge eps the step is the gradient times lr / eps. */
 TEST(priors_count_once_in_a_step)
 {
@@ -1208,7 +1211,7 @@ TEST(schedules_rise_and_decay)
             odvgp__schedule_at(&s, UINT64_MAX) == s.final);
     c.optim.kind = ODVGP_OPTIMIZER_ADAM, c.optim.natgrad = 1;
     c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
-    /* down to nothing */
+    /* The schedule decays to 0. */
     c.optim.natgrad_step = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.1, 2, 0, 3, 4);
     a = make(&c, 53);
     for (i = 0; i < 12; i++) {
@@ -1289,7 +1292,7 @@ TEST(files_keep_bounds_priors_and_schedules)
     }
 }
 
-/*  Written by a model that was tampered with, so that the checksum is right. */
+/*  The test changes a model and saves it, so that the checksum is correct. */
 TEST(forged_bounds_and_histories_are_refused)
 {
     odvgp_config c = config(12, 2, 1, 3, 2);
@@ -1308,7 +1311,7 @@ TEST(forged_bounds_and_histories_are_refused)
         case 4: a.m->par.state[3].high = (odvgp_real)NAN; break;
         case 5: a.m->par.state[1].low = (odvgp_real)HUGE_VAL; break;
         case 6: a.m->par.state[1].prior = 3; break;
-        /* of shape and rate 0 */
+        /* The prior has shape and rate 0. */
         case 7: a.m->par.state[1].prior = ODVGP_PRIOR_GAMMA; break;
         case 8:
             a.m->par.state[2].prior = ODVGP_PRIOR_LOGNORMAL,
@@ -1338,8 +1341,8 @@ TEST(forged_bounds_and_histories_are_refused)
         drop(&a);
     }
 }
-/*  Any change with a right checksum: refused, or a model that evaluates and steps or says why
-    not. */
+/*  Any change with a correct checksum is refused, or gives a model that evaluates and steps or
+    reports an error. */
 TEST(forged_files_do_no_harm)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
@@ -1369,7 +1372,7 @@ TEST(forged_files_do_no_harm)
         if (load(other, bytes, &b) == ODVGP_OK && b.m->cfg.N == 6 && b.m->cfg.layer[0].D == 2 &&
                 b.m->cfg.layer[0].P == 1) {
             read++;
-            /* any status */
+            /* Any status is possible. */
             for (i = 0; i < 3; i++) (void)odvgp_step(b.m, b.X, b.Y, &r, NULL);
         }
         free(b.block);
@@ -1379,8 +1382,8 @@ TEST(forged_files_do_no_harm)
     drop(&a);
 }
 
-/*  A bound that is finite where its gradient is not, in units in which L-BFGS moves: the step is
-    an error, and what is saved afterwards can be loaded. */
+/*  The bound is finite and its gradient is not, in the units in which L-BFGS moves. The step
+    fails, and a file that is saved afterwards can be loaded. */
 TEST(a_gradient_that_overflows_is_an_error)
 {
     enum { N = 20 };
@@ -1395,10 +1398,10 @@ TEST(a_gradient_that_overflows_is_an_error)
     c.isa = test_isa(), c.optim.kind = ODVGP_OPTIMIZER_LBFGS, c.optim.natgrad = 0,
     c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
     if (!CHECK_STATUS(odvgp_model_create(&m, &c, x, y, NULL, &info), ODVGP_OK)) return;
-    /* it knows bound and gradient, of data that change then */
+    /* L-BFGS knows bound and gradient of data that change now. */
     CHECK_STATUS(odvgp_step(m, x, y, NULL, &info), ODVGP_OK);
     y[3] = (odvgp_real)0.5;
-    /* as a forged file can have it */
+    /* A forged file can hold this value. */
     m->data_sd[0] = m->data_sd[1] = ODVGP__TINY / 1000;
     i = odvgp_step(m, x, y, NULL, &info);
     CHECK_SAY(i == ODVGP_E_NAN && info.text[0], "%s", odvgp_status_text((odvgp_status)i));

@@ -1,10 +1,12 @@
 /*  test_oracle [--strict] [DIR]: compares the library with every case file DIR/NAME.txt (DIR:
-    tests/oracle). The format is told in tests/oracle/README.md. One line per case with the worst
-    error relative to its tensor's largest entry, or the reason why this version skips it; a
-    closing `N passed, N failed, N skipped`; non-zero exit on a failure. With --strict, or
-    without DIR, a tensor that nothing looked at is a failure too; else it is only named. */
+    tests/oracle). tests/oracle/README.md describes the format. Prints one line per case, with
+    the worst error relative to its tensor's largest element, or with the reason why this version
+    skips the case; then `N passed, N failed, N skipped`. The exit status is non-zero after a
+    failure. With --strict, or without DIR, a tensor that no check has read is a failure too;
+    otherwise it is only named. */
 #define _POSIX_C_SOURCE 200809L
-/* where pointers have 32 bits: folders whose entries have numbers above that can be read too */
+/*  On machines with 32-bit pointers this lets the program read folders whose entries have larger
+    numbers. */
 #define _FILE_OFFSET_BITS 64
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -20,7 +22,7 @@ typedef struct tensor {
     int rank;
     ptrdiff_t dim[RANK], count;
     double *v;
-    /* the same, rounded */
+    /* The same values, rounded. */
     odvgp_real *r;
     int seen;
 } tensor;
@@ -32,10 +34,10 @@ typedef struct ocase {
     tensor *t;
     word *w;
     int tensors, words;
-    /* the largest in the comment, 0 if there is none; their product, about that of both sets of
-       points */
+    /* The largest condition number in the comment (0 if there is none), and their product, which
+       approximates that of both sets of points together. */
     double condition, joint;
-    /* max |grad_*| */
+    /* max |grad_*|. */
     double grads;
     double worst;
     char worst_name[120];
@@ -71,7 +73,7 @@ static char *read_file(const char *path)
     text[n] = 0;
     return text;
 }
-/*  Cuts the next line off; NULL at the end. */
+/*  Cuts off the next line; NULL at the end. */
 static char *next_line(char **rest)
 {
     char *line = *rest, *end;
@@ -97,7 +99,7 @@ static void fail(ocase *c, const char *format, ...)
 }
 static int starts(const char *s, const char *head) { return strncmp(s, head, strlen(head)) == 0; }
 
-/*  0 when the text is not in the format; says where. */
+/*  Returns 0 if the text is not in the format, and reports where. */
 static int parse(ocase *c, char *text)
 {
     char *rest = text, *line;
@@ -206,7 +208,7 @@ static void drop(ocase *c)
     free(c->t);
     free(c->w);
 }
-/* "" when it is not there */
+/*  Returns "" if the key is missing. */
 static const char *say(const ocase *c, const char *key)
 {
     int i;
@@ -214,7 +216,7 @@ static const char *say(const ocase *c, const char *key)
         if (!strcmp(c->w[i].key, key)) return c->w[i].value;
     return "";
 }
-/* NULL when it is not there; marks it as seen */
+/*  Returns NULL if the tensor is missing; marks it as seen. */
 static tensor *find(ocase *c, const char *name)
 {
     int i;
@@ -247,8 +249,8 @@ static void skip(ocase *c, const char *format, ...)
 
 /* ---- comparison ---- */
 
-/*  double: |got - want| <= 1e-9 max|tensor|, for gradients + 1e-11 max|all gradients of the file|.
-    float: 1e-4 and 1e-5 in their places. */
+/*  In double: |got - want| <= 1e-9 max|tensor|, and for gradients + 1e-11 max|all gradients of
+    the file|. In float these are 1e-4 and 1e-5. */
 #define ALLOWED       BY_PRECISION(1e-9, 1e-4)
 #define ALLOWED_GRADS BY_PRECISION(1e-11, 1e-5)
 
@@ -300,7 +302,8 @@ static int good(ocase *c, odvgp_status status, const char *call, const odvgp_inf
 
 /* ---- models ---- */
 
-/*  The kernel of a file: its expression and the values of its leaves. 0: it cannot be read. */
+/*  Reads the kernel of a file: its expression and the values of its base kernels. Returns 0 on
+    failure. */
 static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size)
 {
     int i, j;
@@ -308,7 +311,7 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size)
     tensor *t;
     if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
     for (i = 0; i < k->base_kernels; i++) {
-        ref_leaf *l = &k->base[i];
+        ref_base *l = &k->base[i];
         sprintf(name, "kernel.%d.active_dims", i);
         if ((t = find(c, name))) {
             if (t->count > REF_DIMS) return 0;
@@ -349,7 +352,7 @@ typedef struct world {
     void *block;
 } world;
 
-/*  Sizes, kernel and config from the file. 0: skipped or failed. */
+/*  Reads sizes, kernel and config from the file. Returns 0 if the case is skipped or failed. */
 static int read_world(ocase *c, world *w)
 {
     const char *mean = say(c, "mean");
@@ -373,7 +376,7 @@ static int read_world(ocase *c, world *w)
     w->M = w->Zb->dim[0];
     w->Mg = w->Zg ? w->Zg->dim[0] : 0;
     w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
-    /* as the code that made the cases has it */
+    /* The code that made the cases uses softplus. */
     w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     w->cfg.layer[0].kernel = w->kernel_text;
     w->cfg.lik.kind = ODVGP_LIKELIHOOD_GAUSSIAN;
@@ -396,11 +399,12 @@ static int read_world(ocase *c, world *w)
         }
         w->cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     }
-    /* the paper's estimator */
+    /* This is the paper's estimator. */
     if (find(c, "gamma_idx")) w->cfg.reproduce.gamma_kl = ODVGP_GAMMA_KL_COLUMNS;
     return 1;
 }
-/*  A model of w->cfg with every slot that the file has a tensor for. 0: skipped or failed. */
+/*  Makes a model of w->cfg and sets every slot for which the file has a tensor. Returns 0 if the
+    case is skipped or failed. */
 static int make_model(ocase *c, world *w)
 {
     size_t bytes;
@@ -421,8 +425,8 @@ static int make_model(ocase *c, world *w)
     }
     return 1;
 }
-/*  The same for a model that has its own inducing points: slots of other sizes than the file's
-    are left. */
+/*  Does the same for a model that has inducing points of its own: slots of other sizes than the
+    file's are not set. */
 static int make_partly(ocase *c, world *w)
 {
     size_t bytes;
@@ -442,7 +446,7 @@ static int make_partly(ocase *c, world *w)
     }
     return 1;
 }
-/*  Every tensor grad_BOUND.SLOT. */
+/*  Compares every tensor grad_BOUND.SLOT. */
 static void compare_bound_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad)
 {
     int i;
@@ -462,7 +466,7 @@ static void drop_model(world *w)
     w->model = NULL;
 }
 
-/*  Every tensor PREFIX + "grad_" + slot. */
+/*  Compares every tensor PREFIX + "grad_" + slot. */
 static void compare_grads(
         ocase *c, world *w, const char *prefix, const odvgp_real *grad, const char *variant)
 {
@@ -478,7 +482,7 @@ static void compare_grads(
     }
 }
 
-/*  Predictions at X and Xs, `rows` of them at a time. */
+/*  Compares predictions at X and Xs, `rows` of them at a time. */
 static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *variant)
 {
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -529,7 +533,7 @@ static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *
     free(logp);
 }
 
-/*  elbo, kl, var_exp per row, gradients, predictions. */
+/*  Compares elbo, kl, var_exp per row, gradients, and predictions. */
 static void compare_bound(ocase *c, world *w, const char *variant)
 {
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -546,7 +550,7 @@ static void compare_bound(ocase *c, world *w, const char *variant)
     if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
                 "odvgp_elbo without gradient", &info))
         compare(c, "elbo", &elbo, 1, variant);
-    /* one row's bound is N var_exp - kl */
+    /* The bound on one row is N var_exp - kl. */
     for (i = 0; i < w->B; i++) {
         if (!good(c,
                     odvgp_elbo(w->model, w->X->r + i * w->D, w->Y->r + i * w->P, 1, &elbo, &kl,
@@ -560,8 +564,8 @@ static void compare_bound(ocase *c, world *w, const char *variant)
     free(rows);
 }
 
-/*  orth_subsample: sub.* on the columns gamma_idx; all_kl on each of the sets all_idx, and their
-    mean. */
+/*  orth_subsample: compares sub.* on the columns gamma_idx, and all_kl on each of the sets
+    all_idx and on average. */
 static void compare_columns(ocase *c, world *w, const char *variant)
 {
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -569,7 +573,7 @@ static void compare_columns(ocase *c, world *w, const char *variant)
     odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model));
     ptrdiff_t j, s, *columns = NEW(ptrdiff_t, w->Mg + 1);
     int i;
-    /* the published code's estimate, which the library does not offer */
+    /* This is the published code's estimate, which the library does not offer. */
     for (i = 0; i < c->tensors; i++)
         if (starts(c->t[i].name, "authors.")) c->t[i].seen = 1;
     if (idx && idx->count <= w->Mg) {
@@ -606,12 +610,12 @@ static void compare_columns(ocase *c, world *w, const char *variant)
     free(columns);
 }
 
-/*  The members that the files know: what they are made of. */
+/*  The members of the files, and their parts. */
 static const struct member {
     const char *kind;
     odvgp_mean_part mean;
     odvgp_cov_part cov;
-    /* has a natural step */
+    /* 1 if the member has a natural step. */
     int natural;
 } members[] = {{"coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1},
         {"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1},
@@ -644,15 +648,15 @@ static int param_of(const char *text, odvgp_parametrisation *param)
     return 0;
 }
 
-/*  SOLVE-GP's KL in its two parts, ORTH's coefficients that give its mean, and the joint
-    Gaussian of all inducing variables. */
+/*  Compares the two parts of SOLVE-GP's KL, ORTH's coefficients that give the same mean, and the
+    joint Gaussian of all inducing variables. */
 static void compare_blocks(ocase *c, world *w)
 {
     tensor *t;
-    /* their sum is kl */
+    /* Their sum is kl. */
     if ((t = find(c, "kl_u"))) t->seen = 1;
     if ((t = find(c, "kl_v"))) t->seen = 1;
-    /* the predictor's coefficients of gamma */
+    /* The predictor's coefficients of gamma. */
     if ((t = find(c, "equiv.a_gamma"))) {
         size_t bytes = odvgp_predictor_size(w->model);
         void *block = test_alloc(bytes);
@@ -669,12 +673,12 @@ static void compare_blocks(ocase *c, world *w)
         }
         free(block);
     }
-    /* moments that follow from the slots; test_members makes them anew by brute force */
+    /* These moments follow from the slots; test_members computes them by brute force. */
     if ((t = find(c, "joint.m"))) t->seen = 1;
     if ((t = find(c, "joint.S"))) t->seen = 1;
     if ((t = find(c, "equiv.m"))) t->seen = 1;
     if ((t = find(c, "equiv.S"))) t->seen = 1;
-    /* S_v = C: the same model as ORTH */
+    /* With S_v = C the model is ORTH. */
     if ((t = find(c, "orth.elbo"))) {
         odvgp_real elbo;
         if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, NULL),
@@ -716,7 +720,7 @@ static void run_basis(ocase *c)
         }
         drop_model(&w);
         if (c->skip[0] || c->bad) return;
-        /* no gamma: the coupled model is the same */
+        /* Without gamma the coupled model is the same. */
         if (find(c, "coupled.elbo") && w.Mg == 0) {
             w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
             if (make_model(c, &w)) {
@@ -733,7 +737,7 @@ static void run_basis(ocase *c)
 
 /* ---- natural gradients ---- */
 
-/*  One function and one target, without derivatives. */
+/*  Describes one function and one target, without derivatives. */
 static odvgp__lik_job likelihood_job(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean,
         const odvgp_real *var, const odvgp_real *par)
 {
@@ -747,7 +751,8 @@ static odvgp__lik_job likelihood_job(ptrdiff_t n, const odvgp_real *y, const odv
     job.par = par;
     return job;
 }
-/*  dE_dmean and dE_dvar: the likelihood's derivatives at the predicted moments, times N_data/B. */
+/*  Compares dE_dmean and dE_dvar: the likelihood's derivatives at the predicted moments, times
+    N_data/B. */
 static void compare_derivatives(ocase *c, world *w, const char *variant)
 {
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
@@ -793,7 +798,7 @@ static void run_natgrad(ocase *c)
     ptrdiff_t i, p, M, P;
     wide *Kb, *L, *Z;
     world w;
-    /* no prediction is in these files */
+    /* These files hold no predictions. */
     find(c, "Xs");
     find(c, "Ys");
     if (!read_world(c, &w)) return;
@@ -828,7 +833,7 @@ static void run_natgrad(ocase *c)
             free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
             break;
         }
-        /* the file's start in the coordinates of this param */
+        /* Convert the file's initial q to the coordinates of this parametrisation. */
         for (p = 0; p < P; p++) {
             wide *m = m0 + p * M;
             if (orth && param == ODVGP_PARAMETRISATION_PRIMAL) {
@@ -883,7 +888,7 @@ static void run_natgrad(ocase *c)
                         good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
                     compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
                 {
-                    /* the state, and the moments m and S that it stands for */
+                    /* The state, and its moments m and S. */
                     wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M),
                          *ls = ref_new(M * M);
                     if (param == ODVGP_PARAMETRISATION_WHITENED) {
@@ -929,7 +934,7 @@ end:
     free(Kb), free(L), free(Z);
 }
 
-/*  One prefix of tensors after steps of every size: the slots, and the bound. */
+/*  Compares one prefix of tensors after steps of every size: the slots, and the bound. */
 static void compare_steps(ocase *c, world *w, const char *head, const char *const *white)
 {
     tensor *taus = need(c, "taus");
@@ -976,7 +981,8 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
     }
 }
 
-/*  S_u and S_v are products of what is compared: square the roots. */
+/*  S_u and S_v are products of what the steps compare, so mark them as seen: the check squares
+    the factors. */
 static void seen_squares(ocase *c)
 {
     int i;
@@ -988,7 +994,7 @@ static void seen_squares(ocase *c)
     }
 }
 
-/*  Both blocks of SOLVE-GP together, in primal and in whitened coordinates. */
+/*  Compares steps of both blocks of SOLVE-GP together, in primal and in whitened coordinates. */
 static void run_natgrad_solve(ocase *c)
 {
     static const char *const white[] = {"q_mu", "q_sqrt", "v_mu", "v_sqrt", NULL};
@@ -1000,7 +1006,7 @@ static void run_natgrad_solve(ocase *c)
     w.cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
     w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
     compare_steps(c, &w, "", NULL);
-    /* the whitened start: L^-1 of the primal one, through the library's own tape */
+    /* Compute the whitened initial q, L^-1 of the primal one, with the library's own tape. */
     if (!c->bad && !c->skip[0]) {
         odvgp_real *start[4];
         ptrdiff_t count[4];
@@ -1033,8 +1039,8 @@ static void run_natgrad_solve(ocase *c)
 
 static void run_optima(ocase *c);
 
-/*  Bounds without q: value, gradients, in one tile and in several; and the optima that
-    odvgp_fit_q finds. */
+/*  Compares bounds without q: value and gradients, in one tile and in several; and the optima
+    that odvgp_fit_q finds. */
 static void run_closed(ocase *c)
 {
     static const struct {
@@ -1082,7 +1088,7 @@ static void run_closed(ocase *c)
     run_optima(c);
 }
 
-/*  A slot as it is, or (square) the product with its own transpose. */
+/*  Compares a slot, or (square) its product with its own transpose. */
 static void compare_slot(ocase *c, world *w, const char *slot_name, const char *name, int square)
 {
     const odvgp_slot *slot = odvgp_slot_find(w->model, slot_name);
@@ -1107,7 +1113,7 @@ static void compare_slot(ocase *c, world *w, const char *slot_name, const char *
     free(x);
 }
 
-/*  Predictions at Xs against PREFIXf_mean_s and PREFIXf_cov_s. */
+/*  Compares predictions at Xs with PREFIXf_mean_s and PREFIXf_cov_s. */
 static void compare_optimum(ocase *c, world *w, const char *prefix)
 {
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -1133,7 +1139,7 @@ static void compare_optimum(ocase *c, world *w, const char *prefix)
     free(block), free(mean), free(cov);
 }
 
-/*  The optimum of each member: its slots, the bound it reaches, and its predictions. */
+/*  Compares the optimum of each member: its slots, its bound, and its predictions. */
 static void run_optima(ocase *c)
 {
     static const struct {
@@ -1180,7 +1186,7 @@ static void run_optima(ocase *c)
         w.cfg.reproduce.parametrisation = optima[k].param;
         w.cfg.optim.natgrad = 0;
         w.cfg.tile = 3;
-        /* the file's a is of K_alpha, which gets none */
+        /* The file's a belongs to K_alpha without jitter. */
         if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter.absolute = 0;
         if (optima[k].mean == ODVGP_MEAN_PART_FREE) {
             int exact = optima[k].cov == ODVGP_COV_PART_DIAGONAL;
@@ -1188,7 +1194,7 @@ static void run_optima(ocase *c)
             w.cfg.layer[0].M_gamma = exact ? 0 : w.M + w.Mg;
         }
         if (!make_partly(c, &w)) return;
-        /* alpha = [Z_gamma; Z_beta] */
+        /* alpha = [Z_gamma; Z_beta]. */
         if (optima[k].cov == ODVGP_COV_PART_INVERSE) {
             odvgp_real *Z = NEW(odvgp_real, Zg->count + Zb->count);
             memcpy(Z, Zg->r, (size_t)Zg->count * sizeof *Z);
@@ -1226,7 +1232,7 @@ static void run_optima(ocase *c)
     }
 }
 
-/*  O(M)'s three steps. */
+/*  Compares the three steps of O(M). */
 static void run_natgrad_diagonal(ocase *c)
 {
     static const struct {
@@ -1249,7 +1255,7 @@ static void run_natgrad_diagonal(ocase *c)
 
 /* ---- kernels, likelihoods, Adam: below the public interface ---- */
 
-/*  Gradients of all hyperparameters, where the library has them. */
+/*  Compares gradients of all hyperparameters that the library has. */
 static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head,
         const odvgp_real *dhyp, const char *variant)
 {
@@ -1268,8 +1274,8 @@ static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head,
         }
     }
 }
-/*  Kernel matrix, its diagonal and their adjoints, on each instruction set; K(X,X) also as a
-    lower triangle, K(X,Z) also through products. */
+/*  Compares the kernel matrix, its diagonal and their adjoints on each instruction set; K(X,X)
+    also as a lower triangle, K(X,Z) also through products. */
 static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *hyp,
         const odvgp_blas *blas, const char *isa)
 {
@@ -1315,7 +1321,7 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
                                   : j == i ? Wxx->r[i * n + i]
                                            : Wxx->r[i * n + j] + Wxx->r[j * n + i];
         job.lower = lower;
-        /* a = I: out [m,n] = K^T */
+        /* a = I: out [m,n] = K^T. */
         if (vec) {
             job.a = I;
             job.lda = m;
@@ -1338,7 +1344,7 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         for (i = 0; i < n; i++)
             for (j = 0; j < cols; j++) sum += K[i * cols + j] * (xz ? Wxz : Wxx)->r[i * cols + j];
         compare(c, xz ? "xz" : "xx", &sum, 1, variant);
-        /* adjoint */
+        /* The adjoint. */
         job.K = NULL;
         job.out = NULL;
         if (vec) {
@@ -1360,7 +1366,7 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         free(K), free(W), free(dhyp), free(dX), free(dZ), free(I), free(out), free(block);
     }
     {
-        /* the diagonal */
+        /* The diagonal. */
         odvgp_real value[ODVGP__MAX_NODES], *diag = NEW(odvgp_real, n),
                                             *dX = NEW(odvgp_real, n * D),
                                             *dhyp = NEW(odvgp_real, nhyp), sum = 0;
@@ -1418,7 +1424,7 @@ static void run_kernel(ocase *c)
     free(hyp);
 }
 
-/* NULL: skipped */
+/*  Returns NULL if the case is skipped. */
 static const odvgp__likelihood *likelihood_of(ocase *c)
 {
     size_t i;
@@ -1447,7 +1453,7 @@ static void run_likelihood(ocase *c)
     for (k = 0; k < 7; k++) out[k] = NEW(odvgp_real, n);
     for (i = 0; i < n; i++) {
         double dparam = 0;
-        /* in memory: a register may hold more digits */
+        /* volatile keeps the value in memory: a register may hold more digits. */
         volatile odvgp_real none;
         job = likelihood_job(1, y->r + i, mean->r + i, var->r + i, &param);
         none = (odvgp_real)lik->expect(&job);
@@ -1469,7 +1475,7 @@ static void run_likelihood(ocase *c)
     compare(c, "y_mean", out[6], n, "");
     compare(c, "y_var", out[5], n, "");
     {
-        /* all rows at once: the sum, and derivatives that land in their places */
+        /* Pass all rows at once: check the sum, and that each derivative arrives at its place. */
         odvgp_real *dm = NEW(odvgp_real, n), *dv = NEW(odvgp_real, n);
         double dparam = 0, sum, want = 0, dwant = 0;
         job = likelihood_job(n, y->r, mean->r, var->r, &param);
@@ -1519,8 +1525,8 @@ static void run_adam(ocase *c)
     }
 }
 
-/*  lengthscale and variance from a model that starts so; gaps and steps from what its start
-    calls. */
+/*  Takes lengthscale and variance from a model that starts this way, gaps and steps from the
+    functions that initialisation calls. */
 static void run_ulapane(ocase *c)
 {
     tensor *X = need(c, "X"), *y = need(c, "y");
@@ -1548,7 +1554,7 @@ static void run_ulapane(ocase *c)
     d_x = NEW(odvgp_real, D), d_y = NEW(odvgp_real, D), used = NEW(odvgp_real, D);
     row = NEW(ptrdiff_t, N);
     for (d = 0; d < D; d++) {
-        /* the order in which they come does not matter */
+        /* The order of the rows does not matter. */
         for (i = 0; i < N; i++) row[i] = N - 1 - i;
         odvgp__sort(row, N, X->r + d, D);
         d_x[d] = (odvgp_real)odvgp__mean_gap(X->r + d, D, row, N);
@@ -1573,7 +1579,7 @@ static void run_standardise(ocase *c)
     good(c, odvgp_standardise(X->r, N, D, mean, scale, out), "odvgp_standardise", NULL);
     compare(c, "mean", mean, D, "");
     compare(c, "scale", scale, D, "");
-    /* in float a number says no more than its rounding, in units of its column's scale */
+    /* In float a number is accurate up to its rounding, in units of its column's scale. */
     for (i = 0; i < N * D; i++)
         if (sizeof(odvgp_real) == 4 &&
                 fabs((double)out[i] - want->v[i]) <= 2 * EPS * fabs(X->v[i]) / (double)scale[i % D])
@@ -1594,7 +1600,7 @@ static const struct {
         {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal},
         {"closed", run_closed}, {"ulapane", run_ulapane}, {"standardise", run_standardise}};
 
-/*  0 passed, 1 failed, 2 skipped. */
+/*  Returns 0 if the case passed, 1 if it failed, 2 if it is skipped. */
 static int run_case(const char *path, const char *file, int strict)
 {
     ocase c;
@@ -1617,7 +1623,7 @@ static int run_case(const char *path, const char *file, int strict)
                 skip(&c, "kind %s is not known to this version", c.w[0].value);
             else if (sizeof(odvgp_real) == 4 &&
                      (c.condition >= 300 || (!strcmp(c.w[0].value, "closed") && c.joint >= 300)))
-                /* closed: K of gamma and beta together is factored */
+                /* closed: the case factors K of gamma and beta together. */
                 skip(&c, "condition number %g is too much for float",
                         c.condition >= 300 ? c.condition : c.joint);
             else kinds[k].run(&c);
@@ -1630,7 +1636,7 @@ static int run_case(const char *path, const char *file, int strict)
                 if (at + strlen(c.t[i].name) + 2 < sizeof left)
                     at += (size_t)sprintf(left + at, " %s", c.t[i].name);
             }
-        if (unseen && strict) fail(&c, "not looked at:%s", left);
+        if (unseen && strict) fail(&c, "not compared:%s", left);
         if (!c.compared) fail(&c, "nothing was compared");
     }
     if (c.bad) {
@@ -1643,7 +1649,7 @@ static int run_case(const char *path, const char *file, int strict)
     } else {
         printf("ok    %s: %s, worst relative error %.1e%s%s%s%s%s\n", file, say(&c, "kind"),
                 c.worst, c.worst > 0 ? " (" : "", c.worst > 0 ? c.worst_name : "",
-                c.worst > 0 ? ")" : "", unseen ? "; not looked at:" : "", left);
+                c.worst > 0 ? ")" : "", unseen ? "; not compared:" : "", left);
         result = 0;
     }
     drop(&c);

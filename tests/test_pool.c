@@ -1,17 +1,15 @@
 /*  The thread pool's protocol, explored: all interleavings of callers and workers, and in each
-    all that C11's memory order lets a load see, but for values read before they are written (load
-    buffering; no load of the pool is followed by a store that could overtake it). The protocol is
-    written down here a second time, a step for each access to shared memory, in the order of
-    odvgp__pool_run, _work, _wait, _wake, _main and odvgp_pool_stop. The first version of it is
-    kept as a check of the check.
-
-    The memory is that of Kang et al. (A Promising Semantics for Relaxed-Memory Concurrency, 2017)
-    without promises: each location is a list of messages in modification order, each thread has
-    for each location the oldest message that it may still read, a message of a release store
-    carries its writer's list of these, which an acquire load takes over. A store may be inserted
-    anywhere behind what its thread has seen, but not between a read-modify-write and what that
-    read. Sequentially consistent accesses of one location see at least what earlier ones saw or
-    wrote. */
+    one all values that C11's memory order lets a load see, except values read before they are
+    written (load buffering; no load of the pool is followed by a store that could overtake it).
+    This file restates the protocol, one step for each access to shared memory, in the order of
+    odvgp__pool_run, _work, _wait, _wake, _main and odvgp_pool_stop. The first version of the
+    protocol is kept as a check of the check. The memory model is that of Kang et al. (A
+    Promising Semantics for Relaxed-Memory Concurrency, 2017) without promises: each location is
+    a list of messages in modification order; each thread has for each location the oldest
+    message that it may still read; a message of a release store carries its writer's list of
+    these, which an acquire load takes over. A store may be inserted anywhere after what its
+    thread has seen, but not between a read-modify-write and the message it read. Sequentially
+    consistent accesses of one location see at least what earlier ones saw or wrote. */
 #define ODVGP_USE_PTHREADS
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -19,16 +17,16 @@
 
 enum { THREADS = 3, JOBS = 2, TASKS = 2, MESSAGES = 12 };
 /*  The pool's members. READS is not one: a thread that reads a plain member leaves a message
-    there, so that a store to a plain member can see whether all earlier reads happened before it.
-*/
+    there, so that a store to a plain member can see whether all earlier reads happened before
+    it. */
 enum { TICKET, TASK, COUNT, LEFT, ASLEEP, WAITING, BUSY, STOP, READS, PLACES = READS + THREADS };
 enum { RELAXED = 0, ACQUIRE = 1, RELEASE = 2, SC = 4 | ACQUIRE | RELEASE };
-/* a ticket is JOB times the job's number and a low part */
+/*  A ticket is JOB times the job's number, plus a low part. */
 enum { JOB = 16, LOW = 15, CLOSED = 15 };
 
-/*  Where a thread stands: the steps of each function. */
+/*  The state of a thread: the steps of each function. */
 enum {
-    /* odvgp__pool_run; odvgp_pool_stop */
+    /* odvgp__pool_run and odvgp_pool_stop. */
     RUN_BEGIN,
     RUN_TICKET,
     RUN_CLOSE,
@@ -40,21 +38,21 @@ enum {
     STOP_SET,
     STOP_JOIN,
     ENDED,
-    /* odvgp__pool_wake, for those of ASLEEP and of WAITING */
+    /* odvgp__pool_wake, for threads on ASLEEP and on WAITING. */
     WAKE,
     WAKE_LOCK,
     WAKE_ALL,
     DONE,
     DONE_LOCK,
     DONE_ALL,
-    /* odvgp__pool_work */
+    /* odvgp__pool_work. */
     WORK,
     WORK_TASK,
     WORK_COUNT,
     WORK_TAKE,
     WORK_CALL,
     WORK_LEFT,
-    /* odvgp__pool_wait */
+    /* odvgp__pool_wait. */
     WAIT,
     WAIT_ON,
     WAIT_LOCK,
@@ -62,7 +60,7 @@ enum {
     WAIT_LOOK,
     WAIT_SLEEP,
     WAIT_UNSAY,
-    /* odvgp__pool_main */
+    /* odvgp__pool_main. */
     MAIN,
     MAIN_STOP,
     MAIN_ON,
@@ -82,43 +80,44 @@ typedef struct view {
 } view;
 typedef struct message {
     signed char value;
-    /* a read-modify-write of the message before it: nothing comes between */
+    /* 1 if a read-modify-write read the message before this one: no message can come between
+       them. */
     byte follows;
     view v;
 } message;
 typedef struct thread {
     view v;
-    /* where it stands; where to go on when work or wake return; on which condition it sleeps */
+    /* The current step, the step after work or wake returns, and the condition it sleeps on. */
     byte pc, back, sleeps;
     byte jobs, job, ticket, task, count;
-    /* that it is in the middle of, while it is */
+    /* The step that the thread is in the middle of. */
     byte step;
 } thread;
 typedef struct state {
     message m[PLACES][MESSAGES];
-    /* the newest message that a sequentially consistent access has seen */
+    /* The number of messages, and the newest one that a sequentially consistent access has seen. */
     byte messages[PLACES], sc[PLACES];
     view mutex;
-    /* of the mutex, from 1 */
+    /* The owner of the mutex, counted from 1. */
     byte owner;
     byte calls[JOBS + 1][TASKS], returned[JOBS + 1];
     thread t[THREADS];
 } state;
 
 typedef struct model {
-    /* the first protocol, with CLOSED and fields read before the exchange */
+    /* 1 for the first protocol, which reads CLOSED and fields before the exchange. */
     int first;
-    /* threads 0 .. callers - 1 call, the others work */
+    /* Threads 0 .. callers - 1 call, the others work. */
     int callers, workers;
-    /* of each caller */
+    /* The number of jobs of each caller. */
     int jobs[THREADS];
-    /* of each job, from 1 */
+    /* The number of tasks of each job, counted from 1. */
     int tasks[JOBS + 1];
-    /* every load sees the newest store, and stores are seen in their order */
+    /* 1 if every load sees the newest store, and stores are seen in their order. */
     int strong;
-    /* a step whose accesses are relaxed, 0: none */
+    /* A step whose accesses are relaxed, or 0. */
     int weak;
-    /* what is found first, or NULL */
+    /* The first error, or NULL. */
     const char *wrong;
     long states;
 } model;
@@ -137,7 +136,7 @@ static void join(view *to, const view *from)
         if (from->at[i] > to->at[i]) to->at[i] = from->at[i];
 }
 
-/*  Positions from `at` on move by one. */
+/*  Moves positions from `at` on by one. */
 static void shift(view *v, int place, int at, int by)
 {
     if (v->at[place] >= at) v->at[place] = (byte)(v->at[place] + by);
@@ -152,8 +151,8 @@ static void shift_all(state *s, int place, int at, int by)
     if (s->sc[place] >= at) s->sc[place] = (byte)(s->sc[place] + by);
 }
 
-/*  Messages that no thread can read any more are forgotten, so that a thread that looks twice is
-    where it was. */
+/*  Forgets messages that no thread can read any more, so that a thread that looks twice returns
+    to the same state. */
 static void forget(const model *x, state *s)
 {
     int place, i;
@@ -190,7 +189,7 @@ static void seen(state *s, int t, int place, int at, int mode)
     if (mode == SC) s->sc[place] = (byte)at;
 }
 
-/*  `choice` counts the messages that can be read; 0 when there are no more. */
+/*  `choice` numbers the messages that can be read. Returns 0 if there are no more. */
 static int load(const model *x, state *s, int t, int place, int mode, int choice, int *value)
 {
     int at;
@@ -235,8 +234,8 @@ static int store(const model *x, state *s, int t, int place, int mode, int value
     return 1;
 }
 
-/*  value + add where the value is `expected`, or any if that is below 0; *value receives what was
-    read. */
+/*  Stores value + add if the value is `expected`, or in any case if `expected` is below 0;
+    *value receives what was read. */
 static int exchange(const model *x, state *s, int t, int place, int mode, int failed_mode,
         int expected, int add, int choice, int *value)
 {
@@ -257,8 +256,8 @@ static int exchange(const model *x, state *s, int t, int place, int mode, int fa
     return 1;
 }
 
-/*  Plain members: an access that another thread's store, or a store that another thread's read,
-    did not happen before, is a race. */
+/*  Plain members have a race if an access did not happen after another thread's store, or a
+    store did not happen after another thread's read. */
 static int read_plain(model *x, state *s, int t, int place)
 {
     int last = s->messages[place] - 1;
@@ -326,7 +325,7 @@ static int step_run(model *x, state *s, int t, int choice)
         ok = exchange(x, s, t, BUSY, ACQUIRE, ACQUIRE, 0, 1, choice, &value);
         if (ok <= 0) return ok;
         a->jobs++;
-        /* a busy pool: the caller does its tasks itself */
+        /* If the pool is busy, the caller runs its tasks itself. */
         a->pc = value ? RUN_BEGIN : RUN_TICKET;
         return 1;
     case RUN_TICKET:
@@ -365,7 +364,7 @@ static int step_run(model *x, state *s, int t, int choice)
         a->pc = WAKE;
         a->back = STOP_JOIN;
         return store(x, s, t, STOP, SC, 1, choice);
-    /* STOP_JOIN */
+    /* STOP_JOIN: */
     default:
         for (i = x->callers; i < x->callers + x->workers; i++)
             if (s->t[i].pc != ENDED) return 0;
@@ -432,7 +431,7 @@ static int step_work(model *x, state *s, int t, int choice)
         }
         a->pc = WORK_LEFT;
         return !choice;
-    /* WORK_LEFT */
+    /* WORK_LEFT: */
     default:
         ok = exchange(x, s, t, LEFT, x->first ? RELEASE : SC, RELAXED, -1, -1, choice, &value);
         a->pc = value == 1 && !x->first ? DONE : WORK;
@@ -451,7 +450,7 @@ static int step_wait(model *x, state *s, int t, int choice)
         ok = load(x, s, t, LEFT, x->first ? ACQUIRE : SC, choice, &value);
         a->pc = value <= 0 ? RUN_RETURN : x->first ? WAIT : WAIT_ON;
         return ok;
-    /* look again, or have looked often enough */
+    /* Look again, or stop looking. */
     case WAIT_ON: a->pc = choice ? WAIT : WAIT_LOCK; return choice < 2;
     case WAIT_LOCK: a->pc = WAIT_SAY; return !choice && lock(s, t);
     case WAIT_SAY: a->pc = WAIT_LOOK; return store(x, s, t, WAITING, SC, 1, choice);
@@ -464,7 +463,7 @@ static int step_wait(model *x, state *s, int t, int choice)
         }
         return ok;
     case WAIT_SLEEP: a->pc = WAIT_LOOK; return !choice && !a->sleeps && lock(s, t);
-    /* WAIT_UNSAY */
+    /* WAIT_UNSAY: */
     default:
         ok = store(x, s, t, WAITING, SC, 0, choice);
         if (ok > 0) unlock(s, t);
@@ -511,7 +510,7 @@ static int step_main(model *x, state *s, int t, int choice)
         ok = load(x, s, t, STOP, SC, choice, &value);
         a->pc = value ? ENDED : x->first ? MAIN_JOB : WORK;
         return ok;
-    /* MAIN_JOB */
+    /* MAIN_JOB: */
     default:
         ok = load(x, s, t, TICKET, ACQUIRE, choice, &value);
         a->job = (byte)(value / JOB);
@@ -538,14 +537,14 @@ static int step(model *x, state *s, int t, int choice)
 /* ---- all states ---- */
 
 typedef struct explorer {
-    /* hashes of 128 bits of the states that were reached; 0, 0 is free */
+    /* 128-bit hashes of the states that were reached; 0, 0 is free. */
     uint64_t (*seen)[2];
     size_t size, used;
     state *stack;
     size_t depth, room;
 } explorer;
 
-/*  Whether a state is new. */
+/*  Returns 1 if a state is new. */
 static int add_state(explorer *e, const state *s)
 {
     uint64_t a = 1, b = 2, word;
@@ -593,7 +592,8 @@ static void push(explorer *e, const state *s)
     e->stack[e->depth++] = *s;
 }
 
-/*  Behind its wake a caller works or waits: no worker sleeps then while there are tasks to take. */
+/*  After its wake a caller works or waits: no worker may sleep then while there are tasks to
+    take. */
 static void check_awake(model *x, const state *s)
 {
     int i, working = 0, asleep = 0, ticket = s->m[TICKET][s->messages[TICKET] - 1].value;
@@ -604,8 +604,7 @@ static void check_awake(model *x, const state *s)
     if (!x->first && working && asleep && (ticket & LOW)) fault(x, "a worker sleeps through a job");
 }
 
-/*  Every state that can follow; a state that nothing follows is an end, or threads that wait for
-    each other. */
+/*  Visits every state that can follow. A state without a successor is an end or a deadlock. */
 static void explore(model *x)
 {
     explorer e;
@@ -661,7 +660,7 @@ TEST(the_pool_is_right_with_a_worker)
     CHECK_SAY(!x.wrong, "%s", x.wrong);
     test_note("%ld states", x.states);
 }
-/*  Of two jobs with ODVGP_TEST_ALL=1, which takes half a minute; else of one. */
+/*  With ODVGP_TEST_ALL=1 there are two jobs, which takes half a minute; otherwise one. */
 TEST(the_pool_is_right_with_two_workers)
 {
     model x = getenv("ODVGP_TEST_ALL") ? pool_of(1, 2, 2, 1, 1) : pool_of(1, 2, 1, 2, 0);
@@ -677,8 +676,8 @@ TEST(the_pool_is_right_with_two_callers)
     test_note("%ld states", x.states);
 }
 
-/*  The first version: right where stores are seen in their order, wrong where a new job's
-    overtake the one that closes the last job. */
+/*  The first version is correct if stores are seen in their order, and wrong if those of a new
+    job overtake the one that closes the last job. */
 TEST(the_first_protocol_needed_strong_memory)
 {
     model x = pool_of(1, 1, 2, 1, 2);
@@ -691,7 +690,7 @@ TEST(the_first_protocol_needed_strong_memory)
     test_note("%s", x.wrong ? x.wrong : "nothing");
 }
 
-/*  What each order is for: relaxed, the check must find something. */
+/*  Every memory order is needed: with a relaxed one, the check must find an error. */
 TEST(orders_are_needed)
 {
     static const int steps[] = {

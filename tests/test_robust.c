@@ -1,6 +1,7 @@
-/*  What may go wrong around a model: bad arguments, bad data, small blocks, failing allocators,
-    damaged files, hard numbers. Bad input is refused with a status and a sentence, and outputs
-    keep their contents; awkward input works, and events tell of it. */
+/*  Errors and difficult input: bad arguments, bad data, small blocks, failing allocators,
+    damaged files, extreme numbers. Bad input is refused with a status and a sentence, and
+    outputs keep their contents. Difficult but legal input works, and events report what
+    happened. */
 #include <stdlib.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <signal.h>
@@ -8,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
-/* of the library, all in all */
+/*  Counts the calls of malloc that the library makes. */
 static int allocations;
 static void *counted_malloc(size_t bytes)
 {
@@ -16,7 +17,7 @@ static void *counted_malloc(size_t bytes)
     return malloc(bytes);
 }
 static void counted_free(void *p) { free(p); }
-/* called before each operation of an evaluation */
+/*  Is called before each operation of an evaluation. */
 static void (*probe)(void);
 #define ODVGP__PROBE(node, reverse) (probe && (node) >= 0 ? probe() : (void)0)
 #define malloc                      counted_malloc
@@ -99,7 +100,8 @@ static int all_finite(const odvgp_real *x, ptrdiff_t n)
     return 1;
 }
 
-/*  Filled before a call that must fail, compared afterwards. */
+/*  Blocks and outputs are filled with this byte before a call that must fail, and compared
+    afterwards. */
 #define PATTERN 0xa5
 static int untouched(const void *p, size_t n)
 {
@@ -109,7 +111,8 @@ static int untouched(const void *p, size_t n)
         if (c[i] != PATTERN) return 0;
     return 1;
 }
-/*  A refusal: the status, a sentence in info, and info's own status. */
+/*  Checks that a call is refused: it returns the status, fills info with a sentence, and sets
+    info's own status. */
 #define REFUSED(call, want) \
     do { \
         odvgp_info info = no_info(); \
@@ -128,7 +131,7 @@ typedef struct change {
     size_t at;
     enum { SIZE, INT, REAL, SCHEDULE_END, SCHEDULE_START, SCHEDULE_STEPS } type;
     double value;
-    /* OK: anything but OK */
+    /* The expected status; ODVGP_OK stands for any status except ODVGP_OK. */
     odvgp_status want;
 } change;
 #define AT(field) offsetof(odvgp_config, field)
@@ -256,7 +259,7 @@ TEST(bad_configs_are_refused)
                 "%s: odvgp_model_create", list[i].words);
     }
     {
-        /* each size alone would do, together they overflow */
+        /* Each size is acceptable by itself, but their product overflows. */
         odvgp_config c = base;
         size_t bytes = 7;
         c.layer[0].P = 1 << 20, c.layer[0].M = 1 << 21;
@@ -266,7 +269,7 @@ TEST(bad_configs_are_refused)
         c.layer[0].mean_part = ODVGP_MEAN_PART_ORTH;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
         c = base;
-        /* v_sqrt [P,M_gamma,M_gamma]: 2^65 numbers */
+        /* v_sqrt [P,M_gamma,M_gamma] would have 2^65 elements. */
         c.layer[0].P = 8, c.layer[0].M_gamma = INT_MAX;
         c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS, c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
         REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
@@ -282,7 +285,7 @@ TEST(bad_configs_are_refused)
     }
     drop(&good_one);
 }
-/*  v in the field of a config. */
+/*  Writes v into a field of a config, in the type of the field. */
 static void put_field(odvgp_config *c, const odvgp__field *f, double v)
 {
     void *at = (unsigned char *)c + f->offset;
@@ -292,8 +295,9 @@ static void put_field(odvgp_config *c, const odvgp__field *f, double v)
     else if (f->type == ODVGP__FIELD_REAL) memcpy(at, &real, sizeof real);
     else memcpy(at, &size, sizeof size);
 }
-/*  Ends of ranges are legal, or the next number inside is; beyond them the status and the
-    sentence are the type's, and the culprit is the field. */
+/*  The ends of a closed range are legal, and of an open range the next number inside it is. One
+    step beyond, the status and the sentence are those of the field's type, and info names the
+    field. */
 TEST(ranges_of_fields)
 {
     ptrdiff_t i;
@@ -361,7 +365,7 @@ TEST(bad_kernel_expressions_are_refused)
             "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
             "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)",
             "linear(foo=1)", "constant(-.5)", "white(+1)",
-            /* above 0, but not as a number of this precision whose inverse is finite */
+            /* These are above 0, but in this precision they or their inverses are not. */
             BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
             BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
             BY_PRECISION("linear(1e-320)", "linear(1e-40)"),
@@ -400,12 +404,12 @@ TEST(bad_kernel_expressions_are_refused)
                 odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
     }
 }
-/*  As many terms as there may be, with three values each. */
+/*  This kernel has the largest number of terms, with three values each. */
 TEST(kernels_of_eight_terms_fit_every_member)
 {
     tables_hold("rq + rq * rq + periodic(ard) + rq(ard) * (rq + rq) + rq");
 }
-/*  Numbers go where the expression says. */
+/*  Each number of the expression arrives in its slot. */
 TEST(kernel_numbers_arrive)
 {
     static const struct {
@@ -436,8 +440,8 @@ TEST(kernel_numbers_arrive)
         free(block);
     }
 }
-/*  The text of a kernel makes the same kernel again, to the six digits that it has; it is cut
-    where the buffer ends. */
+/*  The text of a kernel parses to the same kernel, up to the six digits that it prints. The text
+    is cut where the buffer ends. */
 TEST(kernel_text_can_be_read_back)
 {
     static const char *const list[] = {"rbf", "matern12(0.125, variance=3e-7, dims=2)",
@@ -472,7 +476,7 @@ TEST(kernel_text_can_be_read_back)
     }
 }
 
-/*  With ard, one number stands for many: their geometric mean. */
+/*  With ard, the text prints one number for several: their geometric mean. */
 TEST(kernel_text_of_many_lengthscales)
 {
     odvgp_config c = config(5, 3, 1, 2, 0);
@@ -494,7 +498,8 @@ TEST(kernel_text_of_many_lengthscales)
     free(block);
 }
 
-/*  Which column a lengthscale belongs to, with ranges in any order; -1 for all that has none. */
+/*  odvgp_kernel_columns tells the column of each lengthscale, with ranges in any order, and -1
+    for every other value. */
 TEST(kernel_columns)
 {
     odvgp_config c = config(5, 4, 1, 2, 0);
@@ -565,7 +570,7 @@ TEST(bad_arguments_are_refused)
         REFUSED(odvgp_column_scales(x, 0, 3, out[0], out[1], &info), ODVGP_E_SIZE);
         REFUSED(odvgp_column_scales(x, 2, 0, out[0], out[1], &info), ODVGP_E_SIZE);
         REFUSED(odvgp_column_scales(x, PTRDIFF_MAX / 2, 3, out[0], out[1], &info), ODVGP_E_SIZE);
-        /* a scale of 0 */
+        /* A scale of 0 is refused. */
         CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
         scale[2] = (odvgp_real)HUGE_VAL;
         CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
@@ -610,7 +615,7 @@ TEST(bad_arguments_are_refused)
     idx[0] = 2, idx[1] = 3, idx[2] = 2;
     {
         odvgp_info said = no_info();
-        /* distinct */
+        /* The columns must be distinct. */
         CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 3, o[0], o[1], grads, &said),
                 ODVGP_E_ARG);
         CHECK(said.row == 2 && said.value == 2 && strstr(said.text, "twice"));
@@ -621,7 +626,7 @@ TEST(bad_arguments_are_refused)
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)NAN, o[0], &info), ODVGP_E_ARG);
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 0, (odvgp_real)0.5, o[0], &info), ODVGP_E_ARG);
     REFUSED(odvgp_natgrad_step(NULL, a.X, a.Y, 10, (odvgp_real)0.5, o[0], &info), ODVGP_E_ARG);
-    /* slots */
+    /* Functions that read and write slots: */
     CHECK_STATUS(odvgp_get(NULL, "Z_beta", values, 6), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_get(a.m, NULL, values, 6), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_get(a.m, "Z_beta", NULL, 6), ODVGP_E_ARG);
@@ -652,7 +657,7 @@ TEST(bad_arguments_are_refused)
     CHECK_STATUS(odvgp_set_trainable(a.m, NULL, 0), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_set_trainable(a.m, "nothing", 0), ODVGP_E_NAME);
     CHECK_STATUS(odvgp_set_trainable(a.m, "", 0), ODVGP_E_NAME);
-    /* NULL models are asked in vain */
+    /* Functions of a NULL model return 0 or NULL. */
     CHECK(!odvgp_model_config(NULL) && !odvgp_slot_count(NULL) && !odvgp_param_count(NULL) &&
             !odvgp_steps_done(NULL) && !odvgp_slot_at(NULL, 0) && !odvgp_slot_find(NULL, "q_mu"));
     CHECK(!odvgp_predictor_size(NULL) && !odvgp_save_size(NULL, 0) &&
@@ -660,7 +665,7 @@ TEST(bad_arguments_are_refused)
     CHECK(odvgp_model_events(NULL).jitter_raised == 0);
     CHECK(odvgp_slot_find(a.m, NULL) == NULL);
     odvgp_model_free(NULL);
-    /* not from odvgp_model_create: nothing happens */
+    /* odvgp_model_free does nothing, because this model does not come from odvgp_model_create. */
     odvgp_model_free(a.m);
     CHECK(odvgp_slot_count(a.m) > 0);
     for (k = 0; k < ODVGP_STATUS_COUNT + 3; k++) {
@@ -680,7 +685,7 @@ TEST(bad_arguments_of_predictions_are_refused)
 {
     odvgp_config c = config(10, 2, 2, 3, 4);
     made a;
-    size_t bytes, need, turn;
+    size_t bytes, need, one_row;
     void *block, *scratch;
     odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
     odvgp_real X[20], Y[20], *mean = NEW(odvgp_real, 20), *var = NEW(odvgp_real, 20),
@@ -698,7 +703,7 @@ TEST(bad_arguments_of_predictions_are_refused)
         memset(other, PATTERN, bytes);
         REFUSED(serve(NULL, NULL, other, bytes, q, &info), ODVGP_E_ARG);
         REFUSED(serve(a.m, NULL, NULL, bytes, q, &info), ODVGP_E_ARG);
-        /* no real stands there */
+        /* This address is not aligned for a real. */
         REFUSED(odvgp_freeze(a.m, NULL, (char *)other + 2, bytes, &info), ODVGP_E_ARG);
         REFUSED(serve(a.m, NULL, other, bytes - 1, q, &info), ODVGP_E_MEMORY);
         REFUSED(serve(a.m, NULL, other, 0, q, &info), ODVGP_E_MEMORY);
@@ -722,11 +727,11 @@ TEST(bad_arguments_of_predictions_are_refused)
         CHECK(!memcmp(p, q, sizeof *p) && untouched(other, bytes));
         free(other);
     }
-    turn = odvgp_predict_scratch(p, 1);
+    one_row = odvgp_predict_scratch(p, 1);
     need = odvgp_predict_scratch(p, 10);
     CHECK(odvgp_predict_scratch(p, 0) == 0 && odvgp_predict_scratch(p, -1) == 0 &&
             odvgp_sample_scratch(p, 0) == 0);
-    /* no size can hold it */
+    /* No size_t can hold the size. */
     CHECK(odvgp_predict_scratch(p, PTRDIFF_MAX) == 0 && odvgp_sample_scratch(p, PTRDIFF_MAX) == 0);
     scratch = test_alloc(odvgp_sample_scratch(p, 10));
     memcpy(X, a.X, sizeof X);
@@ -738,7 +743,7 @@ TEST(bad_arguments_of_predictions_are_refused)
     CHECK_STATUS(odvgp_predict(p, X, -1, mean, var, cov, scratch, need), ODVGP_E_ARG);
     CHECK(odvgp_predict(p, X, PTRDIFF_MAX, mean, var, cov, scratch, need) != ODVGP_OK);
     CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, NULL, need), ODVGP_E_ARG);
-    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, turn - 1), ODVGP_E_MEMORY);
+    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, one_row - 1), ODVGP_E_MEMORY);
     CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, 0), ODVGP_E_MEMORY);
     CHECK_STATUS(odvgp_predict_cov(NULL, X, 10, mean, cov, scratch, need), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_predict_cov(p, NULL, 10, mean, cov, scratch, need), ODVGP_E_ARG);
@@ -747,14 +752,14 @@ TEST(bad_arguments_of_predictions_are_refused)
     CHECK_STATUS(odvgp_predict_cov(p, X, -2, mean, cov, scratch, need), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_predict_logp(p, X, NULL, 10, mean, scratch, need), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, NULL, scratch, need), ODVGP_E_ARG);
-    CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, turn - 1), ODVGP_E_MEMORY);
+    CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, one_row - 1), ODVGP_E_MEMORY);
     CHECK_STATUS(
             odvgp_sample(p, X, 10, 1, 0, NULL, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_ARG);
     CHECK_STATUS(
             odvgp_sample(p, X, 10, -1, 0, cov, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10) - 1),
             ODVGP_E_MEMORY);
-    /* bad numbers in the first and in the last place */
+    /* The first and the last value is bad. */
     for (k = 0; k < 20; k += 19) {
         static const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL};
         int b;
@@ -762,7 +767,7 @@ TEST(bad_arguments_of_predictions_are_refused)
             x = X[k];
             X[k] = (odvgp_real)bad[b];
             CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, need), ODVGP_E_NAN);
-            CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, turn), ODVGP_E_NAN);
+            CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, one_row), ODVGP_E_NAN);
             CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need), ODVGP_E_NAN);
             CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need), ODVGP_E_NAN);
             CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10)),
@@ -780,14 +785,14 @@ TEST(bad_arguments_of_predictions_are_refused)
     REFUSED(odvgp_predict_once(a.m, X, -1, mean, var, &info), ODVGP_E_ARG);
     CHECK(untouched(mean, 20 * sizeof *mean) && untouched(var, 20 * sizeof *var) &&
             untouched(cov, 200 * sizeof *cov));
-    /* one row at a time is enough */
-    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, turn), ODVGP_OK);
+    /* Scratch for one row at a time is enough. */
+    CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, one_row), ODVGP_OK);
     CHECK(all_finite(mean, 20) && all_finite(var, 20));
     free(block), free(scratch), free(mean), free(var), free(cov);
     drop(&a);
 }
-/*  NaN and infinity in any place of the data: refused with the row; nothing has changed; good
-    rows go on. */
+/*  NaN or infinity at any place of the data is refused with the number of the row. Nothing has
+    changed afterwards, and good rows can be used. */
 TEST(bad_data_are_refused)
 {
     static const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL};
@@ -909,9 +914,9 @@ TEST(exact_blocks_at_any_alignment)
             CHECK_STATUS(
                     odvgp_elbo(m, d.X, d.Y, c.N, &e, &kl, (odvgp_real *)grad.p, NULL), ODVGP_OK);
             CHECK(whole(&block) && whole(&grad));
-            /* predictor */
+            /* The predictor. */
             bytes = odvgp_predictor_size(m);
-            /* reals stand in it as they are */
+            /* The block of a predictor holds reals at their own alignment. */
             pred = guard(bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real));
             CHECK_STATUS(serve(m, NULL, pred.p, bytes, p, NULL), ODVGP_OK);
             CHECK(whole(&pred) && whole(&block));
@@ -935,7 +940,7 @@ TEST(exact_blocks_at_any_alignment)
             CHECK_STATUS(odvgp_sample(p, d.X, n, 1, 3, cov, scratch.p, bytes), ODVGP_OK);
             CHECK(whole(&scratch) && whole(&pred));
             free(scratch.all);
-            /* file */
+            /* The file. */
             bytes = odvgp_save_size(m, 5);
             file = guard(bytes, offsets[o]);
             CHECK_STATUS(odvgp_save(m, NULL, "12345", 5, file.p, bytes - 1, NULL), ODVGP_E_MEMORY);
@@ -979,8 +984,8 @@ TEST(exact_blocks_at_any_alignment)
             drop(&d);
         }
 }
-/*  A predictor has no pointers inside: any copy of the block works, wherever it is, and is only
-    read. */
+/*  A predictor holds no pointers: a copy of the block works at any address, and predictions only
+    read it. */
 TEST(predictors_can_be_moved)
 {
     odvgp_config c = config(12, 2, 2, 4, 5);
@@ -1001,9 +1006,9 @@ TEST(predictors_can_be_moved)
     scratch = test_alloc(need);
     CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
     CHECK_STATUS(odvgp_predict_cov(p, a.X, 12, NULL, c0, scratch, need), ODVGP_OK);
-    /* the model is gone */
+    /* Overwrite the model: the predictor does not need it. */
     memset(a.block, 0, a.bytes);
-    /* wherever a real may stand */
+    /* Try every alignment that a real may have. */
     for (shift = 0; shift <= 64; shift += 8) {
         memset(copy, 0, bytes + 64);
         memcpy(copy + shift, block, bytes);
@@ -1105,7 +1110,7 @@ TEST(each_allocation_can_fail)
     memset(&a, 0, sizeof a);
     data(&a, 20, 2, 1);
     allocator.user = &count;
-    /* create */
+    /* odvgp_model_create allocates from the allocator. */
     CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
     total = count.calls;
     CHECK(total >= 1 && count.live >= 1);
@@ -1118,20 +1123,20 @@ TEST(each_allocation_can_fail)
         CHECK(m == NULL);
         CHECK_INT(count.live, 0);
     }
-    /* create with bad data gives its block back */
+    /* odvgp_model_create releases its block if the data are bad. */
     memset(&count, 0, sizeof count);
     a.X[7] = (odvgp_real)NAN;
     CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_E_NAN);
     CHECK(m == NULL);
     CHECK_INT(count.live, 0);
     a.X[7] = 0;
-    /* predict_once, with the allocator of its model */
+    /* odvgp_predict_once uses the allocator of its model. */
     memset(&count, 0, sizeof count);
     CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
     count.calls = 0;
     allocations = 0;
     CHECK_STATUS(odvgp_predict_once(m, a.X, 20, mean, var, NULL), ODVGP_OK);
-    /* the model's allocator, not malloc */
+    /* The memory came from the model's allocator, not from malloc. */
     CHECK_INT(allocations, 0);
     total = count.calls;
     CHECK(total >= 1);
@@ -1147,7 +1152,7 @@ TEST(each_allocation_can_fail)
     count.fail_at = 0;
     odvgp_model_free(m);
     CHECK_INT(count.live, 0);
-    /* an allocator that is {0} is malloc */
+    /* An allocator that is all zeros means malloc. */
     memset(&allocator, 0, sizeof allocator);
     allocations = 0;
     CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
@@ -1155,7 +1160,7 @@ TEST(each_allocation_can_fail)
     odvgp_model_free(m);
     drop(&a);
 }
-/*  What a call was given is not kept when it is over. */
+/*  The library keeps no pointer to an argument after the call returns. */
 TEST(no_pointer_of_the_caller_is_kept)
 {
     odvgp_config c = config(10, 2, 1, 3, 4);
@@ -1182,8 +1187,8 @@ TEST(no_pointer_of_the_caller_is_kept)
     free(block);
     drop(&a);
 }
-/*  50 M rows are looked at to place the inducing points, fewer where there are fewer; no M makes
-    that number overflow. */
+/*  Placing inducing points looks at 50 M rows, or at all rows if there are fewer. No M makes
+    that product overflow. */
 TEST(rows_for_the_start_do_not_overflow)
 {
     odvgp_config c = config(100000, 3, 1, 20, 0);
@@ -1201,14 +1206,14 @@ TEST(rows_for_the_start_do_not_overflow)
     CHECK_INT(odvgp__greedy_rows(&c), 100000);
     CHECK_INT(odvgp__residual_rows(&c), 100000);
 }
-/*  Size arithmetic is exact enough that a model of odvgp_model_size bytes does not grow with N. */
+/*  The size of a model does not depend on N, so that N can be large. */
 TEST(memory_does_not_grow_with_the_data)
 {
     odvgp_config c = config(100000, 3, 1, 20, 30);
     size_t small, large, plain = 0;
     int start;
     c.optim.batch = 256;
-    /* nor where the start takes most */
+    /* This also holds for the methods of initialisation that need the most memory. */
     for (start = 0; start < 2; start++) {
         c.N = 100000;
         CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
@@ -1273,7 +1278,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
                 CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
                 CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL, NULL), ODVGP_OK);
                 file = save(a.m, &scales, "some words", &bytes);
-                /* a file may stand anywhere */
+                /* A file may start at any address. */
                 shifted = NEW(unsigned char, bytes + 3);
                 memcpy(shifted + 3, file, bytes);
                 CHECK_SAY(odvgp_load_size(shifted + 3, bytes, NULL, test_isa(), &model_bytes,
@@ -1287,14 +1292,14 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
                 CHECK_SAY(odvgp_server_from_file(q, shifted + 3, bytes, test_isa(), pred,
                                   pred_bytes, &info) == ODVGP_OK,
                         "%s", info.text);
-                /* the file is not needed any more */
+                /* Overwrite the file: the model does not need it. */
                 memset(shifted, 0, bytes + 3);
                 if (!b) continue;
                 CHECK_INT(odvgp_steps_done(b), 11);
-                /* the same model: the same file again */
+                /* Saving the loaded model gives the same file. */
                 second = save(b, &scales, "some words", &second_bytes);
                 CHECK(second_bytes == bytes && memcmp(second, file, bytes) == 0);
-                /* the predictor is the frozen model */
+                /* The predictor in the file is the one that odvgp_freeze makes. */
                 {
                     size_t n = odvgp_predictor_size(a.m), need;
                     void *frozen = test_alloc(n);
@@ -1324,9 +1329,9 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
                 drop(&a);
             }
 }
-/*  Any legal pair of parts, with any objective: a file of the model is read again, predicts the
-    same to the last bit at once, after another save and after odvgp_freeze, and is written again
-    as the same bytes. */
+/*  Checks the file of any legal pair of parts with any objective. The loaded model predicts the
+    same bits at once, after another save, and after odvgp_freeze; saving it gives the same
+    bytes. */
 static void check_file(const odvgp_config *c, const char *where)
 {
     made a = make(c);
@@ -1353,7 +1358,7 @@ static void check_file(const odvgp_config *c, const char *where)
     CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
                       &info) == ODVGP_OK,
             "%s: load_size: %s", where, info.text);
-    /* a model that was just loaded predicts, is frozen, is saved */
+    /* A loaded model predicts at once, is frozen, or is saved. */
     for (k = 0; k < 3 && !info.text[0]; k++) {
         size_t i, n = (size_t)(12 * c->layer[0].P) * sizeof *m0;
         block = test_alloc(model_bytes);
@@ -1418,8 +1423,8 @@ TEST(every_model_is_read_again_from_its_file)
     CHECK(without_q > 20);
     test_note("%d, %d of them without q", files, without_q);
 }
-/*  q_mu so large that L^-T q_mu is infinite: neither a predictor nor a file is made, and the
-    blocks stay. */
+/*  If q_mu is so large that L^-T q_mu is infinite, freezing and saving fail, and the blocks keep
+    their contents. */
 TEST(predictors_that_overflow_are_refused)
 {
     odvgp_config c = config(12, 2, 1, 4, 0);
@@ -1443,9 +1448,10 @@ TEST(predictors_that_overflow_are_refused)
     free(block), free(file);
     drop(&a);
 }
-/*  Finite predictors and finite inputs whose results are not: a status says so, and the rows
-    that are finite are there. Scales of y that overflow a mean or a variance alone; a linear
-    kernel far away, where k(x,x) - |A|^2 is infinity less infinity; one row and several turns. */
+/*  Finite predictors and finite inputs can have results that are not finite: the status says so,
+    and the rows that are finite are written. Here scales of y overflow only a mean or only a
+    variance, or k(x,x) - |A|^2 of a linear kernel at a far input is infinity minus infinity; for
+    one row and for several chunks of rows. */
 TEST(results_that_overflow_are_told)
 {
     enum { N = 12, ROWS = 20 };
@@ -1500,8 +1506,8 @@ TEST(results_that_overflow_are_told)
             drop(&a);
         }
 }
-/*  Blocks with one byte changed, cut off, of another place, version or precision: refused, and
-    the server stays as it was. */
+/*  A predictor's block is refused if one byte is changed, or if it is cut, misaligned, or of
+    another version or precision. The server keeps its contents. */
 TEST(damaged_blocks_are_refused)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
@@ -1538,14 +1544,14 @@ TEST(damaged_blocks_are_refused)
     }
     CHECK_SAY(wrong == 0, "%d of %d blocks that are cut off are taken", (int)wrong, (int)bytes);
     memmove(block + 2, block, bytes);
-    /* no real stands there */
+    /* This address is not aligned for a real. */
     REFUSED(odvgp_server_from_block(&server, block + 2, bytes, test_isa(), &info), ODVGP_E_ARG);
     memmove(block, block + 2, bytes);
     REFUSED(odvgp_server_from_block(&server, NULL, bytes, test_isa(), &info), ODVGP_E_ARG);
     REFUSED(odvgp_server_from_block(NULL, block, bytes, test_isa(), &info), ODVGP_E_ARG);
     REFUSED(odvgp_server_from_block(&server, block, bytes, (odvgp_isa)99, &info),
             ODVGP_E_UNSUPPORTED);
-    /* with a checksum that is right, where it is looked at */
+    /* The checksum is correct, so that only the content is wrong. */
     for (i = 0; i < 3; i++) {
         uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->base_kernels;
         uint32_t keep = *field;
@@ -1555,7 +1561,7 @@ TEST(damaged_blocks_are_refused)
                 ODVGP_E_UNSUPPORTED);
         *field = keep;
     }
-    /* numbers that no model has */
+    /* No model has these numbers. */
     for (i = 0; i < 2; i++) {
         odvgp_real *x = i ? odvgp__view_of(head).x_scale : odvgp__view_of(head).L, keep = *x;
         *x = i ? 0 : (odvgp_real)NAN;
@@ -1569,7 +1575,7 @@ TEST(damaged_blocks_are_refused)
     free(block);
     drop(&a);
 }
-/*  A refusal by all three readers; nothing is written. */
+/*  Returns 1 if all three readers refuse the file and write nothing. */
 static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes)
 {
     size_t a, b, c;
@@ -1608,10 +1614,10 @@ TEST(damaged_files_are_refused)
     block_bytes = a.bytes + odvgp_predictor_size(a.m);
     block = NEW(unsigned char, block_bytes);
     memset(block, PATTERN, block_bytes);
-    /* it is a good one */
+    /* The unchanged file is accepted. */
     CHECK(!refused(file, bytes, block, block_bytes));
     memset(block, PATTERN, block_bytes);
-    /* one bit, all bits, of every byte */
+    /* Change one bit, then all bits, of every byte. */
     for (i = 0; i < bytes; i++) {
         unsigned char keep = file[i];
         file[i] = (unsigned char)(keep ^ (1u << test_below(8)));
@@ -1621,7 +1627,8 @@ TEST(damaged_files_are_refused)
         file[i] = keep;
     }
     CHECK_SAY(wrong == 0, "%d of %d damaged files are read", (int)wrong, (int)(2 * bytes));
-    /* cut off anywhere; exact blocks, so that a sanitizer sees reads beyond */
+    /* Cut the file at every length. Blocks have the exact size, so that a sanitizer sees reads
+       beyond the end. */
     for (wrong = 0, i = 0; i < bytes; i++) {
         unsigned char *cut = NEW(unsigned char, i);
         memcpy(cut, file, i);
@@ -1630,7 +1637,7 @@ TEST(damaged_files_are_refused)
     }
     CHECK_SAY(wrong == 0, "%d of %d truncated files are read", (int)wrong, (int)bytes);
     {
-        /* too long; swapped halves; text; empty */
+        /* Files that are too long, have their halves swapped, hold text, or are empty. */
         unsigned char *other = NEW(unsigned char, bytes + 8);
         memset(other, 0, bytes + 8);
         memcpy(other, file, bytes);
@@ -1646,7 +1653,7 @@ TEST(damaged_files_are_refused)
                 ODVGP_E_ARG);
         free(other);
     }
-    /* no model was begun */
+    /* No reader has written into the block. */
     CHECK(untouched(block, block_bytes));
     REFUSED(odvgp_save(NULL, NULL, NULL, 0, file, bytes, &info), ODVGP_E_ARG);
     REFUSED(odvgp_save(a.m, NULL, NULL, 0, NULL, bytes, &info), ODVGP_E_ARG);
@@ -1665,11 +1672,11 @@ TEST(damaged_files_are_refused)
                 ODVGP_OK);
     }
     {
-        /* another version, another precision: their own status */
+        /* Another version has its own status. */
         unsigned char *other = NEW(unsigned char, bytes);
         uint64_t sum;
         odvgp_model *m;
-        /* newer, and those that were before */
+        /* Newer and older versions: */
         for (wrong = 0; wrong < 7; wrong++) {
             odvgp_info info = no_info();
             if (wrong == ODVGP__FILE_VERSION) continue;
@@ -1692,14 +1699,15 @@ TEST(damaged_files_are_refused)
     free(file), free(block);
     drop(&a);
 }
-/*  The right checksum for what a file holds now. */
+/*  Writes the correct checksum of the file's current contents. */
 static void mend(unsigned char *file, size_t bytes)
 {
     uint64_t sum = odvgp__checksum(file, bytes - 8);
     int i;
     for (i = 0; i < 8; i++) file[bytes - 8 + (size_t)i] = (unsigned char)(sum >> (8 * i));
 }
-/*  Loads, evaluates, steps and predicts, with any status; whether the model was loaded. */
+/*  Loads, evaluates, steps and predicts with any status as result. Returns 1 if the model was
+    loaded. */
 static int use_forged(const unsigned char *file, size_t bytes)
 {
     size_t model_bytes = 0, pred_bytes = 0;
@@ -1734,8 +1742,8 @@ static int use_forged(const unsigned char *file, size_t bytes)
     free(block), free(pred);
     return loaded;
 }
-/*  Files with a right checksum and wrong contents: refused, or read as some model; never a
-    crash, a read beyond, or an endless loop. */
+/*  A file with a correct checksum and wrong contents is refused, or read as some other model; it
+    never causes a crash, a read beyond its end, or an endless loop. */
 TEST(forged_files_do_no_harm)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
@@ -1751,7 +1759,7 @@ TEST(forged_files_do_no_harm)
     for (round = 0; round < test_size(6000, 2000); round++) {
         int hits = 1 + (int)test_below(2);
         memcpy(other, file, bytes);
-        /* mostly in config and kernel, where numbers decide about memory */
+        /* Most changes hit config and kernel, whose numbers decide how much memory is used. */
         while (hits--) {
             i = test_below(8) ? (size_t)test_below(bytes < 1500 ? (ptrdiff_t)bytes : 1500)
                               : (size_t)test_below((ptrdiff_t)bytes);
@@ -1761,16 +1769,16 @@ TEST(forged_files_do_no_harm)
         mend(other, bytes);
         read += use_forged(other, bytes);
     }
-    /* changed numbers are not damage */
+    /* Some changed numbers are legal. */
     CHECK(read > 100);
     free(file), free(other);
     drop(&a);
 }
-/*  Bytes of the table of units up to the kernel's words: a count, 4 sizes, 5 choices, the number
-    of terms. */
+/*  The bytes of the table of units up to the kernel's words: a count, 4 sizes, 5 choices, and
+    the number of terms. */
 enum { UNIT_HEAD = 4 + 4 * 8 + 5 * 4 + 4 };
 
-/*  Every byte of a small file, changed to several others. */
+/*  Every byte of a small file is changed to several other values. */
 TEST(each_changed_byte_does_no_harm)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
@@ -1794,8 +1802,8 @@ TEST(each_changed_byte_does_no_harm)
     free(file);
     drop(&a);
 }
-/*  All that the table of units and the likelihood's entry say beside the kernel follows from the
-    config: no other bit is taken. */
+/*  Outside the kernel, the table of units and the likelihood's entry repeat what the config
+    says, so every changed bit is refused. */
 TEST(forged_units_are_refused)
 {
     static const char *const names[] = {"orth", "blocks"};
@@ -1828,7 +1836,7 @@ TEST(forged_units_are_refused)
                 odvgp_status s;
                 int many = i + 4 >= kernel && i < kernel;
                 file[i] = (unsigned char)(keep ^ (bit < 8 ? 1 << bit : 0xff));
-                /* terms, more than the build allows */
+                /* More terms than the build supports have their own status. */
                 many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_BASE_KERNELS);
                 mend(file, bytes);
                 s = odvgp_load_size(
@@ -1850,17 +1858,17 @@ TEST(forged_units_are_refused)
         drop(&a);
     }
 }
-/*  The words of a forged kernel where those of one of `leaves` base kernels stand: its own
-    counts do not decide how many. */
-static void pack_forged(const odvgp__kernel *k, uint32_t leaves, uint32_t *to)
+/*  Packs a forged kernel into the words of a kernel with the given number of base kernels; the
+    forged counts do not change the number of words. */
+static void pack_forged(const odvgp__kernel *k, uint32_t base_kernels, uint32_t *to)
 {
     odvgp__kernel same = *k;
-    same.base_kernels = leaves, same.nnode = 2 * leaves - 1;
+    same.base_kernels = base_kernels, same.nnode = 2 * base_kernels - 1;
     odvgp__kernel_pack(&same, to);
     to[1] = k->nnode;
 }
-/*  Kernels that no expression makes, in files with a right checksum: each number out of its
-    range, one or two at a time. */
+/*  Files with a correct checksum hold kernels that no expression can make: one or two numbers at
+    a time are out of range. */
 TEST(forged_kernels_are_refused)
 {
 #define K(field) offsetof(odvgp__kernel, field)
@@ -1874,10 +1882,10 @@ TEST(forged_kernels_are_refused)
             {"D 0", K(D), 0, 0, 0},
             {"another D", K(D), 4, 0, 0},
             {"a huge D", K(D), 0x7fffffff, 0, 0},
-            {"no leaf", K(base_kernels), 0, 0, 0},
-            {"fewer leaves", K(base_kernels), 1, 0, 0},
-            {"more leaves", K(base_kernels), 3, K(nnode), 5},
-            {"too many leaves", K(base_kernels), ODVGP_MAX_BASE_KERNELS + 1, K(nnode),
+            {"no base kernel", K(base_kernels), 0, 0, 0},
+            {"fewer base kernels", K(base_kernels), 1, 0, 0},
+            {"more base kernels", K(base_kernels), 3, K(nnode), 5},
+            {"too many base kernels", K(base_kernels), ODVGP_MAX_BASE_KERNELS + 1, K(nnode),
                     2 * ODVGP_MAX_BASE_KERNELS + 1},
             {"too many nodes", K(nnode), 1000, 0, 0},
             {"no nodes", K(nnode), 0, 0, 0},
@@ -1887,17 +1895,17 @@ TEST(forged_kernels_are_refused)
             {"too many groups", K(ngroup), ODVGP_MAX_BASE_KERNELS + 1, 0, 0},
             {"far too many groups", K(ngroup), 5000, 0, 0},
             {"fewer groups", K(ngroup), 1, 0, 0},
-            {"the leaf of a group", K(group_base[0]), 7, 0, 0},
-            {"the leaf of a group, far away", K(group_base[1]), 0x10000000, 0, 0},
-            {"a leaf of another group", K(base[1].group), 0, 0, 0},
-            {"a leaf of no group", K(base[0].group), 5, 0, 0},
+            {"the base kernel of a group", K(group_base[0]), 7, 0, 0},
+            {"the base kernel of a group, far away", K(group_base[1]), 0x10000000, 0, 0},
+            {"a base kernel of another group", K(base[1].group), 0, 0, 0},
+            {"a base kernel of no group", K(base[0].group), 5, 0, 0},
             {"a node's kind", K(node[2][0]), 3, 0, 0},
             {"a node of itself", K(node[2][1]), 2, 0, 0},
             {"a node of later ones", K(node[2][2]), 9, 0, 0},
             {"a first node that is a sum", K(node[0][0]), 1, 0, 0},
             {"a node twice", K(node[2][2]), 0, 0, 0},
-            {"a leaf twice", K(node[1][1]), 0, 0, 0},
-            {"a node's leaf", K(node[1][1]), 2, 0, 0},
+            {"a base kernel twice", K(node[1][1]), 0, 0, 0},
+            {"a node's base kernel", K(node[1][1]), 2, 0, 0},
             {"a type", K(base[0].type), ODVGP__BASE_KERNEL_TYPES, 0, 0},
             {"ard", K(base[0].ard), 2, 0, 0},
             {"ard off", K(base[1].ard), 0, 0, 0},
@@ -1905,7 +1913,7 @@ TEST(forged_kernels_are_refused)
             {"place of the lengthscales", K(base[1].ls), 100, K(base[1].var), 102},
             {"place of the variance", K(base[0].var), 100, 0, 0},
             {"variances", K(base[0].nvar), 2, 0, 0},
-            {"place of the extra", K(base[0].shape_param), 100, 0, 0},
+            {"place of the shape parameter", K(base[0].shape_param), 100, 0, 0},
             {"a degree", K(base[0].degree), 3, 0, 0},
             {"a kernel with more numbers", K(base[0].type), ODVGP__RQ, 0, 0},
             {"a kernel without inputs", K(base[0].type), ODVGP__CONSTANT, 0, 0},
@@ -1918,13 +1926,13 @@ TEST(forged_kernels_are_refused)
                     0xfffffff1u},
             {"an empty range", K(base[0].range[0][1]), 0, 0, 0},
             {"a range backwards", K(base[1].range[0][0]), 3, K(base[1].range[0][1]), 1},
-            /* from here on of a kernel whose leaves share a group */
-            {"a group without leaves", K(ngroup), 2, K(group_base[1]), 0x10000000},
-            {"the leaf of the group", K(group_base[0]), 3, 0, 0},
+            /* The base kernels of the following rows share a group. */
+            {"a group without base kernels", K(ngroup), 2, K(group_base[1]), 0x10000000},
+            {"the base kernel of the group", K(group_base[0]), 3, 0, 0},
     };
 #undef K
     const size_t shared = sizeof list / sizeof *list - 2;
-    /* a batch above 64 rows, so that a tile of 0 is chosen by measuring the kernel */
+    /* A batch above 64 rows makes the library choose a tile of 0 by measuring the kernel. */
     odvgp_config c = config(130, 3, 1, 2, 2);
     made a;
     size_t bytes = 0, i, j, state = 0;
@@ -1934,7 +1942,8 @@ TEST(forged_kernels_are_refused)
     test_seed = 335;
     memset(&a, 0, sizeof a);
     for (i = 0; i < sizeof list / sizeof *list; i++)
-        /* in the model's part of the file, also with a tile of 0, and in the predictor's */
+        /* Forge the model's section of the file, the same with a tile of 0, and the predictor's
+           section. */
         for (part = 0; part < PARTS; part++) {
             odvgp__kernel keep, *k;
             odvgp__file f;
@@ -1992,8 +2001,8 @@ TEST(forged_kernels_are_refused)
     free(file), free(other);
     drop(&a);
 }
-/*  Numbers that no training leads to, in files with a right checksum: the state is written once
-    more over that of a saved model. */
+/*  Files with a correct checksum hold numbers that training never produces: the changed state
+    overwrites that of a saved model. */
 TEST(forged_states_are_refused)
 {
     odvgp_config c = config(12, 2, 1, 3, 2);
@@ -2037,7 +2046,7 @@ TEST(forged_states_are_refused)
         case 21: a.m->par.slot[1].trainable = 2; break;
         case 22: a.m->par.slot[2].trainable = -1; break;
         case 23: a.m->tape.events.pivot = 3; break;
-        /* latent processes, functions, targets */
+        /* The numbers of latent processes, functions and targets. */
         case 24: a.m->unit[0].P = 2; break;
         case 25: a.m->F = 2; break;
         case 26: a.m->T = 2; break;
@@ -2051,7 +2060,7 @@ TEST(forged_states_are_refused)
         f.used = ODVGP__FILE_HEAD;
         odvgp__file_config(&f, &a.m->cfg);
         odvgp__file_units(&f, a.m);
-        /* the arrays of the state are as large as before */
+        /* The arrays of the state keep their sizes. */
         a.m->unit[0].P = a.m->F = a.m->T = 1;
         odvgp__file_model_state(&f, a.m);
         sum = odvgp__checksum(file, bytes - 8);
@@ -2065,8 +2074,8 @@ TEST(forged_states_are_refused)
         drop(&a);
     }
 }
-/*  Numbers of a predictor that are not finite, or not above 0 where they must be, in files with
-    a right checksum. */
+/*  Files with a correct checksum hold predictors with numbers that are not finite, or not
+    positive where they must be. */
 TEST(forged_predictors_are_refused)
 {
     odvgp_config c = config(12, 2, 1, 3, 2);
@@ -2088,10 +2097,10 @@ TEST(forged_predictors_are_refused)
     {
         odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
         reals = odvgp__view_layout(&head, base, &v);
-        /* above 0 */
+        /* These must be positive. */
         at[0] = v.hyp - base, at[1] = v.lik_params - base, at[2] = v.x_scale - base,
         at[3] = v.y_scale - base;
-        /* finite */
+        /* These must be finite. */
         at[4] = v.beta - base, at[5] = v.alpha - base;
         free(base);
     }
@@ -2117,7 +2126,8 @@ TEST(forged_predictors_are_refused)
     free(file), free(other), free(pred);
     drop(&a);
 }
-/*  Numbers of 4 or 8 bytes in the order of files, which is not that of every machine. */
+/*  Read and write numbers of 4 or 8 bytes in the byte order of files, which may differ from the
+    machine's. */
 static double read_little(const unsigned char *at, size_t bytes)
 {
     uint64_t bits = 0;
@@ -2142,8 +2152,8 @@ static void write_little(unsigned char *at, size_t bytes, double x)
     if (bytes == 4) bits = half;
     for (i = 0; i < bytes; i++) at[i] = (unsigned char)(bits >> (8 * i));
 }
-/*  A file of the other precision: its predictor can be used here, its model cannot be trained
-    here. Such a file is made from one of this precision by rewriting its numbers. */
+/*  From a file of the other precision a predictor can be served, but no model can be trained.
+    The test makes such a file from one of this precision by rewriting its numbers. */
 TEST(predictors_of_the_other_precision)
 {
     enum { OTHER = sizeof(odvgp_real) == 4 ? 8 : 4 };
@@ -2164,11 +2174,12 @@ TEST(predictors_of_the_other_precision)
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL, NULL), ODVGP_OK);
     file = (unsigned char *)save(a.m, NULL, "abc", &bytes);
-    /* magic 8, version 4, size of a real 4, then three lengths */
+    /* The head holds 8 bytes of magic, 4 of version, 4 of the size of a real, then three
+       lengths. */
     for (i = 0; i < 8; i++) state |= (size_t)((uint64_t)file[16 + i] << (8 * i));
     words = odvgp__predictor_head(a.m->unit[0].kernel.base_kernels);
     reals = (bytes - head - state - words - 3 - 8) / sizeof(odvgp_real);
-    /* the model's part is left out */
+    /* The model's section is left out. */
     other_bytes = head + words + reals * OTHER + 3 + 8;
     other = NEW(unsigned char, other_bytes);
     memcpy(other, file, head);
@@ -2178,7 +2189,7 @@ TEST(predictors_of_the_other_precision)
         other[24 + i] = (unsigned char)((uint64_t)(words + reals * OTHER) >> (8 * i));
     }
     memcpy(other + head, file + head + state, words);
-    /* its own size of a real: the third word */
+    /* The predictor's third word holds the size of a real. */
     other[head + 8] = OTHER;
     for (i = 0, at = head + words; i < reals; i++, at += OTHER) {
         double x = read_little(
@@ -2210,7 +2221,7 @@ TEST(predictors_of_the_other_precision)
     if (read == ODVGP_OK) {
         CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
         CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
-        /* from float to double and back nothing is lost */
+        /* A conversion from float to double and back loses nothing. */
         CHECK_SAY(test_max_diff(m0, m1, 24) <= BY_PRECISION(1e-5, 0), "means differ by %.3g",
                 test_max_diff(m0, m1, 24));
         CHECK_SAY(test_max_diff(v0, v1, 24) <= BY_PRECISION(1e-5, 0), "variances differ by %.3g",
@@ -2219,7 +2230,8 @@ TEST(predictors_of_the_other_precision)
     free(file), free(other), free(pred), free(frozen), free(scratch), free(block);
     drop(&a);
 }
-/*  More reals than 32 bits can count. No such block is made: heads say how large it would be. */
+/*  A predictor may have more reals than 32 bits can count. The test makes no such block: heads
+    say how large it would be. */
 TEST(predictors_of_more_reals_than_32_bits)
 {
     odvgp_config c = config(100, 2, 1, 5, 0);
@@ -2243,7 +2255,7 @@ TEST(predictors_of_more_reals_than_32_bits)
     odvgp__model_start(m, &draft.unit);
     CHECK_STATUS(odvgp__model_config(m, &c, hyp, &info), ODVGP_OK);
     CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
-    /* for asking sizes; it has no arrays */
+    /* This model has no arrays; the test only asks for sizes. */
     m->magic = ODVGP__MODEL_MAGIC;
     CHECK_NEAR(odvgp_predictor_size(m), want, 1e-3 * want);
     CHECK((double)odvgp_save_size(m, 3) > want);
@@ -2257,16 +2269,16 @@ TEST(predictors_of_more_reals_than_32_bits)
     odvgp__file_words(&f, &start, words);
     h = odvgp__file_sizes(m, 3);
     CHECK_NEAR(h.predictor_bytes, want, 1e-3 * want);
-    /* the predictor's head comes first here */
+    /* Without state, the predictor's head comes first. */
     h.state_bytes = 0;
     f.mode = ODVGP__FILE_READ;
     CHECK_SAY(odvgp__file_predictor(&f, &h, &q, &info) == ODVGP_OK, "%s", info.text);
     CHECK_BITS(&start, &q, words);
     CHECK_NEAR(odvgp__predictor_reals(&q.head), want / sizeof(odvgp_real), 1e-3 * want);
-    /* the low half alone is not enough */
+    /* The lower half of the 64-bit length is not accepted by itself. */
     h.predictor_bytes -= (uint64_t)sizeof(odvgp_real) << 32;
     CHECK_STATUS(odvgp__file_predictor(&f, &h, &q, &info), ODVGP_E_FORMAT);
-    /* a walk over fields that no file holds has no size */
+    /* A config that no file can hold has no size. */
     m->cfg.optim.natgrad_step.steps = -1;
     CHECK(odvgp_save_size(m, 3) == 0);
     CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
@@ -2280,7 +2292,7 @@ TEST(files_on_disk)
     unsigned char *file, *back;
     const char *path = "build/test_robust." PRECISION ".odvgp";
     FILE *f = fopen(path, "wb");
-    /* no build/ where it is run */
+    /* There may be no folder build/ here. */
     if (!f) path = "test_robust." PRECISION ".odvgp";
     else fclose(f);
     test_seed = 333;
@@ -2295,7 +2307,7 @@ TEST(files_on_disk)
     CHECK(untouched(back, bytes + 1));
     CHECK_STATUS(odvgp_file_read(path, back, bytes, &n), ODVGP_OK);
     CHECK(memcmp(back, file, bytes) == 0 && back[bytes] == PATTERN);
-    /* replaces what was there */
+    /* The new file replaces the old one. */
     CHECK_STATUS(odvgp_file_write(path, file, bytes / 2), ODVGP_OK);
     CHECK_STATUS(odvgp_file_read(path, NULL, 0, &n), ODVGP_OK);
     CHECK_INT(n, bytes / 2);
@@ -2306,17 +2318,17 @@ TEST(files_on_disk)
     CHECK_STATUS(odvgp_file_read(NULL, back, bytes, &n), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_file_read(path, back, bytes, NULL), ODVGP_E_ARG);
     remove(path);
-#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L /* symlink and readlink are declared */
+#if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L /* symlink and readlink are declared. */
     {
-        /* a device is written in place; a link to one, so that the device itself stays if it is
-           not */
+        /* A device is written in place. The test uses a link to one, so that a mistake replaces
+           the link and not the device. */
         char to[20];
         if (symlink("/dev/null", path) == 0) {
             CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
             CHECK(readlink(path, to, sizeof to) == 9 && !memcmp(to, "/dev/null", 9));
             remove(path);
         }
-        /* a folder */
+        /* A folder cannot be written. */
         CHECK_STATUS(odvgp_file_write(".", file, bytes), ODVGP_E_IO);
     }
 #endif
@@ -2325,14 +2337,14 @@ TEST(files_on_disk)
 }
 
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
-/*  A folder of its own, so that what is left in it is seen: it can be removed when it is empty. */
+/*  Makes an empty folder. It can be removed at the end only if the test left nothing in it. */
 static const char *own_folder(char *path)
 {
     strcpy(path, "build/robust.XXXXXX");
     return mkdtemp(path) ? path : mkdtemp(strcpy(path, "robust.XXXXXX"));
 }
-/*  Two programs write to the same path, 200 times each, files of two lengths; whoever reads it
-    finds a whole file at any time. */
+/*  Two processes write files of two lengths to the same path, 200 times each. A reader finds a
+    complete file at any time. */
 TEST(two_writers_and_a_reader)
 {
     enum { WRITERS = 2, SAVES = 200 };
@@ -2352,7 +2364,7 @@ TEST(two_writers_and_a_reader)
     back = NEW(unsigned char, bytes[1]);
     snprintf(path, sizeof path, "%s/model", folder);
     snprintf(tmp, sizeof tmp, "%s.tmp", path);
-    /* somebody's file */
+    /* A file of somebody else has this name. */
     if ((f = fopen(tmp, "wb")) != NULL) fwrite(was, 1, sizeof was, f), fclose(f);
     CHECK_STATUS(odvgp_file_write(path, file[0], bytes[0]), ODVGP_OK);
     fflush(stdout);
@@ -2385,8 +2397,8 @@ TEST(two_writers_and_a_reader)
     free(file[0]), free(file[1]), free(back);
     drop(&a);
 }
-/*  Names that are taken are left alone; a save that fails leaves what was there, and nothing
-    else. */
+/*  A save never touches other files whose names it tries; a save that fails keeps the old file
+    and leaves no other. */
 TEST(a_save_that_fails_leaves_nothing)
 {
     char folder[40], path[80], taken[3][100], *long_path;
@@ -2405,7 +2417,7 @@ TEST(a_save_that_fails_leaves_nothing)
     CHECK_STATUS(odvgp_file_write(path, block, sizeof block), ODVGP_OK);
     fflush(stdout);
     child = fork();
-    /* the disk is full after 10,000 bytes */
+    /* The disk is full after 10,000 bytes. */
     if (child == 0) {
         struct rlimit limit = {10000, 10000};
         memset(block, 8, sizeof block);
@@ -2434,9 +2446,9 @@ TEST(a_save_that_fails_leaves_nothing)
 
 /* ---- awkward, but allowed ---- */
 
-/*  Create, train, predict with defaults: everything finite, variances never negative, the bound
-    no lower than at the start. Gives the root mean square error over the targets' standard
-    deviation, at the training rows. */
+/*  Creates, trains and predicts with defaults. All results are finite, no variance is negative,
+    and the bound is not below its initial value. Returns the root mean square error at the
+    training rows, relative to the standard deviation of the targets. */
 static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M,
         ptrdiff_t Mg, const odvgp_real *X, const odvgp_real *Y, int steps, const char *kernel,
         odvgp_events *events)
@@ -2515,7 +2527,7 @@ TEST(awkward_data_work)
         CHECK_SAY(e < 0.5, "a column twice: %.3g", e);
         for (i = 0; i < N * D; i++) Z[i] = X[i % (10 * D)];
         for (i = 0; i < N; i++) W[i] = Y[i % 10];
-        /* more inducing points than distinct rows */
+        /* There are more inducing points than distinct rows. */
         e = works("ten rows six times each", N, D, 1, 15, mg, Z, W, 300, NULL, NULL);
         CHECK_SAY(e < 0.6, "repeated rows: %.3g", e);
         for (i = 0; i < N * D; i++) Z[i] = (odvgp_real)(i % D);
@@ -2554,7 +2566,7 @@ TEST(awkward_data_work)
         works("a kernel of rank D", N, D, 1, 15, mg, X, Y, 50, "linear", NULL);
         works("a kernel of rank 1", N, D, 1, 15, mg, X, Y, 50, "constant(2)", NULL);
         works("nothing but noise", N, D, 1, 15, mg, X, Y, 50, "white", NULL);
-        works("leaves of all geometries", N, D, 1, 15, mg, X, Y, 50,
+        works("base kernels of all geometries", N, D, 1, 15, mg, X, Y, 50,
                 "polynomial(degree=3) * rq + periodic(ard, period=3) + linear(ard) + white", NULL);
         works("a tiny variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e-12)", NULL);
         works("a huge variance", N, D, 1, 15, mg, X, Y, 50, "rbf(1, variance=1e12)", NULL);
@@ -2563,9 +2575,9 @@ TEST(awkward_data_work)
         works("20 outputs", 10, 2, 6, 4, mg, X, Y, 50, NULL, NULL);
     }
 }
-/*  Far from the origin distances keep their digits: the predictions of shifted inputs are those
-    of the inputs. Shifts are powers of two and inputs multiples of 2^-10 (2^-6 in float), so
-    that the shift itself rounds nothing. */
+/*  Distances keep their digits far from the origin: shifted inputs have the same predictions.
+    Shifts are powers of two and inputs are multiples of 2^-10 (2^-6 in float), so that the shift
+    itself is exact. */
 TEST(inputs_far_from_the_origin)
 {
     enum { N = 40 };
@@ -2583,7 +2595,7 @@ TEST(inputs_far_from_the_origin)
     for (i = 0; i < N; i++) Y[i] = (odvgp_real)(sin(2 * (double)X[2 * i]) + 0.1 * test_normal());
     CHECK_STATUS(odvgp_model_create(&a, &c, X, Y, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_model_create(&b, &c, S, Y, NULL, NULL), ODVGP_OK);
-    /* the same inducing points, on the grid */
+    /* Both models have the same inducing points, on the grid. */
     for (n = 0; n < 2; n++) {
         const char *name = n ? "Z_gamma" : "Z_beta";
         ptrdiff_t count = odvgp_slot_find(a, name)->count;
@@ -2614,17 +2626,18 @@ TEST(inputs_far_from_the_origin)
     odvgp_model_free(a);
     odvgp_model_free(b);
     free(g0), free(g1);
-    /* and with everything by itself */
+    /* The library initialises everything from shifted data. */
     for (i = 0; i < N * 2; i++) S[i] = (odvgp_real)((double)X[i] + 1e6);
     works("inputs around 1e6", N, 2, 1, 8, 10, S, Y, 100, NULL, NULL);
     for (i = 0; i < N * 2; i++) S[i] = (odvgp_real)(1e6 * (double)X[i]);
-    /* steps are too short for these units, but it learns */
+    /* Steps are too short for these units, but the model learns. */
     CHECK(works("inputs of size 1e6", N, 2, 1, 8, 10, S, Y, 300, NULL, NULL) < 0.95);
 }
 
 /* ---- names of slots ---- */
 
-/*  A name arrives whole, or is refused: two that are cut at the same place would be one. */
+/*  A name that does not fit is refused, not cut: two names that are cut at the same place would
+    become equal. */
 TEST(names_of_slots_are_not_cut)
 {
     static const char *const longest = "kernel.2147483647.lengthscale",
@@ -2643,8 +2656,8 @@ TEST(names_of_slots_are_not_cut)
 
 /* ---- events ---- */
 
-/*  Repeated inducing points and no jitter: Kb is singular. The jitter is raised, and the event
-    says where and why. */
+/*  Repeated inducing points without jitter make Kb singular. The jitter is raised, and the event
+    reports the matrix and the pivot. */
 TEST(repeated_inducing_points_raise_the_jitter)
 {
     odvgp_config c = config(20, 2, 1, 5, 0);
@@ -2659,7 +2672,7 @@ TEST(repeated_inducing_points_raise_the_jitter)
     a = make(&c);
     CHECK_INT(odvgp_model_events(a.m).jitter_raised, 0);
     for (i = 0; i < 10; i++) z[i] = (odvgp_real)(i < 6 ? i % 5 * 0.5 - 1 : 0.3 * i);
-    /* point 3 is point 1 */
+    /* Point 3 equals point 1. */
     z[6] = z[2], z[7] = z[3];
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
     grad = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -2673,13 +2686,13 @@ TEST(repeated_inducing_points_raise_the_jitter)
     CHECK_SAY(events.cause && strstr(events.cause, "repeated inducing points"), "cause: %s",
             events.cause ? events.cause : "none");
     CHECK(events.jitter > 0 && events.jitter <= 0.011 * 1.5);
-    /* the raised value is a state: the same bound again */
+    /* The raised jitter is part of the state: evaluating again gives the same bound. */
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &first, NULL, NULL, NULL), ODVGP_OK);
     CHECK(first == e);
     CHECK_INT(odvgp_model_events(a.m).jitter_raised, events.jitter_raised);
-    /* frozen there: a tenth of the jitter after 100 clean steps */
+    /* With frozen parameters, the jitter falls to a tenth after 100 clean steps. */
     CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
-    /* now apart, so that it may fall */
+    /* Move the points apart, so that the jitter may fall. */
     for (i = 0; i < 5; i++) z[2 * i] += (odvgp_real)(0.7 * i);
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
@@ -2688,7 +2701,7 @@ TEST(repeated_inducing_points_raise_the_jitter)
     for (i = 0; i < 97; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
     CHECK_NEAR(odvgp_model_events(a.m).jitter, high, 1e-6 * high);
     for (i = 0; i < 10; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-    /* evaluate again */
+    /* Setting the values makes the next call evaluate again. */
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
     CHECK_SAY(odvgp_model_events(a.m).jitter <= 0.11 * high,
@@ -2696,9 +2709,9 @@ TEST(repeated_inducing_points_raise_the_jitter)
     free(grad);
     drop(&a);
 }
-/*  A raised jitter and the steps since then are state: a file keeps them, before and after it
-    was lowered, with a kernel that moves and with one that is frozen (whose factor is made again
-    when the file is read). */
+/*  A raised jitter and the number of steps since then are part of the state. A file keeps them,
+    before and after the jitter was lowered, for a kernel that moves and for a frozen one (whose
+    factor is recomputed when the file is read). */
 TEST(a_raised_jitter_goes_on_after_a_file)
 {
     static const int steps[] = {3, 60, 103, 150};
@@ -2777,7 +2790,7 @@ TEST(causes_are_told)
         c.layer[0].kernel = list[k].kernel;
         a = make(&c);
         for (i = 0; i < 40; i++) z[i] = list[k].points == 0 ? 1 : (odvgp_real)(i * 0.37);
-        /* ten points near the others, or on them */
+        /* Place ten points near the others, or on them. */
         for (i = 20; i < 40; i++) {
             if (list[k].points == 2)
                 z[i] = (odvgp_real)((double)z[i - 20] + BY_PRECISION(1e-9, 1e-5) * i);
@@ -2792,8 +2805,8 @@ TEST(causes_are_told)
         drop(&a);
     }
 }
-/*  Past the limit: refused with matrix and pivot, the values stay, and better values make it
-    work again. */
+/*  Beyond the limit the call fails and names the matrix and the pivot. The values stay, and
+    better values make the model work again. */
 TEST(past_the_largest_jitter)
 {
     odvgp_config c = config(20, 2, 1, 5, 6);
@@ -2816,7 +2829,7 @@ TEST(past_the_largest_jitter)
         odvgp_info info = no_info();
         CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, &kl, grad, &info), ODVGP_E_NOT_PD);
         CHECK(info.what && !strcmp(info.what, "Kb"));
-        /* where rounding left nothing */
+        /* The pivot is one that rounding made 0. */
         CHECK(info.row >= 1 && info.row < 5);
         CHECK(strstr(info.text, "Kb") != NULL);
     }
@@ -2830,7 +2843,7 @@ TEST(past_the_largest_jitter)
         CHECK(untouched(file, n));
         free(file);
     }
-    /* the caller set these values: there is nothing to go back to */
+    /* The caller has set these values, so there are no earlier ones to restore. */
     REFUSED(odvgp_step(a.m, a.X, a.Y, NULL, &info), ODVGP_E_NOT_PD);
     CHECK_INT(odvgp_steps_done(a.m), steps);
     CHECK(untouched(&e, sizeof e) && untouched(&kl, sizeof kl) && untouched(grad, sizeof grad) &&
@@ -2843,7 +2856,7 @@ TEST(past_the_largest_jitter)
     free(good_z);
     drop(&a);
 }
-/*  Steps that lead out of all bounds are taken back: training never leaves a broken model. */
+/*  Steps that diverge are undone: training never leaves a broken model. */
 TEST(wild_steps_are_undone)
 {
     static const double rates[] = {0.5, 10, 1e3, 1e6};
@@ -2865,8 +2878,8 @@ TEST(wild_steps_are_undone)
                 for (i = 0; i < 120 && s == ODVGP_OK; i++) {
                     odvgp_report report;
                     s = odvgp_step(a.m, a.X, a.Y, &report, NULL);
-                    /* refused only where even the last good parameters cannot be evaluated on
-                       these rows: a noise of 1e-300, say */
+                    /* A step fails only if even the last good parameters cannot be evaluated on
+                       these rows, for example with a noise variance of 1e-300. */
                     CHECK_SAY(s == ODVGP_OK || (s == ODVGP_E_NAN && rates[r] >= 10),
                             "rate %g natgrad %d: step %d: %s", rates[r], natgrad, i,
                             odvgp_status_text(s));
@@ -2878,8 +2891,8 @@ TEST(wild_steps_are_undone)
                         "rate %g natgrad %d positive %d: a parameter is not finite", rates[r],
                         natgrad, positive);
                 s = odvgp_elbo(a.m, a.X, a.Y, 30, &e, NULL, NULL, NULL);
-                /* the last step is judged by the next one, or by the predictions below: until
-                   then a wild one may stand */
+                /* The last step is judged only by the next one or by the predictions below, so a
+                   diverging one may still stand here. */
                 CHECK_SAY(s == ODVGP_OK ? all_finite(&e, 1) : rates[r] >= 10,
                         "rate %g natgrad %d positive %d: bound: %s", rates[r], natgrad, positive,
                         odvgp_status_text(s));
@@ -2891,12 +2904,13 @@ TEST(wild_steps_are_undone)
                 free(v);
                 drop(&a);
             }
-    /* it did come to that */
+    /* Some steps were undone. */
     CHECK(undone > 0);
     test_note("%d of 16 runs took steps back", undone);
 }
-/*  Finite rows that no parameters can make sense of: refused, and nothing has moved, for the
-    rows are to blame and not the last update. A file tells all that could have moved. */
+/*  Some finite rows have no finite bound with any parameters. They are refused and nothing
+    moves, because the rows are the cause and not the last update. A saved file shows everything
+    that could have moved. */
 TEST(absurd_rows_move_nothing)
 {
     int natgrad, update, param, k;
@@ -2916,8 +2930,8 @@ TEST(absurd_rows_move_nothing)
                 a = make(&c);
                 test_seed = 357;
                 b = make(&c);
-                /* after some steps, and after a natural step that leaves a value as the caller
-                   gave it */
+                /* Test after some steps, and after a natural step that leaves a value as the
+                   caller set it. */
                 for (k = 0; k < 2; k++) {
                     made *each[2];
                     int i, j;
@@ -2950,7 +2964,7 @@ TEST(absurd_rows_move_nothing)
                 CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
                 va = all_values(a.m), vb = all_values(b.m);
                 CHECK_BITS(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va);
-                /* a bound that is finite, and absurd at all parameters alike */
+                /* The bound is finite, and equally implausible with all parameters. */
                 Y[7] = (odvgp_real)BY_PRECISION(1e100, 1e15);
                 CHECK_STATUS(odvgp_step_batch(a.m, a.X, Y, 20, NULL, NULL), ODVGP_OK);
                 CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
@@ -2959,9 +2973,9 @@ TEST(absurd_rows_move_nothing)
                 drop(&b);
             }
 }
-/*  An update that led to parameters without a bound: the bound cannot be read, and reading it
-    moves nothing; rows that are no numbers are told of, and move nothing; the next step on good
-    rows takes the update back. */
+/*  An update leads to parameters without a finite bound. Reading the bound fails and moves
+    nothing; bad rows are reported and move nothing; the next step on good rows undoes the
+    update. */
 TEST(broken_parameters_wait_for_good_rows)
 {
     odvgp_config c = config(20, 2, 1, 4, 5);
@@ -2978,7 +2992,7 @@ TEST(broken_parameters_wait_for_good_rows)
     good = NEW(odvgp_real, odvgp_param_count(a.m));
     memcpy(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good);
     ls = odvgp_slot_find(a.m, "kernel.0.lengthscale");
-    /* as no step leaves it, but as bad as any */
+    /* No step produces this value, but it is as bad as those that are undone. */
     a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN;
     odvgp__touch(a.m, 0);
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_E_NAN);
@@ -2993,12 +3007,12 @@ TEST(broken_parameters_wait_for_good_rows)
     CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, NULL), ODVGP_OK);
     CHECK_INT(r.events.step_undone, 1);
     CHECK_INT(r.step, steps + 1);
-    /* evaluated once more */
+    /* Evaluate once more. */
     CHECK_BITS(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good);
     v = all_values(a.m);
     CHECK(all_finite(v, odvgp_param_count(a.m)));
-    /* where the step sizes are down to nothing already, it is an error; what was good is there
-       again, and goes on */
+    /* Once step sizes can no longer be halved, the step fails. The last good parameters are
+       restored, and training can continue. */
     a.m->state.step_scale = 1e-9;
     a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN;
     odvgp__touch(a.m, 0);
@@ -3008,7 +3022,7 @@ TEST(broken_parameters_wait_for_good_rows)
     free(good), free(v);
     drop(&a);
 }
-/*  An output whose P has no finite numbers has no step of any length: then no output moves. */
+/*  If the P of one output is not finite, no step size keeps it valid; then no output moves. */
 TEST(natural_steps_move_all_outputs_or_none)
 {
     int param, which;
@@ -3016,20 +3030,20 @@ TEST(natural_steps_move_all_outputs_or_none)
         for (which = 0; which < 2; which++) {
             odvgp_config c = config(20, 2, 2, 4, 5);
             made a;
-            odvgp_real *root, *old_root, *before, *after, e;
+            odvgp_real *factor, *old_factor, *before, *after, e;
             ptrdiff_t i;
             test_seed = 359;
             c.reproduce.parametrisation = (odvgp_parametrisation)param;
             a = make(&c);
             CHECK_STATUS(
                     odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
-            root = NEW(odvgp_real, 32), old_root = NEW(odvgp_real, 32);
-            CHECK_STATUS(odvgp_get(a.m, "q_sqrt", root, 32), ODVGP_OK);
-            memcpy(old_root, root, 32 * sizeof *root);
+            factor = NEW(odvgp_real, 32), old_factor = NEW(odvgp_real, 32);
+            CHECK_STATUS(odvgp_get(a.m, "q_sqrt", factor, 32), ODVGP_OK);
+            memcpy(old_factor, factor, 32 * sizeof *factor);
             for (i = 0; i < 16; i++)
-                root[16 * which + i] = (odvgp_real)(i % 5 ? 0 : BY_PRECISION(1e-200, 1e-30));
-            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", root, 32, NULL), ODVGP_OK);
-            /* a bound it has */
+                factor[16 * which + i] = (odvgp_real)(i % 5 ? 0 : BY_PRECISION(1e-200, 1e-30));
+            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", factor, 32, NULL), ODVGP_OK);
+            /* The bound itself is finite. */
             CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_OK);
             before = all_values(a.m);
             memset(&e, PATTERN, sizeof e);
@@ -3039,19 +3053,19 @@ TEST(natural_steps_move_all_outputs_or_none)
             CHECK_SAY(!memcmp(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before),
                     "param %d: an output moved", param);
             CHECK(untouched(&e, sizeof e));
-            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", old_root, 32, NULL), ODVGP_OK);
+            CHECK_STATUS(odvgp_set(a.m, "q_sqrt", old_factor, 32, NULL), ODVGP_OK);
             CHECK_STATUS(
                     odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, NULL), ODVGP_OK);
-            free(root), free(old_root), free(before), free(after);
+            free(factor), free(old_factor), free(before), free(after);
             drop(&a);
         }
 }
-/*  A start that fails, where q_sqrt is to be the factor of a kernel matrix that has none, leaves
-    the model that was there. */
+/*  Initialisation fails if q_sqrt must be the factor of a singular kernel matrix. The model
+    keeps its previous state. */
 TEST(a_start_that_fails_moves_nothing)
 {
     int param, when;
-    /* a trained model, a new one */
+    /* Test a trained model and a new one. */
     for (param = 0; param < 3; param++)
         for (when = 0; when < 2; when++) {
             odvgp_config c = config(20, 2, 2, 4, 5);
@@ -3073,7 +3087,7 @@ TEST(a_start_that_fails_moves_nothing)
                         ODVGP_OK);
             file = save(a.m, NULL, "", &bytes);
             for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
-            /* needs no factor yet */
+            /* Whitened q needs no factor yet. */
             if (param == ODVGP_PARAMETRISATION_WHITENED) {
                 CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL), ODVGP_OK);
             } else {
@@ -3082,7 +3096,7 @@ TEST(a_start_that_fails_moves_nothing)
                 CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "param %d: something moved",
                         param);
                 free(now);
-                /* and the start of q alone */
+                /* The same holds if only q is initialised. */
                 CHECK_STATUS(odvgp_set(a.m, "Z_beta", same, 8, NULL), ODVGP_OK);
                 {
                     odvgp_real *before = all_values(a.m), *after;
@@ -3098,8 +3112,8 @@ TEST(a_start_that_fails_moves_nothing)
             drop(&a);
         }
 }
-/*  q is the best one before the start, and it still is after a start that fails: it can be
-    frozen. */
+/*  If q is the optimum before the initialisation, it still is after one that fails: the model
+    can be frozen. */
 TEST(a_start_that_fails_keeps_the_best_q)
 {
     odvgp_config c = config(20, 2, 2, 4, 0);
@@ -3125,8 +3139,8 @@ TEST(a_start_that_fails_keeps_the_best_q)
     free(room), free(block), free(again), free(same);
     drop(&a);
 }
-/*  The factor of Kb needs a raised jitter, that of C more than is allowed: the call fails, and
-    the jitter is what it was, in every value. */
+/*  The factor of Kb needs a raised jitter, and that of C needs more than is allowed. The call
+    fails, and the jitter returns to its previous value in every node that uses it. */
 TEST(a_start_that_fails_takes_the_jitter_back)
 {
     odvgp_config c = config(20, 2, 1, 8, 12);
@@ -3143,10 +3157,10 @@ TEST(a_start_that_fails_takes_the_jitter_back)
     for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
     for (i = 0; i < 24; i++) g[i] = apart[i] = (odvgp_real)test_between(-4, 4);
     z[2] = z[0], z[3] = z[1];
-    /* eleven are one */
+    /* Eleven points coincide. */
     for (i = 0; i < 20; i++) g[i] = g[20 + i % 2];
     a.m->tape.jitter_absolute = a.m->tape.jitter_relative = 0;
-    /* 16 eps a row: enough for 8, not for 12 */
+    /* 16 eps per row is enough for 8 points, not for 12. */
     a.m->tape.jitter_limit = 160 * (odvgp_real)EPS;
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
@@ -3154,7 +3168,7 @@ TEST(a_start_that_fails_takes_the_jitter_back)
     CHECK(odvgp_model_events(a.m).jitter_raised == 0 && a.m->unit[0].jitter[0].raised == 0);
     CHECK_STATUS(odvgp_set(a.m, "Z_gamma", apart, 24, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &one, NULL, NULL, NULL), ODVGP_OK);
-    /* the same without that call */
+    /* A second model never makes that call. */
     test_seed = 363;
     b = make(&c);
     b.m->tape.jitter_absolute = b.m->tape.jitter_relative = 0;
@@ -3170,8 +3184,8 @@ TEST(a_start_that_fails_takes_the_jitter_back)
     drop(&a);
     drop(&b);
 }
-/*  Kb raises its jitter and C fails; or Kb raises its jitter and a row of the data is NaN. The
-    best q and the upper bound leave the model as it was. */
+/*  Kb raises its jitter and C fails, or Kb raises its jitter and a row of the data is NaN.
+    Fitting q and the upper bound leave the model unchanged. */
 TEST(an_optimum_that_fails_takes_the_jitter_back)
 {
     int rows, upper;
@@ -3193,10 +3207,10 @@ TEST(an_optimum_that_fails_takes_the_jitter_back)
             for (i = 0; i < 16; i++) z[i] = (odvgp_real)test_between(-4, 4);
             for (i = 0; i < 24; i++) g[i] = (odvgp_real)test_between(-4, 4);
             z[2] = z[0], z[3] = z[1];
-            /* eleven are one */
+            /* Eleven points coincide. */
             for (i = 0; i < 20 && !rows; i++) g[i] = g[20 + i % 2];
             a.m->tape.jitter_absolute = a.m->tape.jitter_relative = 0;
-            /* 16 eps a row: enough for 8, not for 12 */
+            /* 16 eps per row is enough for 8 points, not for 12. */
             a.m->tape.jitter_limit = 160 * (odvgp_real)EPS;
             CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
@@ -3218,8 +3232,8 @@ TEST(an_optimum_that_fails_takes_the_jitter_back)
             drop(&a);
         }
 }
-/*  A floor that its units make infinite is refused, and the model stays as it was; half of the
-    largest number is the limit. */
+/*  A noise floor that becomes infinite in the units of the data is refused, and the model is
+    unchanged; half of the largest number is the limit. */
 TEST(a_noise_floor_is_finite)
 {
     odvgp_config c = config(20, 2, 1, 4, 5);
@@ -3242,9 +3256,9 @@ TEST(a_noise_floor_is_finite)
     free(file), free(now), free(large);
     drop(&a);
 }
-/*  O(M)'s natural step that was too long is tried again from a second evaluation; here the rows
-    get a NaN just before that. The step fails as if it had not been, whatever Adam could have
-    done with half of a gradient, and the next one is that of a model that saw no NaN. */
+/*  O(M) repeats a natural step that was too long with a second evaluation; here the rows receive
+    a NaN just before it. The step fails without effect, although Adam already has half of a
+    gradient, and the next step is that of a model that never saw the NaN. */
 static odvgp_model *watched;
 static odvgp_real *to_spoil;
 static int looked, spoilt;
@@ -3295,7 +3309,7 @@ TEST(half_a_gradient_moves_nothing)
                 f = odvgp_model_events(a.m);
                 CHECK_SAY(s == ODVGP_E_NAN && info.row == 7, "update %d: \"%s\", row %ld", when,
                         odvgp_status_text(s), (long)info.row);
-                /* q_diag by way of its logarithm */
+                /* q_diag is trained as its logarithm. */
                 for (k = 0; k < n; k++)
                     CHECK_NEAR(after[k], before[k], 8 * EPS * fabs((double)before[k]));
                 CHECK(odvgp_steps_done(a.m) == steps && a.m->state.nat_steps == nat_steps &&
@@ -3318,8 +3332,8 @@ TEST(half_a_gradient_moves_nothing)
     }
     CHECK_INT(tried, 2);
 }
-/*  A second start is a first one: nothing of what Adam had gathered before stays, and a q
-    without numbers is no hindrance. */
+/*  A second initialisation is like the first: it discards what Adam has accumulated, and works
+    even if q is not finite. */
 TEST(a_second_start_is_like_the_first)
 {
     int natgrad, coords;
@@ -3328,7 +3342,7 @@ TEST(a_second_start_is_like_the_first)
             odvgp_config c = config(20, 2, 1, 4, 5);
             made a, b;
             odvgp_real *va, *vb;
-            /* all hyperparameters come from the data */
+            /* All hyperparameters are initialised from the data. */
             c.layer[0].kernel = "rbf";
             c.lik.noise_variance = 0;
             c.optim.batch = 20;
@@ -3341,7 +3355,7 @@ TEST(a_second_start_is_like_the_first)
             test_seed = 363;
             b = make(&c);
             CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 7, NULL, NULL, NULL), ODVGP_OK);
-            /* as after steps that were undone */
+            /* Scale the steps as if some had been undone. */
             b.m->state.step_scale = 0.25;
             b.m->par.theta[odvgp_slot_find(b.m, "q_sqrt")->offset] = (odvgp_real)NAN;
             odvgp__touch(b.m, odvgp_slot_count(b.m) - 1);
@@ -3358,7 +3372,7 @@ TEST(a_second_start_is_like_the_first)
             drop(&b);
         }
 }
-/*  A step that is taken back halves the steps to come; they double again after 100 steps without
+/*  An undone step halves the following step sizes. They double again after 100 steps without
     trouble. */
 TEST(steps_are_shorter_after_one_that_was_undone)
 {
@@ -3376,7 +3390,7 @@ TEST(steps_are_shorter_after_one_that_was_undone)
         found = r.events.step_undone > 0;
     }
     CHECK(found);
-    /* nothing can go wrong now */
+    /* With frozen parameters, nothing can go wrong. */
     CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
     found = (int)r.events.step_undone;
     CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
@@ -3386,7 +3400,7 @@ TEST(steps_are_shorter_after_one_that_was_undone)
     CHECK_NEAR(r.lr, most, 1e-3);
     drop(&a);
 }
-/*  eps = 0 is allowed; a gradient that is 0 then moves nothing, and makes no 0/0. */
+/*  adam_eps = 0 is legal; a gradient of 0 then moves nothing and causes no 0/0. */
 TEST(adam_without_eps)
 {
     odvgp_config c = config(20, 2, 1, 4, 3);
@@ -3404,8 +3418,8 @@ TEST(adam_without_eps)
     drop(&a);
 }
 
-/*  Steps so long that e^theta is no number above 0: what is not evaluated once more before the
-    step ends, and what is. */
+/*  Steps are so long that e^theta underflows or overflows. Some values are evaluated once more
+    before the step ends, others are not. */
 TEST(no_step_leaves_a_value_of_0)
 {
     int update, positive, undone = 0;
@@ -3417,7 +3431,7 @@ TEST(no_step_leaves_a_value_of_0)
             test_seed = 355;
             c.layer[0].kernel = "linear";
             c.optim.batch = 20;
-            /* Kb has a factor where the kernel is 0 */
+            /* With jitter, Kb has a factor even if the kernel is 0. */
             c.jitter.absolute = (odvgp_real)1e-3;
             c.reproduce.update = (odvgp_update)update;
             c.positive_transform = (odvgp_positive_transform)positive;
@@ -3446,7 +3460,7 @@ TEST(no_step_leaves_a_value_of_0)
     CHECK_INT(undone, 6);
 }
 
-/* to be freed */
+/*  Returns the values of a slot; the caller frees them. */
 static odvgp_real *values_of(const odvgp_model *m, const char *name)
 {
     ptrdiff_t n = odvgp_slot_find(m, name)->count;
@@ -3454,7 +3468,7 @@ static odvgp_real *values_of(const odvgp_model *m, const char *name)
     CHECK_STATUS(odvgp_get(m, name, v, n), ODVGP_OK);
     return v;
 }
-/*  Adam's first step has the length of its rate: 1 - 1. */
+/*  Adam's first step moves a value by the learning rate: 1 - 1. */
 TEST(a_root_of_0_has_no_bound)
 {
     odvgp_config c = config(20, 2, 1, 4, 0);
@@ -3474,8 +3488,8 @@ TEST(a_root_of_0_has_no_bound)
     drop(&a);
 }
 
-/*  C = Kg - W^T W of points given twice has a factor with jitter only. What one factorisation
-    raises is what all who read C see. */
+/*  C = Kg - W^T W of repeated points has a factor only with jitter. Every operation that reads C
+    uses the jitter that one factorisation has raised. */
 TEST(a_bound_is_the_same_when_looked_at_twice)
 {
     static const odvgp_mean_part parts[] = {ODVGP_MEAN_PART_ORTH, ODVGP_MEAN_PART_HYBRID};
@@ -3497,7 +3511,7 @@ TEST(a_bound_is_the_same_when_looked_at_twice)
                 R = values_of(a.m, "v_sqrt");
                 for (i = 0; i < 32; i++) R[i] += i / 4 % 4 >= i % 4 ? (odvgp_real)0.3 : 0;
                 Z = values_of(a.m, "Z_gamma");
-                /* all in one place */
+                /* All points coincide. */
                 for (i = 2; i < 8; i++) Z[i] = Z[i % 2];
                 CHECK_STATUS(odvgp_set(a.m, "v_sqrt", R, 32, NULL), ODVGP_OK);
                 CHECK_STATUS(odvgp_set(a.m, "Z_gamma", Z, 8, NULL), ODVGP_OK);
@@ -3513,8 +3527,8 @@ TEST(a_bound_is_the_same_when_looked_at_twice)
             }
 }
 
-/*  A product of variances that a real cannot hold: q starts where it can be, and the first step
-    says what is wrong. */
+/*  If the product of variances overflows, q is still initialised with finite values, and the
+    first step reports the error. */
 TEST(q_starts_at_usable_values)
 {
     static const odvgp_cov_part parts[] = {ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL};
@@ -3558,7 +3572,7 @@ TEST(q_starts_at_usable_values)
     }
 }
 
-/*  Sums of squares beyond the largest number: refused, nothing is written. */
+/*  If a sum of squares overflows, the upper bound is refused and nothing is written. */
 TEST(no_upper_bound_is_infinite)
 {
     static const double size[] = {
@@ -3597,11 +3611,11 @@ TEST(no_upper_bound_is_infinite)
 
 /* ---- variances ---- */
 
-/*  Where k - |A|^2 is nothing but rounding: at the inducing points, with little jitter, with
+/*  Here k - |A|^2 is only rounding error: at the inducing points, with little jitter, with
     lengthscales that make Kb nearly singular. */
 TEST(variances_are_never_negative)
 {
-    /* the last two need no jitter and get none */
+    /* The last two kernels need no jitter and get none. */
     static const char *const lists[] = {"rbf(0.3)", "rbf(3)", "rbf(30)", "matern12(100)",
             "matern52(10) + rbf(20)", "rbf(2, variance=1e8)", "rbf(2, variance=1e-8)",
             "matern12(1)", "matern12(0.3) + matern32(0.1)"};
@@ -3623,7 +3637,7 @@ TEST(variances_are_never_negative)
                 c.jitter.absolute = (odvgp_real)(k < 7 ? 1e-14 : 0);
                 c.jitter.relative = 0;
                 a = make(&c);
-                /* a posterior with next to no variance of its own */
+                /* Give q almost no variance of its own. */
                 if (sharp) {
                     z = NEW(odvgp_real, 2 * 400);
                     for (i = 0; i < 800; i++) z[i] = i % 400 % 21 == 0 ? small : 0;
@@ -3647,14 +3661,15 @@ TEST(variances_are_never_negative)
                     bad += !(var[i] >= 0) + !(var_y[i] >= (odvgp_real)0.1) +
                            !(cov[i * 100 + i % 100] >= 0);
                 CHECK_SAY(bad == 0, "%s: %d negative variances", lists[k], (int)bad);
-                /* one row at a time */
+                /* Predict one row at a time. */
                 CHECK_STATUS(odvgp_predict(p, X, 3, NULL, var, var_y, scratch, need), ODVGP_OK);
                 for (i = 0; i < 6; i++) CHECK(var[i] >= 0 && var_y[i] >= (odvgp_real)0.1);
                 free(block), free(scratch), free(var), free(var_y), free(cov), free(z);
                 drop(&a);
             }
 }
-/*  Inducing points that stand on data rows, for each kernel: value and gradient are finite. */
+/*  Inducing points coincide with data rows. For each kernel, the bound and the gradient are
+    finite. */
 TEST(coincident_points_have_gradients)
 {
     static const char *const lists[] = {"rbf", "matern12", "matern32", "matern52",
@@ -3669,7 +3684,7 @@ TEST(coincident_points_have_gradients)
         c.layer[0].kernel = lists[k];
         a = make(&c);
         CHECK_STATUS(odvgp_set(a.m, "Z_beta", a.X, 12, NULL), ODVGP_OK);
-        /* beta and gamma share points, too */
+        /* beta and gamma also share points. */
         CHECK_STATUS(odvgp_set(a.m, "Z_gamma", a.X + 8, 10, NULL), ODVGP_OK);
         grad = NEW(odvgp_real, odvgp_param_count(a.m));
         CHECK_SAY(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, grad, &info) == ODVGP_OK, "%s: %s",

@@ -1,5 +1,5 @@
-/*  Sums over tiles, cut into shards: whoever runs which shard, and in whatever order, the sums
-    have the same bits. */
+/*  Sums over tiles are cut into shards: for any process and any order of shards, the sums have
+    the same bits. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -36,7 +36,7 @@ static odvgp_model *make(const odvgp_config *c)
     return m;
 }
 
-/*  What precedes the visit of the tiles in an evaluation. */
+/*  Does the part of an evaluation that precedes the visit of the tiles. */
 static void before_the_tiles(odvgp_model *m, odvgp__wants_list want)
 {
     odvgp__all_columns(m);
@@ -64,9 +64,9 @@ static const member members[] = {
                 ODVGP_OBJECTIVE_COLLAPSED}};
 enum { MEMBERS = (int)(sizeof members / sizeof *members) };
 
-/*  Each shard by itself, from the last to the first as other processes might, each sum kept;
-    then pairs of neighbours are added, pairs of these, and so on. Beside the library's own visit
-    of all shards. */
+/*  Runs each shard by itself, from the last to the first as other processes might, and keeps
+    each sum; then adds pairs of neighbours, pairs of these, and so on. The result must equal the
+    library's own visit of all shards. */
 TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 {
     enum { SHARDS = 4 };
@@ -111,8 +111,9 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
     }
 }
 
-/*  The number of shards changes rounding only; more shards than tiles leave some empty; a look
-    at a natural step of gamma, which waits where sums are, survives them. */
+/*  The number of shards changes only rounding. If there are more shards than tiles, some are
+    empty. The check of a natural step of gamma, which waits in the memory of the sums, is
+    unaffected. */
 TEST(shards_change_rounding_only)
 {
     static const ptrdiff_t counts[] = {2, 8, 64};
@@ -141,7 +142,7 @@ TEST(shards_change_rounding_only)
         }
 }
 
-/*  The error of the first bad row is told, whichever shard has it. */
+/*  The error of the first bad row is reported, whichever shard has it. */
 TEST(the_first_bad_row_is_told)
 {
     odvgp_config c = settings(ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 4);
@@ -154,9 +155,9 @@ TEST(the_first_bad_row_is_told)
     odvgp_model_free(m);
 }
 
-/*  Variances that rounding made negative are counted up to the first bad row, in however many
-    shards the rows before it are: inducing points that stand on rows of the first tile, and no
-    jitter. */
+/*  Variances that rounding made negative are counted up to the first bad row, whatever number of
+    shards holds the rows before it: inducing points coincide with rows of the first tile, and
+    there is no jitter. */
 TEST(what_was_counted_before_an_error_stays)
 {
     static const ptrdiff_t counts[] = {1, 2, 8, 16};
@@ -185,8 +186,8 @@ TEST(what_was_counted_before_an_error_stays)
     }
 }
 
-/*  Shards that others ran, with errors in two of them: going up the tree, the first error by row
-    stays, and counts add. */
+/*  Other processes run the shards, with errors in two of them: on the way up the tree, the first
+    error by row stays, and counts add. */
 TEST(the_first_error_goes_up_the_tree)
 {
     enum { SHARDS = 4 };
@@ -200,7 +201,7 @@ TEST(the_first_error_goes_up_the_tree)
     ptrdiff_t n;
     if (!m) return;
     n = 64 / (ptrdiff_t)sizeof(odvgp_real) + m->tape.all_sums;
-    /* of 12 tiles: shards 2 and 1 */
+    /* Among 12 tiles these rows belong to shards 2 and 1. */
     X[INPUTS * 70] = Y[OUTPUTS * 40] = (odvgp_real)NAN;
     for (s = 0; s < SHARDS; s++) {
         before_the_tiles(m, want);
@@ -210,7 +211,7 @@ TEST(the_first_error_goes_up_the_tree)
         piece[s] = NEW(odvgp_real, n);
         odvgp__sums_put(&m->tape, 1, piece[s]);
     }
-    /* of the last; then from right to left, as a tree of two levels does */
+    /* Begin with the last shard, then combine from right to left, as a tree of two levels does. */
     CHECK(m->tape.sums->status == ODVGP_OK);
     odvgp__sums_add(&m->tape, 1, piece[2]);
     CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 70);

@@ -1,5 +1,5 @@
-/*  What the tape saves: nothing frozen is differentiated, nothing unchanged is made again, and
-    minibatches are drawn as promised. And what of the pool only its own text can tell. */
+/*  What the tape saves: frozen slots have no derivatives, unchanged values are not recomputed,
+    and minibatches are drawn as promised. Also what only the source of the pool can show. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_USE_PTHREADS
 static void count_operation(int node, int reverse);
@@ -23,7 +23,7 @@ static odvgp_model *make(odvgp_config *cfg)
     return m;
 }
 
-/*  How often each node ran, forward and back. */
+/*  How often each node ran, forward and backward. */
 static int runs[100][2];
 static void count_operation(int node, int reverse)
 {
@@ -49,7 +49,7 @@ TEST(a_frozen_kernel_is_not_differentiated_and_not_factored_again)
     CHECK(m->tape.node[m->unit[0].L.id].stamp > stamp);
     CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
     CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
-    /* sees the last change */
+    /* This step sees the last change. */
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
     stamp = m->tape.node[m->unit[0].L.id].stamp;
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
@@ -70,7 +70,7 @@ TEST(naturally_moved_slots_have_no_adjoints)
     odvgp_model_free(m);
 }
 
-/*  Every epoch takes each row at most once, the remainder is dropped, and epochs differ. */
+/*  Every epoch takes each row at most once and drops the remainder, and epochs differ. */
 TEST(an_epoch_is_a_permutation)
 {
     ptrdiff_t n, i;
@@ -88,8 +88,8 @@ TEST(an_epoch_is_a_permutation)
 }
 
 /*  Over many epochs each permutation of five comes equally often, and each number stands at each
-    place equally often, whatever the seed and the stream: chi-square within six standard
-    deviations of its mean, which is its degrees of freedom. */
+    place equally often, for any seed and stream: chi-square is within six standard deviations of
+    its mean, which is its degrees of freedom. */
 static double excess(double chi2, double freedom)
 {
     return fabs(chi2 - freedom) / sqrt(2 * freedom);
@@ -116,7 +116,7 @@ TEST(permutations_are_equally_likely)
                     p[i] = odvgp__permute(
                             round == 1 ? 77 : 0, round == 2 ? 3 : 1, (uint64_t)e, n, i);
                 for (i = 0; i < n; i++) at[i * n + p[i]]++;
-                /* its place among the orders */
+                /* Find the index of this permutation. */
                 for (i = 0; i < n && n <= 5; i++) {
                     ptrdiff_t below = 0;
                     for (j = i + 1; j < n; j++) below += p[j] < p[i];
@@ -127,7 +127,7 @@ TEST(permutations_are_equally_likely)
             for (i = 0; i < n * n; i++)
                 chi2 += (at[i] - (double)epochs / (double)n) *
                         (at[i] - (double)epochs / (double)n) / ((double)epochs / (double)n);
-            /* rows and columns have fixed sums */
+            /* Rows and columns have fixed sums. */
             chi2 *= (double)(n - 1) / (double)n;
             CHECK_SAY(excess(chi2, (double)((n - 1) * (n - 1))) < 6,
                     "n %ld: chi-square of places %.1f of %ld", (long)n, chi2,
@@ -143,8 +143,8 @@ TEST(permutations_are_equally_likely)
 }
 
 /*  With a fixed kernel, fixed inducing points and full batch, K(Z,X), k(x,x) and A are computed
-    once, whatever else moves; they are computed again where the rows are others, or the points
-    move. The gradient scales of ORTH borrow the memory of A after the first step. */
+    once, whatever else moves. They are recomputed if the rows change or the points move. After
+    the first step the gradient scales of ORTH borrow the memory of A. */
 TEST(a_full_batch_with_fixed_points_keeps_its_features)
 {
     static const struct {
@@ -202,7 +202,7 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
                 "%d: in %d evaluations: %d kernel matrices, %d diagonals, %d times A", k,
                 evaluations, runs_of(m, ODVGP__KERNEL, 0), runs_of(m, ODVGP__KERNEL_DIAG, 0),
                 runs[m->unit[0].A.id][0]);
-        /* other rows, and back: the features are theirs */
+        /* Other rows, then the first rows again, have their own features. */
         CHECK(odvgp_elbo(m, X, Y, ROWS, &now, NULL, NULL, NULL) == ODVGP_OK);
         if (list[k].objective == ODVGP_OBJECTIVE_ELBO) {
             memset(runs, 0, sizeof runs);
@@ -213,7 +213,7 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
             CHECK(again == now && runs[m->unit[0].K_x.id][0] == 2);
         }
         CHECK(odvgp_set_trainable(m, "Z_*", 1) == ODVGP_OK);
-        /* moves them */
+        /* This step moves the points. */
         CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
         memset(runs, 0, sizeof runs);
         for (i = evaluations = 0; i < 5; i++) {
@@ -225,7 +225,8 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
     }
 }
 
-/*  Minibatches are other rows each time; so are the tiles of a batch that is wider than one. */
+/*  Each minibatch has other rows and so other features; so do the tiles of a batch that is wider
+    than one tile. */
 TEST(other_rows_have_other_features)
 {
     int tiles;
@@ -248,9 +249,9 @@ TEST(other_rows_have_other_features)
     }
 }
 
-/*  An operation runs back only where something above it gives it an adjoint: it is a term of the
-    bound, or read by an operation that runs back, too. What a natural step reads is not: neither
-    the factor of C nor D. */
+/*  An operation runs backward only if it receives an adjoint: it is a term of the bound, or an
+    operation that runs backward reads it. Values that only a natural step reads do not count:
+    neither the factor of C nor D. */
 static int is_term(const odvgp_model *m, int i)
 {
     const odvgp__node *nd = &m->tape.node[i];
@@ -279,7 +280,7 @@ TEST(nothing_runs_back_on_zeros)
                     cfg.layer[0].cov_part = (odvgp_cov_part)cov;
                     cfg.optim.gamma_step = (odvgp_gamma_step)gamma;
                     cfg.optim.natgrad = natgrad;
-                    /* does not exist */
+                    /* This combination does not exist. */
                     if (odvgp_model_size(&cfg, &bytes, NULL) != ODVGP_OK) continue;
                     m = make(&cfg);
                     memset(runs, 0, sizeof runs);
@@ -302,8 +303,8 @@ TEST(nothing_runs_back_on_zeros)
     CHECK(models >= 30);
 }
 
-/*  Where pointers have 32 bits, a 64-bit number in a struct may be aligned to 4 bytes only, and
-    is not atomic then. */
+/*  Where pointers have 32 bits, a 64-bit number in a struct may be aligned to only 4 bytes, and
+    then it is not atomic. */
 TEST(the_ticket_is_aligned)
 {
     odvgp_pool *pool;

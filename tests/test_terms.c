@@ -1,4 +1,4 @@
-/*  A build for kernels of one term: its tables have the least room. */
+/*  A build for kernels of one term, which has the smallest tables. */
 #define ODVGP_MAX_BASE_KERNELS 1
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -17,8 +17,8 @@ TEST(two_terms_are_refused)
             strstr(info.text, "ODVGP_MAX_BASE_KERNELS"));
 }
 
-/*  A model is laid out twice, to measure and to carve: what is counted is what is filled, for
-    either optimiser and with natural steps. */
+/*  A model is laid out twice, to measure and to carve: the counts of the first pass match what
+    the second fills, for either optimiser and with natural steps. */
 TEST(both_passes_agree)
 {
     static const char *const kernels[] = {"rbf", "rq(ard)", "white", "polynomial(1, degree=2)"};

@@ -22,7 +22,7 @@ typedef struct run_result {
 static void make_data(odvgp_real *X, odvgp_real *Y)
 {
     ptrdiff_t i;
-    /* the same data at each call */
+    /* Each call draws the same data. */
     test_seed = 77;
     for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)test_normal();
     for (i = 0; i < ROWS; i++) {
@@ -31,8 +31,8 @@ static void make_data(odvgp_real *X, odvgp_real *Y)
     }
 }
 
-/*  Train a little, predict, keep all parameters. */
-/* how the model is started: by distances, or by the kernel's variances */
+/*  Trains a few steps, predicts, and returns all parameters. */
+/*  1 if the kernel's variances choose the inducing points, 0 if distances do. */
 static int by_kernel;
 static run_result train(const odvgp_threads *threads)
 {
@@ -150,7 +150,7 @@ TEST(the_pool_refuses_what_it_cannot_do)
     free(block);
 }
 
-/*  A pool of `count` threads and what it takes. */
+/*  A pool of `count` threads and its memory. */
 typedef struct crew {
     odvgp_pool *pool;
     odvgp_threads hook;
@@ -180,8 +180,8 @@ static void wait_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/*  A caller that shares a hook with another one: counts the tasks of its own jobs that were not
-    called exactly once. */
+/*  A caller that shares a hook with another one; it counts those of its own tasks that did not
+    run exactly once. */
 enum { SHARED_JOBS = 2000, SHARED_TASKS = 6 };
 typedef struct sharer {
     const odvgp_threads *hook;
@@ -216,7 +216,7 @@ TEST(two_callers_share_a_pool)
     crew_stop(&c);
 }
 
-/*  A task that is cut into tasks itself. */
+/*  A task that is itself cut into tasks. */
 typedef struct nest {
     const odvgp_threads *hook;
     int calls[4][3];
@@ -240,14 +240,14 @@ TEST(a_task_may_use_the_pool)
     crew_stop(&c);
 }
 
-/*  Two tasks that wait for each other, for ten seconds at most: so each is in a thread of its
-    own. */
+/*  Two tasks that wait for each other, for at most ten seconds, which shows that each has its
+    own thread. */
 typedef struct meeting {
     int arrived, late;
     pthread_t caller;
-    /* as each thread computes it */
+    /* One third as each thread computes it. */
     double third[2];
-    /* how long the worker's task takes from there */
+    /* The remaining time of the worker's task. */
     double worker_ms;
 } meeting;
 
@@ -274,7 +274,7 @@ TEST(workers_round_as_the_caller_does)
     meeting m;
     double near = 1.0 / 3;
 #ifdef FE_UPWARD
-    /* or a compiler may move the division behind the last fesetround */
+    /* volatile prevents the compiler from moving the division behind the last fesetround. */
     volatile double one = 1, three = 3, up;
     memset(&m, 0, sizeof m);
     CHECK(!fesetround(FE_UPWARD));
@@ -325,14 +325,14 @@ TEST(a_caller_that_waits_long_sleeps)
     crew_stop(&c);
 }
 
-/*  In the child of a fork the workers are not there: the pool still does all tasks, and stops
-    without waiting for them. */
+/*  In the child of a fork there are no workers: the pool still runs all tasks, and stops without
+    waiting for workers. */
 TEST(the_child_of_a_fork_uses_and_stops_the_pool)
 {
     crew c = crew_start(3);
     int calls[8], asleep, i, status = -1;
     for (asleep = 0; asleep < 2; asleep++) {
-        /* by then workers sleep, and a mutex or a condition of theirs is in use */
+        /* After this time workers sleep, and a mutex or a condition of theirs is in use. */
         if (asleep) wait_ms(100);
         pid_t child = fork();
         if (child == 0) {
@@ -376,9 +376,9 @@ static void *train_thread(void *arg)
     return NULL;
 }
 
-/*  All of it in a thread of 80 KiB: the manual promises 64 KiB for the library, the rest is for
-    this test's frames and the system's. Where threads must have more (128 KiB on 64-bit ARM), it
-    is less of a test. */
+/*  Trains and predicts in a thread of 80 KiB: the manual promises 64 KiB for the library, and
+    the rest is for the frames of this test and of the system. Where threads must have more (128
+    KiB on 64-bit ARM), the test is weaker. */
 TEST(a_small_stack_is_enough)
 {
 #ifdef STACK_SANITIZED
@@ -393,7 +393,7 @@ TEST(a_small_stack_is_enough)
 #endif
     memset(&r, 0, sizeof r);
     r.status = ODVGP_E_MEMORY;
-    /* what takes more */
+    /* These options need the most stack. */
     by_kernel = 1;
     CHECK(!pthread_attr_init(&attributes));
     CHECK(!pthread_attr_setstacksize(&attributes, stack));
@@ -406,7 +406,7 @@ TEST(a_small_stack_is_enough)
 }
 
 #ifndef STACK_SANITIZED
-/*  What predicting needs, with a kernel of every kind; `call` says which call, 0 none. */
+/*  The data of predictions with a kernel of every kind; `call` selects the call, and 0 none. */
 typedef struct served {
     odvgp_server server;
     odvgp_real *X, *Y, *out;
@@ -444,7 +444,7 @@ static void *predict_thread(void *arg)
     return NULL;
 }
 
-/*  Bytes of a painted stack that a thread with this call writes to. */
+/*  Returns how many bytes of a painted stack a thread with this call writes. */
 static size_t stack_of_thread(void *(*run)(void *), void *arg)
 {
     pthread_attr_t attributes;
@@ -458,7 +458,7 @@ static size_t stack_of_thread(void *(*run)(void *), void *arg)
     CHECK(!pthread_create(&thread, &attributes, run, arg));
     CHECK(!pthread_join(thread, NULL));
     pthread_attr_destroy(&attributes);
-    /* it grows downwards */
+    /* The stack grows downwards. */
     while (i < STACK && stack[i] == 0xa5) i++;
     free(stack);
     return STACK - i;
@@ -473,8 +473,7 @@ static size_t stack_of(served *s, int call)
     return bytes;
 }
 
-/*  All other calls. Each is reached through a pointer, so that no compiler puts their frames
-    together. */
+/*  All other calls. A pointer reaches each of them, so that no compiler merges their frames. */
 typedef struct kept {
     odvgp_config cfg;
     odvgp_model *m, *twin;
@@ -575,7 +574,7 @@ static odvgp_status call_step(kept *k) { return odvgp_step(k->m, k->X, k->Y, NUL
 static const struct {
     const char *name;
     odvgp_status (*call)(kept *k);
-    /* bytes of stack */
+    /* The largest number of bytes. */
     size_t most;
 } kept_calls[] = {{"none", call_none, 0}, {"odvgp_model_size", call_size, 8192},
         {"odvgp_model_init", call_init, 4096}, {"odvgp_init_data", call_init_data, 4096},
@@ -624,7 +623,7 @@ TEST(predictions_take_little_stack)
         memset(&s, 0, sizeof s);
         cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + "
                               "constant + white(0.1)";
-        /* INVERSE has no natural step */
+        /* INVERSE has no natural step. */
         cfg.optim.natgrad = i % 3 != 1;
         cfg.layer[0].mean_part = i % 3 ? ODVGP_MEAN_PART_FREE : ODVGP_MEAN_PART_ORTH;
         cfg.layer[0].cov_part = parts[i % 3];
@@ -653,7 +652,7 @@ TEST(predictions_take_little_stack)
 #endif
 }
 
-/*  The manual's: 4 KiB; 8 KiB for training, and where a model without a block is measured. */
+/*  The manual promises 4 KiB, and 8 KiB for training and for measuring a model without a block. */
 TEST(calls_take_little_stack)
 {
 #ifdef STACK_SANITIZED
@@ -686,8 +685,8 @@ TEST(calls_take_little_stack)
             k.call = call_none;
             none = stack_of_thread(keep_thread, &k);
             k.call = kept_calls[c].call;
-            /* what the dynamic linker needs for names seen for the first time is not the
-               library's */
+            /* The first call makes the dynamic linker look up names; the stack for that is not
+               the library's. */
             keep_thread(&k);
             k.status = ODVGP_OK;
             used = stack_of_thread(keep_thread, &k);

@@ -1,6 +1,6 @@
-/*  Functions over arrays, on every instruction set that this machine can run: errors in places
-    of the last digit against long double, over bit patterns of all magnitudes and over the
-    ranges where the formulas change; special values; the same bits wherever a number stands. */
+/*  Functions over arrays, on every instruction set of this machine: errors in units of the last
+    place against long double, over bit patterns of all magnitudes and over the ranges where the
+    formulas change; special values; the same bits wherever a number stands in the array. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -20,7 +20,7 @@ static wide ref_erf(wide x) { return erfl(x); }
 static wide ref_erfc(wide x) { return erfcl(x); }
 static wide ref_sqrt(wide x) { return sqrtl(x); }
 
-/*  Phi(-x) / phi(x) for x >= 8: 1 / (x + 1 / (x + 2 / (x + ...))) */
+/*  Phi(-x) / phi(x) for x >= 8: 1 / (x + 1 / (x + 2 / (x + ...))). */
 static wide mills(wide x)
 {
     wide f = x;
@@ -28,8 +28,8 @@ static wide mills(wide x)
     for (k = 60; k > 0; k--) f = x + (wide)k / f;
     return 1 / f;
 }
-/*  Phi(-x) for x > -8. x / sqrt(2) is rounded, which the square makes good again: erfc changes
-    by exp(-(x^2/2 - z^2)). */
+/*  Phi(-x) for x > -8. The square corrects the rounding of x / sqrt(2): erfc changes by
+    exp(-(x^2/2 - z^2)). */
 static wide upper_tail(wide x)
 {
     wide z = x * root_half, square = x * x,
@@ -51,13 +51,13 @@ static wide ref_ratio(wide x)
 
 static void ratio(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y)
 {
-    odvgp_real *value = NEW(odvgp_real, n), *alone = NEW(odvgp_real, n);
-    array_logcdf(blas, n, x, alone, NULL);
-    /* y may be x */
+    odvgp_real *value = NEW(odvgp_real, n), *value_only = NEW(odvgp_real, n);
+    array_logcdf(blas, n, x, value_only, NULL);
+    /* y may be x. */
     array_logcdf(blas, n, x, value, y);
-    CHECK_BITS(value, alone, (size_t)n * sizeof *value);
+    CHECK_BITS(value, value_only, (size_t)n * sizeof *value);
     free(value);
-    free(alone);
+    free(value_only);
 }
 static void logcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y)
 {
@@ -68,11 +68,11 @@ static const struct function {
     const char *name;
     call *f;
     wide (*ref)(wide x);
-    /* places, as the header states them */
+    /* The bounds in units of the last place, as the header states them. */
     double bound_f64, bound_f32;
-    /* where formulas change */
+    /* The ranges where formulas change. */
     double range[4][2];
-    /* direction; 1: defined for all x */
+    /* The direction, and 1 if the function is defined for all x. */
     int falls, all;
 } functions[] = {
         {"exp", array_exp, ref_exp, 1.5, 1.5, {{-1, 1}, {-110, 90}, {-746, 710}, {-20, 20}}, 0, 1},
@@ -112,9 +112,9 @@ static void stop_engines(void)
     for (i = 0; i < ISAS; i++) free(engines[i].block);
 }
 
-/*  The distance in units of the last place of `want` rounded to odvgp_real; beyond the largest
-    number infinity is right. */
-/* the instruction set in hand takes subnormal numbers for 0 */
+/*  Returns the distance in units of the last place of `want` rounded to odvgp_real; beyond the
+    largest number infinity is correct. */
+/*  1 if the current instruction set takes subnormal numbers for 0. */
 static int flushes;
 static double places(odvgp_real got, wide want)
 {
@@ -135,11 +135,11 @@ static odvgp_real any_bits(void)
     return odvgp__real_c(b);
 }
 
-/* arguments per range; five times that per function */
+/*  The number of arguments per range; five times as many per function. */
 enum { FEW = 20000, MANY = 2000000 };
 static int points(void) { return getenv("ODVGP_TEST_ALL") ? MANY : FEW; }
 
-/*  Where long double is no longer than double, the reference itself is wrong in its last place. */
+/*  If long double is no longer than double, the reference itself has an error in its last place. */
 static const double slack = LDBL_MANT_DIG < BY_PRECISION(60, 32) ? 1.5 : 0;
 
 TEST(errors_stay_below_the_stated_bounds)
@@ -180,8 +180,8 @@ TEST(errors_stay_below_the_stated_bounds)
     free(want);
 }
 
-/*  log Phi through its whole range, where formulas and exponents of the result change; and at
-    the worst arguments of long searches. */
+/*  log Phi over its whole range, where formulas and exponents of the result change, and at the
+    worst arguments that long searches have found. */
 TEST(logcdf_stays_below_its_bound_everywhere)
 {
     static const double edge[] = {-1e4, -40, -8, -1.5, -0.51, -0.49, 0, 0.3, 0.5, 0.55, 0.7, 0.74,
@@ -216,7 +216,7 @@ TEST(logcdf_stays_below_its_bound_everywhere)
     free(x), free(y), free(want);
 }
 
-/*  On a grid much finer than the function's features but coarser than the last place. */
+/*  The grid is much finer than the function's features but coarser than the last place. */
 TEST(functions_rise_or_fall)
 {
     const int count = points();
@@ -329,7 +329,7 @@ TEST(special_values)
         odvgp_real x[2] = {(odvgp_real)HUGE_VAL, (odvgp_real)HUGE_REAL}, y[2], d[2];
         array_logcdf(&engines[e].blas, 2, x, y, d);
         CHECK(y[0] == 0 && y[1] == 0);
-        /* the whole range of subnormal results is reached */
+        /* Subnormal results are covered completely. */
         x[0] = (odvgp_real)BY_PRECISION(-745.13, -103.97);
         x[1] = (odvgp_real)BY_PRECISION(709.78, 88.72);
         array_exp(&engines[e].blas, 2, x, y);
@@ -359,14 +359,14 @@ TEST(a_result_does_not_depend_on_its_place)
                         functions[k].name, (int)n);
                 for (i = 0; i < LENGTHS + 8; i++)
                     CHECK((i >= shift && i < shift + n) || y[i] == -77);
-                /* in place */
+                /* In place. */
                 memcpy(z + shift, x, (size_t)n * sizeof *z);
                 functions[k].f(&engines[e].blas, n, z + shift, z + shift);
                 CHECK_SAY(!memcmp(z, y, sizeof z), "%s in place, %d numbers", functions[k].name,
                         (int)n);
             }
         }
-    /* either output may be the input */
+    /* Either output may be the input. */
     for (e = 0; e < ISAS; e++) {
         if (!engines[e].there) continue;
         for (i = 0; i < LENGTHS; i++) x[i] = (odvgp_real)test_between(-9, 9);
@@ -380,7 +380,7 @@ TEST(a_result_does_not_depend_on_its_place)
     }
 }
 
-/*  2^-w of the kernels: their exponential, 0 where it would be subnormal. */
+/*  2^-w of the kernels: their exponential, or 0 where it would be subnormal. */
 TEST(kernels_decay_like_exp)
 {
     odvgp_real d2[ODVGP__CHUNK], k[ODVGP__CHUNK], dk[ODVGP__CHUNK], again[ODVGP__CHUNK];
@@ -415,7 +415,7 @@ TEST(kernels_decay_like_exp)
                         s = sqrtl(5 * r2), want = (1 + s + s * s / 3) * expl(-s),
                         dwant = -5 * (1 + s) * expl(-s) / 6;
                     }
-                    /* of a rounding in the exponent */
+                    /* The error of the result for one rounding in the exponent. */
                     double off = (4 + 4 * (double)s) * EPS;
                     CHECK_NEAR((wide)k[i] / v, want, off * (double)want + 2 * TINY);
                     CHECK_NEAR((wide)dk[i] / v, dwant, off * fabs((double)dwant) + 2 * TINY);

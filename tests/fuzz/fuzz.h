@@ -1,10 +1,9 @@
-/*  What the fuzz targets share. A target is a program of libFuzzer's (clang
+/*  What the fuzz targets share. A target is a program of libFuzzer (clang
     -fsanitize=fuzzer,address,undefined):
-
-        LLVMFuzzerTestOneInput    takes any bytes, and aborts by MUST where a promise is broken
-        write_seeds               writes the inputs that the first run begins with
-
-        NAME --seeds FOLDER       writes the seeds there and ends; every other argument is libFuzzer's */
+        LLVMFuzzerTestOneInput    takes any bytes, and aborts by MUST if a promise is broken
+        write_seeds               writes the inputs with which the first run begins
+        NAME --seeds FOLDER       writes the seeds to FOLDER and ends; libFuzzer takes every other
+                                  argument */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -25,7 +24,7 @@ static void fuzz_broken(const char *cond, const char *file, int line, const char
     abort();
 }
 
-/*  One seed, named by its number. */
+/*  Writes one seed, named by its number. */
 static void write_seed(const char *folder, int number, const void *data, size_t size)
 {
     char path[1000];

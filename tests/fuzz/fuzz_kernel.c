@@ -1,6 +1,6 @@
-/*  Kernel expressions. The first byte is the number of inputs, the rest the expression. What is
-    accepted is a kernel: its model is made, evaluates with finite numbers or says why not, and
-    the text that the library gives for it is accepted again. */
+/*  Kernel expressions. The first byte is the number of inputs, the rest is the expression. If it
+    is accepted, its model can be made, evaluates with finite numbers or reports an error, and
+    the text that the library prints for it is accepted again. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "fuzz.h"
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t bytes;
     ptrdiff_t i, n;
     if (size < 1 || memchr(data + 1, 0, size - 1)) return 0;
-    /* exactly, so that a read beyond the end is seen */
+    /* The allocation has the exact size, so that a read beyond the end is detected. */
     text = (char *)malloc(size);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;

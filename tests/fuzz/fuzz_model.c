@@ -1,8 +1,8 @@
 /*  Model files. The input is a file without its checksum; magic, version and checksum are set
-    here, and the caller's bytes are what the other lengths leave, so that a mutation reaches
-    what is behind them. What is loaded is used: it evaluates, steps, predicts, is frozen and
-    saved. A call may fail, but a bound with status 0 is finite, and a file that the library
-    wrote must be read again. */
+    here, and the length of the caller's bytes is what the other lengths leave, so that a
+    mutation reaches what follows. A loaded model is used: it evaluates, steps, predicts, is
+    frozen and saved. A call may fail, but a bound with status 0 is finite, and a file that the
+    library wrote can be read again. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "fuzz.h"
@@ -20,7 +20,7 @@ static void make_data(void)
     }
 }
 
-/*  Every kind of prediction, for at most three rows. */
+/*  Makes every kind of prediction, for at most three rows. */
 static void use_predictor(const odvgp_server *p)
 {
     ptrdiff_t D = p->D, P = p->F;
@@ -41,7 +41,7 @@ static void use_predictor(const odvgp_server *p)
 }
 static void use_file(const unsigned char *file, size_t bytes, int again);
 
-/*  A model of `again` = 0 is saved, and what was saved is loaded and used. */
+/*  If `again` is 0, the model is also saved, and the saved file is loaded and used. */
 static void use_model(odvgp_model *m, int again)
 {
     const odvgp_config *c = odvgp_model_config(m);
@@ -86,7 +86,7 @@ static void use_model(odvgp_model *m, int again)
     free(block);
 }
 
-/*  `again`: the library wrote it. */
+/*  `again` is 1 if the library wrote the file. */
 static void use_file(const unsigned char *file, size_t bytes, int again)
 {
     size_t model_bytes = 0, predictor_bytes = 0, user_bytes = 0;
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/*  A file of each pair of parts, with each objective, small enough to be mutated quickly. */
+/*  Makes a file of each pair of parts, with each objective, small enough to be mutated quickly. */
 static void write_seeds(const char *folder)
 {
     int mean, cov, objective, lbfgs, number = 0;
@@ -197,7 +197,8 @@ static void write_seeds(const char *folder)
                     work = malloc(bytes);
                     MUST(odvgp_save(m, NULL, NULL, 0, work, bytes, NULL) == ODVGP_OK,
                             "a seed cannot be saved");
-                    /* A tile of 0, the seventh size of the config, is chosen again. */
+                    /* The library chooses the tile again if it is 0; it is the seventh size of
+                       the config. */
                     if (number % 5 == 0)
                         put_bits((unsigned char *)work + ODVGP__FILE_HEAD + 6 * 8, 0, 8);
                     write_seed(folder, number++, work, bytes - 8);

@@ -1,5 +1,5 @@
-/*  CSV through the table reader of the tool. The first byte says the options, the rest is the
-    file. What is read holds numbers or levels of its columns and nothing else. */
+/*  CSV in the table reader of the tool. The first byte chooses the options, the rest is the
+    file. Columns of the result hold numbers or levels and nothing else. */
 #include "fuzz.h"
 #include "table.h"
 
@@ -9,7 +9,7 @@ static int every_third(const void *user, int columns, int column, const char *na
     return column % 3 == 0;
 }
 
-/*  As table_read does, from memory. */
+/*  Does what table_read does, from memory. */
 static int read_text(
         table *t, const table_options *options, const char *text, char *error, size_t size)
 {
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text, error[400] = "";
     ptrdiff_t i;
     int c;
-    /* table__load refuses it */
+    /* table__load refuses such a file. */
     if (size < 1 || memchr(data + 1, 0, size - 1)) return 0;
     options.header = data[0] % 3 - 1;
     options.separator = separators[data[0] / 3 % 5];
@@ -78,7 +78,7 @@ static void write_seeds(const char *folder)
     char text[200];
     int i;
     for (i = 0; i < (int)(sizeof list / sizeof *list); i++) {
-        /* 1: everything is found out, but for the header */
+        /* 1 means: everything is detected, except the header. */
         snprintf(text, sizeof text, "%c%s", i % 2 ? 1 : 128 + 1, list[i]);
         write_seed(folder, i, text, strlen(text));
     }
