@@ -22,7 +22,7 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
-SLOW_FLOAT  := test_leaves test_members test_model test_optim test_robust test_terms
+SLOW_FLOAT  := test_base_kernels test_members test_model test_optim test_robust test_terms
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
@@ -58,7 +58,7 @@ demo: $(B)/demo ## learn a real data set in four ways, half a minute, with pictu
 # it with ODVGP_STATIC, so that what it does not call is left out, at -Og, which takes half of the time of -O1 and makes code about
 # as fast; at -O0 nothing is left out, so that only programs that call most of the library and run for a moment are faster there.
 # `make test CFLAGS=-O2` tests what users compile.
-QUICK := alias files leaves oracle shards terms
+QUICK := alias base_kernels files oracle shards terms
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -Og
 $(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
 $(B)/test_%: tests/test_%.c
@@ -81,9 +81,9 @@ $(B)/test_pool $(B)/test_threads: $(B)/test_%: tests/test_%.c
 	$(call compile,-DODVGP__IMPLEMENTED)
 
 # Two builds of the library in one program.
-LEAVES := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_leaves)
-$(LEAVES): LIBS := tests/leaves_two.c $(LIBS)
-$(LEAVES): tests/leaves_two.c
+BASE_KERNELS := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_base_kernels)
+$(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
+$(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
 # At -O0: with sanitizers gcc takes ten times as long to optimise the header as the tests take to run.
 SANITIZE := -O0 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all

@@ -4,15 +4,7 @@
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
-
-odvgp_status two_from_block(
-        const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info);
-odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *block, size_t size,
-        odvgp_server *server, odvgp_info *info);
-odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-        odvgp_real *mean, odvgp_real *var);
-odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X,
-        const odvgp_real *Y, ptrdiff_t steps, void *again, odvgp_info *info);
+#include "base_kernels.h"
 
 odvgp_status two_from_block(
         const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info)
@@ -34,7 +26,6 @@ odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdif
     free(scratch);
     return s;
 }
-/*  Loads a file, continues training, and saves into a block of the same size. */
 odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X,
         const odvgp_real *Y, ptrdiff_t steps, void *again, odvgp_info *info)
 {
