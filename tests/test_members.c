@@ -17,302 +17,7 @@ static void *counted_malloc(size_t bytes)
 #include "odvgp.h"
 #undef malloc
 #include "test.h"
-#include "models.h"
-
-/* ---- the members ---- */
-
-/*  TIED is FREE on Z_beta. */
-enum { BETA, ORTH, HYBRID, FREE, TIED, BLOCKS, MEANS };
-enum { COVS = 4 };
-static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_PART_BETA, ODVGP_MEAN_PART_ORTH,
-        ODVGP_MEAN_PART_HYBRID, ODVGP_MEAN_PART_FREE, ODVGP_MEAN_PART_FREE, ODVGP_MEAN_PART_BLOCKS};
-static const char *const mean_name[MEANS] = {"beta", "orth", "hybrid", "free", "tied", "blocks"},
-                         *const cov_name[COVS] = {"dense", "inverse", "diagonal", "blocks"};
-
-/*  A tied mean has no second set of points, so with it the covariance part `blocks` has only one
-    block and is dense. */
-static int is_a_pair(int mean, int cov) { return !(mean == TIED && cov == ODVGP_COV_PART_BLOCKS); }
-#define EACH_PAIR(mean, cov) \
-    for (mean = 0; mean < MEANS; mean++) \
-        for (cov = 0; cov < COVS; cov++) \
-            if (is_a_pair(mean, cov))
-/*  Returns 1 if a natural step exists: for a dense block on beta, or for O(M). */
-static int is_natural(int mean, int cov)
-{
-    if (mean == TIED) return cov == ODVGP_COV_PART_DIAGONAL;
-    return mean != FREE && (cov == ODVGP_COV_PART_DENSE || cov == ODVGP_COV_PART_BLOCKS);
-}
-static int has_A_BETA(int mean) { return mean == BETA || mean == ORTH || mean == HYBRID; }
-static int has_v(int mean, int cov) { return mean == BLOCKS || cov == ODVGP_COV_PART_BLOCKS; }
-
-static odvgp_config config(int mean, int cov, ptrdiff_t N, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
-{
-    odvgp_config c = odvgp_config_defaults(N, 2, P, M, mean == TIED ? 0 : Mg);
-    c.layer[0].mean_part = mean_part[mean];
-    c.layer[0].cov_part = (odvgp_cov_part)cov;
-    c.optim.natgrad = is_natural(mean, cov);
-    /* The jitter is large enough to show if it is used in a wrong place. */
-    c.jitter.absolute = (odvgp_real)0.03;
-    c.jitter.relative = 0;
-    c.isa = test_isa();
-    return c;
-}
-
-static void assign_wide(made *a, const char *name, const wide *v)
-{
-    const odvgp_slot *s = slot(a, name);
-    odvgp_real *x = NEW(odvgp_real, s->count);
-    ref_round(v, x, s->count);
-    assign(a, name, x);
-    free(x);
-}
-static wide *wide_values(const made *a, const char *name)
-{
-    odvgp_real *v = values(a, name);
-    wide *w = ref_copy(v, slot(a, name)->count);
-    free(v);
-    return w;
-}
-static void copy_slot(made *to, const made *from, const char *name)
-{
-    odvgp_real *v = values(from, name);
-    assign(to, name, v);
-    free(v);
-}
-
-/*  Creates the model with data: X in [-2,2]^2, Y a smooth function with noise. All slots are
-    random, diagonals have either sign. */
-static made make(int mean, int cov, const odvgp_config *cfg, const char *kernel)
-{
-    made a;
-    odvgp_config c = *cfg;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    size_t bytes = 0;
-    char text[1000];
-    ptrdiff_t i, p;
-    int s, l;
-    memset(&a, 0, sizeof a);
-    a.mean = mean, a.cov = cov, a.N = c.N, a.P = c.layer[0].P, a.M = c.layer[0].M;
-    CHECK(ref_kernel_read(&a.k, kernel));
-    for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
-    ref_kernel_spell(&a.k, text, sizeof text);
-    c.layer[0].kernel = text;
-    CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "%s + %s: size: %s", mean_name[mean],
-            cov_name[cov], info.text);
-    a.block = test_alloc(bytes);
-    if (!CHECK_SAY(odvgp_model_init(&a.m, &c, a.block, bytes, &info) == ODVGP_OK,
-                "%s + %s: init: %s", mean_name[mean], cov_name[cov], info.text))
-        exit(3);
-    a.Mg = odvgp_model_config(a.m)->layer[0].M_gamma;
-    a.X = NEW(odvgp_real, a.N * 2);
-    a.Y = NEW(odvgp_real, a.N * a.P);
-    for (i = 0; i < a.N; i++) {
-        double u = test_between(-2, 2), v = test_between(-2, 2);
-        a.X[i * 2] = (odvgp_real)u, a.X[i * 2 + 1] = (odvgp_real)v;
-        for (p = 0; p < a.P; p++)
-            a.Y[i * a.P + p] = (odvgp_real)(sin(1.5 * (u + v) + (double)p) + 0.2 * test_normal());
-    }
-    for (s = 0; s < odvgp_slot_count(a.m); s++) {
-        const odvgp_slot *t = odvgp_slot_at(a.m, s);
-        odvgp_real *v = NEW(odvgp_real, t->count);
-        for (i = 0; i < t->count; i++) {
-            ptrdiff_t row = i / t->shape[2] % t->shape[1], col = i % t->shape[2];
-            v[i] = (odvgp_real)(t->positive         ? test_between(0.6, 1.4)
-                                : t->name[0] == 'Z' ? test_between(-2, 2)
-                                : t->lower          ? (col > row           ? 0
-                                                              : col == row ? test_between(0.4, 0.9)
-                                                                           : test_between(-0.3, 0.3))
-                                                    : test_between(-0.7, 0.7));
-            if (t->lower && col == row && test_below(4) == 0) v[i] = -v[i];
-        }
-        if (!strcmp(t->name, "noise_variance")) v[0] = (odvgp_real)0.15;
-        assign(&a, t->name, v);
-        free(v);
-    }
-    return a;
-}
-
-/* ---- joint Gaussians by brute force ---- */
-
-/*  p and q over u, v, f at gamma (or alpha) and f at rows of X: u = f(Z_beta) + noise, v =
-    f(Z_gamma) + noise, where the noise has the variance of the jitter of Kb and of C. v exists
-    only if the member has a second block, f at gamma only if the mean has coefficients there. */
-typedef struct joint {
-    /* The sizes, and the index at which X begins. */
-    ptrdiff_t M, V, G, n, x;
-    wide *prior, *mean, *cov, kl;
-    double condition;
-} joint;
-
-static void drop_joint(joint *g)
-{
-    free(g->prior);
-    free(g->mean);
-    free(g->cov);
-}
-static wide *block_of(
-        const wide *A, ptrdiff_t lda, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t col, ptrdiff_t cols)
-{
-    wide *B = ref_new(rows * cols);
-    ptrdiff_t i, j;
-    for (i = 0; i < rows; i++)
-        for (j = 0; j < cols; j++) B[i * cols + j] = A[(row + i) * lda + col + j];
-    return B;
-}
-/*  Computes S from a triangle in any parametrisation; K = L L^T is the prior covariance. */
-static wide *covariance(const made *a, const wide *K, ptrdiff_t M, const wide *factor)
-{
-    wide *S = ref_new(M * M), *T = ref_new(M * M), *L = ref_new(M * M);
-    CHECK(ref_chol(M, K, L));
-    if (odvgp_model_config(a->m)->reproduce.parametrisation == ODVGP_PARAMETRISATION_WHITENED)
-        ref_mul(0, 0, M, M, M, L, factor, T);
-    else memcpy(T, factor, (size_t)(M * M) * sizeof *T);
-    ref_mul(0, 1, M, M, M, T, T, S);
-    free(T), free(L);
-    return S;
-}
-/*  Computes K^-1 m from the mean of a block. */
-static wide *coefficients(const made *a, const wide *K, ptrdiff_t M, const wide *mu)
-{
-    wide *w = ref_new(M), *L = ref_new(M * M);
-    odvgp_parametrisation param = odvgp_model_config(a->m)->reproduce.parametrisation;
-    memcpy(w, mu, (size_t)M * sizeof *w);
-    CHECK(ref_chol(M, K, L));
-    if (param == ODVGP_PARAMETRISATION_PRIMAL) ref_solve_lower(0, M, 1, L, w);
-    if (param != ODVGP_PARAMETRISATION_A_BETA) ref_solve_lower(1, M, 1, L, w);
-    free(L);
-    return w;
-}
-/*  Adds columns [at, at + count) of C times w to the mean of a Gaussian. */
-static void add_columns(joint *g, const wide *C, ptrdiff_t at, ptrdiff_t count, const wide *w)
-{
-    ptrdiff_t i, j;
-    for (i = 0; i < g->n; i++)
-        for (j = 0; j < count; j++) g->mean[i] += C[i * g->n + at + j] * w[j];
-}
-/*  cov <- cov - H (K - S) H^T, H = C[:, at..] K^-1, K = C[at.., at..]; returns K^-1 C[at.., :],
-    [count, n]. */
-static wide *condition_on(
-        joint *g, const wide *C, ptrdiff_t at, ptrdiff_t count, const wide *S, wide *cov)
-{
-    ptrdiff_t n = g->n, i;
-    wide *K = block_of(C, n, at, count, at, count), *H = block_of(C, n, at, count, 0, n),
-         *D = ref_new(count * count), *T = ref_new(count * n), *U = ref_new(n * n);
-    ref_solve_spd(count, n, K, H);
-    for (i = 0; i < count * count; i++) D[i] = K[i] - (S ? S[i] : 0);
-    ref_mul(0, 0, count, n, count, D, H, T);
-    ref_mul(1, 0, n, n, count, H, T, U);
-    for (i = 0; i < n * n; i++) cov[i] -= U[i];
-    free(K), free(D), free(T), free(U);
-    return H;
-}
-static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
-{
-    joint g;
-    const odvgp_config *cfg = odvgp_model_config(a->m);
-    ptrdiff_t M = a->M, Mg = a->Mg, i, j;
-    const char *points = a->mean == FREE ? "Z_alpha" : "Z_gamma";
-    wide *all, *R, *Kb, *S = NULL, *inverse, *t, trace = 0, quad = 0;
-    read_kernel(a);
-    g.M = M;
-    g.V = has_v(a->mean, a->cov) ? Mg : 0;
-    g.G = a->mean == ORTH || a->mean == HYBRID || a->mean == FREE ? Mg : 0;
-    g.x = M + g.V + g.G;
-    g.n = g.x + B;
-    all = ref_new(g.n * 2);
-    t = wide_values(a, "Z_beta");
-    memcpy(all, t, (size_t)(2 * M) * sizeof *t);
-    free(t);
-    if (Mg) {
-        t = wide_values(a, points);
-        memcpy(all + 2 * M, t, (size_t)(2 * g.V) * sizeof *t);
-        memcpy(all + 2 * (M + g.V), t, (size_t)(2 * g.G) * sizeof *t);
-        free(t);
-    }
-    for (i = 0; i < 2 * B; i++) all[2 * g.x + i] = (wide)X[i];
-    g.prior = ref_K(&a->k, 2, all, g.n, all, g.n);
-    /* The jitter is relative to the mean diagonal of its own set of points. */
-    for (i = 0; i < M + g.V; i++) {
-        ptrdiff_t from = i < M ? 0 : M, rows = i < M ? M : g.V;
-        wide mean = 0;
-        for (j = from; j < from + rows; j++)
-            mean += ref_k(&a->k, 2, all + 2 * j, all + 2 * j) / (wide)rows;
-        g.prior[i * g.n + i] += (wide)cfg->jitter.absolute + (wide)cfg->jitter.relative * mean;
-    }
-    g.mean = ref_new(g.n);
-    g.cov = ref_new(g.n * g.n);
-    /* The prior given u. */
-    R = ref_new(g.n * g.n);
-    memcpy(g.cov, g.prior, (size_t)(g.n * g.n) * sizeof *R);
-    memcpy(R, g.prior, (size_t)(g.n * g.n) * sizeof *R);
-    Kb = block_of(g.prior, g.n, 0, M, 0, M);
-    free(condition_on(&g, g.prior, 0, M, NULL, R));
-    /* The covariance of u, then that of the rest of v. */
-    if (a->cov == ODVGP_COV_PART_DENSE || a->cov == ODVGP_COV_PART_BLOCKS) {
-        t = wide_values(a, "q_sqrt");
-        S = covariance(a, Kb, M, t + p * M * M);
-        free(t);
-    } else {
-        /* (Kb^-1 + B B^T)^-1. */
-        wide *Q = ref_inverse_spd(M, Kb), *BB = ref_new(M * M);
-        if (a->cov == ODVGP_COV_PART_INVERSE) {
-            t = wide_values(a, "B_sqrt");
-            ref_mul(0, 1, M, M, M, t + p * M * M, t + p * M * M, BB);
-        } else {
-            t = wide_values(a, "q_diag");
-            for (i = 0; i < M; i++) BB[i * M + i] = t[p * M + i];
-        }
-        for (i = 0; i < M * M; i++) Q[i] += BB[i];
-        S = ref_inverse_spd(M, Q);
-        free(t), free(Q), free(BB);
-    }
-    free(condition_on(&g, g.prior, 0, M, S, g.cov));
-    free(S);
-    if (a->cov == ODVGP_COV_PART_BLOCKS) {
-        wide *C = block_of(R, g.n, M, Mg, M, Mg);
-        t = wide_values(a, "v_sqrt");
-        S = covariance(a, C, Mg, t + p * Mg * Mg);
-        free(condition_on(&g, R, M, Mg, S, g.cov));
-        free(C), free(S), free(t);
-    }
-    /* The mean. */
-    if (a->mean == TIED) {
-        t = wide_values(a, "q_mu");
-        add_columns(&g, g.prior, 0, M, t + p * M);
-        free(t);
-    } else if (a->mean != FREE) {
-        wide *w;
-        t = wide_values(a, slot(a, "a_beta") ? "a_beta" : "q_mu");
-        w = coefficients(a, Kb, M, t + p * M);
-        add_columns(&g, g.prior, 0, M, w);
-        free(t), free(w);
-    }
-    if (g.G) {
-        t = wide_values(a, a->mean == FREE ? "a" : "a_gamma");
-        add_columns(&g, a->mean == ORTH ? R : g.prior, M + g.V, Mg, t + p * Mg);
-        free(t);
-    }
-    if (a->mean == BLOCKS) {
-        wide *C = block_of(R, g.n, M, Mg, M, Mg), *w;
-        t = wide_values(a, "v_mu");
-        w = coefficients(a, C, Mg, t + p * Mg);
-        add_columns(&g, R, M, Mg, w);
-        free(t), free(w), free(C);
-    }
-    /* KL(q||p). */
-    inverse = ref_inverse_spd(g.n, g.prior);
-    g.condition = (double)(ref_norm1(g.n, g.prior) * ref_norm1(g.n, inverse));
-    for (i = 0; i < g.n; i++)
-        for (j = 0; j < g.n; j++) {
-            trace += inverse[i * g.n + j] * g.cov[j * g.n + i];
-            quad += g.mean[i] * inverse[i * g.n + j] * g.mean[j];
-        }
-    g.kl = (trace + quad - (wide)g.n + ref_solve_spd(g.n, 0, g.prior, NULL) -
-                   ref_solve_spd(g.n, 0, g.cov, NULL)) /
-           2;
-    free(all), free(R), free(Kb), free(inverse);
-    return g;
-}
+#include "members.h"
 
 /*  KL, bound, mean, variance and covariance of every pair, in each parametrisation that it has,
     equal those of its own q to 1e-13 of the joint condition number in double, 5e-5 of it in
@@ -325,8 +30,8 @@ TEST(every_pair_is_its_own_gaussian)
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
         for (round = 0; round < 3; round++) {
             const ptrdiff_t N = 7, P = 1 + round % 2, M = 4;
-            odvgp_config c = config(mean, cov, N, P, M, 3);
-            made a;
+            odvgp_config c = pair_config(mean, cov, N, P, M, 3);
+            fixture a;
             ptrdiff_t p, i, j;
             double kl, elbo, expect = 0, kl_sum = 0, condition = 0, tol, most;
             odvgp_real *m = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N),
@@ -340,7 +45,7 @@ TEST(every_pair_is_its_own_gaussian)
             c.reproduce.gamma_kl = (odvgp_gamma_kl)(round % 2);
             c.tile = round == 1 ? 3 : 0;
             if (round == 2) c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)0.02;
-            a = make(mean, cov, &c,
+            a = make_pair(mean, cov, &c,
                     round == 2 ? "rbf * linear + (periodic + polynomial) * rq + constant + white"
                     : round    ? "matern52 + rbf"
                                : "matern32");
@@ -398,7 +103,7 @@ TEST(what_does_not_exist_is_refused_and_nothing_else)
                     for (step = ODVGP_GAMMA_STEP_ADAM; step <= ODVGP_GAMMA_STEP_EXACT; step++)
                         for (coords = ODVGP_GAMMA_COORDS_PLAIN;
                                 coords <= ODVGP_GAMMA_COORDS_DIFFERENTIATED; coords++) {
-                            odvgp_config c = config(mean, cov, 7, 2, 4, 3);
+                            odvgp_config c = pair_config(mean, cov, 7, 2, 4, 3);
                             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
                             size_t bytes;
                             int weights = mean == ORTH || mean == HYBRID, want = 1;
@@ -437,8 +142,8 @@ TEST(every_pair_has_the_gradient_of_its_bound)
     EACH_PAIR(mean, cov)
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
         for (round = 0; round < 2; round++) {
-            odvgp_config c = config(mean, cov, 7, 1 + (param + round) % 2, 4, 3);
-            made a;
+            odvgp_config c = pair_config(mean, cov, 7, 1 + (param + round) % 2, 4, 3);
+            fixture a;
             odvgp_real *grad, *again;
             ptrdiff_t n;
             char where[100];
@@ -455,7 +160,7 @@ TEST(every_pair_has_the_gradient_of_its_bound)
             c.jitter.absolute = 0;
             /* The derivative of a relative jitter is part of the kernel's derivative. */
             c.jitter.relative = (odvgp_real)(round ? BY_PRECISION(1e-3, 1e-2) : 0.1);
-            a = make(mean, cov, &c, round ? "linear + rq" : "rbf");
+            a = make_pair(mean, cov, &c, round ? "linear + rq" : "rbf");
             a.N = 7;
             snprintf(where, sizeof where, "%s + %s, param %d, round %d", mean_name[mean],
                     cov_name[cov], param, round);
@@ -480,14 +185,14 @@ TEST(gradients_with_many_points)
     test_seed = 303;
     EACH_PAIR(mean, cov)
     {
-        odvgp_config c = config(mean, cov, 60, 2, 35, 45);
-        made a;
+        odvgp_config c = pair_config(mean, cov, 60, 2, 35, 45);
+        fixture a;
         odvgp_real *grad;
         ptrdiff_t i;
         double elbo;
         c.jitter.relative = (odvgp_real)0.1;
         c.tile = 25;
-        a = make(mean, cov, &c, "rbf");
+        a = make_pair(mean, cov, &c, "rbf");
         grad = NEW(odvgp_real, odvgp_param_count(a.m));
         elbo = elbo_of(&a, NULL, grad);
         for (s = 0; s < odvgp_slot_count(a.m); s++) {
@@ -526,7 +231,7 @@ TEST(gradients_with_many_points)
 /* ---- members that are others in other coordinates ---- */
 
 /*  Checks that bound and predictions of two models on the same data agree. */
-static void check_equal(made *a, made *b, double tolerance, const char *words)
+static void check_equal(fixture *a, fixture *b, double tolerance, const char *words)
 {
     ptrdiff_t n = a->P * a->N;
     odvgp_real *ma = NEW(odvgp_real, n), *mb = NEW(odvgp_real, n), *va = NEW(odvgp_real, n),
@@ -557,14 +262,14 @@ TEST(without_gamma_all_are_coupled)
             {BETA, ODVGP_COV_PART_BLOCKS}};
     int k, s, step;
     for (k = 0; k < 7; k++) {
-        odvgp_config c = config(BETA, ODVGP_COV_PART_DENSE, 20, 2, 5, 0),
-                     other = config(others[k].mean, others[k].cov, 20, 2, 5, 0);
-        made a, b;
+        odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, 20, 2, 5, 0),
+                     other = pair_config(others[k].mean, others[k].cov, 20, 2, 5, 0);
+        fixture a, b;
         odvgp_real *ga, *gb;
         test_seed = 304;
-        a = make(BETA, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
+        a = make_pair(BETA, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
         test_seed = 304;
-        b = make(others[k].mean, others[k].cov, &other, "matern52 + rbf");
+        b = make_pair(others[k].mean, others[k].cov, &other, "matern52 + rbf");
         CHECK_INT(odvgp_param_count(a.m), odvgp_param_count(b.m));
         ga = NEW(odvgp_real, odvgp_param_count(a.m));
         gb = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -593,7 +298,7 @@ typedef struct features {
     wide *Kb, *L, *Kbg, *W, *C, *Lv, *A, *Av;
     double condition;
 } features;
-static features features_of(made *a)
+static features features_of(fixture *a)
 {
     features f;
     const odvgp_config *cfg = odvgp_model_config(a->m);
@@ -630,7 +335,7 @@ static void drop_features(features *f)
     free(f->Kb), free(f->L), free(f->Kbg), free(f->W), free(f->C), free(f->Lv), free(f->A),
             free(f->Av);
 }
-static void identity(made *a, const char *name)
+static void identity(fixture *a, const char *name)
 {
     const odvgp_slot *t = slot(a, name);
     odvgp_real *v = NEW(odvgp_real, t->count);
@@ -643,18 +348,18 @@ TEST(solve_gp_with_the_prior_on_v_is_orth)
 {
     int round;
     for (round = 0; round < 3; round++) {
-        odvgp_config c = config(BLOCKS, ODVGP_COV_PART_BLOCKS, 9, 2, 4, 3),
-                     o = config(ORTH, ODVGP_COV_PART_DENSE, 9, 2, 4, 3);
-        made a, b;
+        odvgp_config c = pair_config(BLOCKS, ODVGP_COV_PART_BLOCKS, 9, 2, 4, 3),
+                     o = pair_config(ORTH, ODVGP_COV_PART_DENSE, 9, 2, 4, 3);
+        fixture a, b;
         features f;
         wide *v, *w;
         ptrdiff_t p, i;
         c.jitter.absolute = o.jitter.absolute = 0;
         o.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
         test_seed = 305 + (uint64_t)round;
-        a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern32");
+        a = make_pair(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern32");
         test_seed = 305 + (uint64_t)round;
-        b = make(ORTH, ODVGP_COV_PART_DENSE, &o, "matern32");
+        b = make_pair(ORTH, ODVGP_COV_PART_DENSE, &o, "matern32");
         for (i = 0; i < odvgp_slot_count(b.m); i++)
             if (slot(&a, odvgp_slot_at(b.m, (int)i)->name))
                 copy_slot(&b, &a, odvgp_slot_at(b.m, (int)i)->name);
@@ -676,7 +381,7 @@ TEST(solve_gp_with_the_prior_on_v_is_orth)
     }
 }
 /*  Sets HYBRID's q_mu to that of ORTH minus c = L^-1 Kbg a, in the coordinates of the slot. */
-static void hybrid_from_orth(made *h, const made *o, const features *f)
+static void hybrid_from_orth(fixture *h, const fixture *o, const features *f)
 {
     odvgp_parametrisation param = odvgp_model_config(o->m)->reproduce.parametrisation;
     const char *name = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
@@ -700,8 +405,8 @@ TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth)
             cov += ODVGP_COV_PART_BLOCKS - ODVGP_COV_PART_DENSE)
         for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (step = ODVGP_GAMMA_STEP_ADAM; step <= ODVGP_GAMMA_STEP_EXACT; step++) {
-                odvgp_config c = config(ORTH, cov, 15, 2, 4, 3), d;
-                made o, h;
+                odvgp_config c = pair_config(ORTH, cov, 15, 2, 4, 3), d;
+                fixture o, h;
                 features f;
                 double tolerance;
                 c.reproduce.parametrisation = (odvgp_parametrisation)param;
@@ -712,9 +417,9 @@ TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth)
                 d = c;
                 d.layer[0].mean_part = ODVGP_MEAN_PART_HYBRID;
                 test_seed = 310 + (uint64_t)(param * 3 + step);
-                o = make(ORTH, cov, &c, "matern32");
+                o = make_pair(ORTH, cov, &c, "matern32");
                 test_seed = 310 + (uint64_t)(param * 3 + step);
-                h = make(HYBRID, cov, &d, "matern32");
+                h = make_pair(HYBRID, cov, &d, "matern32");
                 f = features_of(&o);
                 tolerance = 20 * EPS * f.condition;
                 hybrid_from_orth(&h, &o, &f);
@@ -744,7 +449,7 @@ TEST(hybrid_is_orth_and_its_natural_steps_are_those_of_orth)
 /* ---- natural steps reach the optimum ---- */
 
 /*  Returns F F^T of output p for the factor F in the slot. */
-static wide *square_of(const made *a, const char *name, ptrdiff_t p)
+static wide *square_of(const fixture *a, const char *name, ptrdiff_t p)
 {
     ptrdiff_t M = slot(a, name)->shape[2];
     wide *r = wide_values(a, name), *S = ref_new(M * M);
@@ -759,14 +464,14 @@ TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances)
     int param;
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_PRIMAL; param++) {
         const ptrdiff_t N = 25, M = 4, Mg = 3;
-        odvgp_config c = config(BLOCKS, ODVGP_COV_PART_BLOCKS, N, 2, M, Mg);
-        made a;
+        odvgp_config c = pair_config(BLOCKS, ODVGP_COV_PART_BLOCKS, N, 2, M, Mg);
+        fixture a;
         features f;
         ptrdiff_t p, i, j, l;
         int v;
         c.reproduce.parametrisation = (odvgp_parametrisation)param;
         test_seed = 320;
-        a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
+        a = make_pair(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
         f = features_of(&a);
         CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, NULL, NULL), ODVGP_OK);
         CHECK_INT(odvgp_model_events(a.m).step_shortened, 0);
@@ -800,7 +505,7 @@ TEST(a_unit_step_of_solve_gp_gives_the_optimal_covariances)
 }
 /*  Returns the largest element of a slot's gradient; for a positive slot the derivative is with
     respect to its logarithm. */
-static double largest_gradient(made *a, const char *name)
+static double largest_gradient(fixture *a, const char *name)
 {
     odvgp_real *g = NEW(odvgp_real, odvgp_param_count(a->m)), *v = values(a, name);
     const odvgp_slot *t = slot(a, name);
@@ -819,14 +524,14 @@ TEST(steps_of_the_blocks_reach_the_joint_optimum)
     double bound[2];
     int together;
     for (together = 0; together < 2; together++) {
-        odvgp_config c = config(BLOCKS, ODVGP_COV_PART_BLOCKS, 25, 2, 4, 3);
-        made a;
+        odvgp_config c = pair_config(BLOCKS, ODVGP_COV_PART_BLOCKS, 25, 2, 4, 3);
+        fixture a;
         odvgp_real before = 0, now;
         int k, rises = 1;
         c.reproduce.blocks_step =
                 together ? ODVGP_BLOCKS_STEP_TOGETHER : ODVGP_BLOCKS_STEP_ALTERNATE;
         test_seed = 321;
-        a = make(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
+        a = make_pair(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
         CHECK(largest_gradient(&a, "q_mu") > 1 && largest_gradient(&a, "v_sqrt") > 1e-2);
         for (k = 0; k < 400; k++) {
             CHECK_STATUS(odvgp_natgrad_step(
@@ -856,12 +561,12 @@ TEST(steps_of_o_m_reach_its_optimum_and_the_projected_one_does_not)
     double bound[4], gradient[4];
     int how, k;
     for (how = ODVGP_DIAG_STEP_EXACT; how <= ODVGP_DIAG_STEP_PROJECTED_MU; how++) {
-        odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, 30, 2, 4, 0);
-        made a;
+        odvgp_config c = pair_config(TIED, ODVGP_COV_PART_DIAGONAL, 30, 2, 4, 0);
+        fixture a;
         double more;
         c.reproduce.diag_step = (odvgp_diag_step)how;
         test_seed = 322;
-        a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
+        a = make_pair(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
         for (k = 0; k < 600; k++)
             CHECK_STATUS(
                     odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
@@ -899,14 +604,14 @@ TEST(natural_steps_of_o_m_do_not_lose)
 {
     enum { N = 120, M = 40 };
     int i, k;
-    odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
+    odvgp_config c = pair_config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
     odvgp_report r;
-    made a;
+    fixture a;
     double before, now, shortened = 0;
     c.jitter.absolute = 0;
     c.jitter.relative = BY_PRECISION((odvgp_real)1e-6, (odvgp_real)1e-4);
     test_seed = 348;
-    a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52");
+    a = make_pair(TIED, ODVGP_COV_PART_DIAGONAL, &c, "matern52");
     for (i = 0; i < N; i++) {
         a.X[2 * i] = (odvgp_real)test_between(-2, 2), a.X[2 * i + 1] = 0;
         a.Y[i] = (odvgp_real)(sin(3 * (double)a.X[2 * i]) + 0.1 * test_normal() +
@@ -984,8 +689,8 @@ TEST(components_of_o_m_that_vanish_stop_nothing)
                             noise = (odvgp_real)0.01;
     int draw, i, vanished = 0;
     for (draw = 0; draw < DRAWS; draw++) {
-        odvgp_config c = config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
-        made a;
+        odvgp_config c = pair_config(TIED, ODVGP_COV_PART_DIAGONAL, N, 1, M, 0);
+        fixture a;
         odvgp_real g[M], *grad, e, least;
         c.jitter.absolute = BY_PRECISION((odvgp_real)1e-10, (odvgp_real)1e-5);
         c.jitter.relative = 0;
@@ -993,7 +698,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing)
         c.optim.natgrad_step = odvgp_constant((odvgp_real)0.3);
         c.optim.lr = odvgp_constant((odvgp_real)0.001);
         test_seed = 346 + (uint64_t)draw;
-        a = make(TIED, ODVGP_COV_PART_DIAGONAL, &c, "rbf");
+        a = make_pair(TIED, ODVGP_COV_PART_DIAGONAL, &c, "rbf");
         for (i = 0; i < N; i++) {
             a.X[2 * i] = (odvgp_real)test_between(-1, 1), a.X[2 * i + 1] = 0;
             a.Y[i] = (odvgp_real)(sin(9 * (double)a.X[2 * i]) + 0.1 * test_normal());
@@ -1034,12 +739,12 @@ TEST(a_diagonal_of_any_size_gives_finite_numbers)
     int mean, which, k;
     for (mean = 0; mean < MEANS; mean++)
         for (which = 0; which < 3; which++) {
-            odvgp_config c = config(mean, ODVGP_COV_PART_DIAGONAL, 9, 2, 4, 3);
-            made a;
+            odvgp_config c = pair_config(mean, ODVGP_COV_PART_DIAGONAL, 9, 2, 4, 3);
+            fixture a;
             odvgp_real g[8], *grad, m[18], v[18];
             ptrdiff_t i, bad = 0;
             test_seed = 323;
-            a = make(mean, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
+            a = make_pair(mean, ODVGP_COV_PART_DIAGONAL, &c, "matern52 + rbf");
             for (i = 0; i < 8; i++)
                 g[i] = (odvgp_real)(which < 2 ? sizes[which] : sizes[(i + i / 4) % 2]);
             assign(&a, "q_diag", g);
@@ -1070,10 +775,10 @@ TEST(sampled_columns_are_unbiased_for_every_mean_with_gamma)
         for (cov = 0; cov < COVS; cov++)
             for (kl_kind = 0; kl_kind < 2; kl_kind++)
                 for (k = 1; k <= 5; k += 2) {
-                    odvgp_config c = config(means[which], cov, 6, 2, 3, 5);
-                    made a;
+                    odvgp_config c = pair_config(means[which], cov, 6, 2, 3, 5);
+                    fixture a;
                     c.reproduce.gamma_kl = (odvgp_gamma_kl)kl_kind;
-                    a = make(means[which], cov, &c, "rbf");
+                    a = make_pair(means[which], cov, &c, "rbf");
                     check_subsets(&a, k, 2);
                     drop(&a);
                 }
@@ -1086,8 +791,8 @@ TEST(every_pair_starts_at_the_prior)
     int mean, cov, param;
     EACH_PAIR(mean, cov)
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
-        odvgp_config c = config(mean, cov, 8, 2, 4, 3);
-        made a;
+        odvgp_config c = pair_config(mean, cov, 8, 2, 4, 3);
+        fixture a;
         odvgp_real m[16], v[16];
         double kl, k,
                 near = cov == ODVGP_COV_PART_INVERSE || cov == ODVGP_COV_PART_DIAGONAL
@@ -1097,7 +802,7 @@ TEST(every_pair_starts_at_the_prior)
         if (param == ODVGP_PARAMETRISATION_A_BETA && !has_A_BETA(mean)) continue;
         c.reproduce.parametrisation = (odvgp_parametrisation)param;
         test_seed = 350;
-        a = make(mean, cov, &c, "matern52 + rbf");
+        a = make_pair(mean, cov, &c, "matern52 + rbf");
         CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
         elbo_of(&a, &kl, NULL);
         CHECK_SAY(fabs(kl) <= near, "%s + %s, param %d: KL is %.3g at the start", mean_name[mean],
@@ -1116,12 +821,12 @@ TEST(a_predictor_holds_no_number_of_a_part)
     int mean, cov;
     EACH_PAIR(mean, cov)
     {
-        odvgp_config c = config(mean, cov, 9, 2, 4, 3);
-        made a;
+        odvgp_config c = pair_config(mean, cov, 9, 2, 4, 3);
+        fixture a;
         size_t bytes;
         unsigned char *one, *two;
         test_seed = 351;
-        a = make(mean, cov, &c, "rbf");
+        a = make_pair(mean, cov, &c, "rbf");
         bytes = odvgp_predictor_size(a.m);
         one = (unsigned char *)test_alloc(bytes), two = (unsigned char *)test_alloc(bytes);
         memset(one, 0, bytes), memset(two, 0, bytes);
@@ -1146,15 +851,15 @@ TEST(raised_jitter_is_one_number_everywhere)
     int mean, cov, k, s, raised = 0;
     EACH_PAIR(mean, cov)
     for (k = 0; k < 2; k++) {
-        odvgp_config c = config(mean, cov, 12, 2, 4, 3);
-        made a;
+        odvgp_config c = pair_config(mean, cov, 12, 2, 4, 3);
+        fixture a;
         double one, two, kl_one, kl_two;
         odvgp_real *z, *m1 = NEW(odvgp_real, 24), *m2 = NEW(odvgp_real, 24),
                        *v1 = NEW(odvgp_real, 24), *v2 = NEW(odvgp_real, 24);
         const char *second = mean == FREE ? "Z_alpha" : "Z_gamma";
         c.jitter.absolute = 0;
         test_seed = 351;
-        a = make(mean, cov, &c, "rbf");
+        a = make_pair(mean, cov, &c, "rbf");
         /* Two beta points coincide. */
         if (k == 0) {
             z = values(&a, "Z_beta");
@@ -1212,10 +917,10 @@ static void words_of(const variant *v, char *to, size_t size)
             mean_name[v->mean], cov_name[v->cov], v->param, v->coords, v->gamma, v->objective,
             v->also_gamma ? ", gamma on beta" : "");
 }
-static made repeated(const variant *v)
+static fixture repeated(const variant *v)
 {
-    odvgp_config c = config(v->mean, v->cov, 30, 1, 8, 12);
-    made a;
+    odvgp_config c = pair_config(v->mean, v->cov, 30, 1, 8, 12);
+    fixture a;
     odvgp_real *b;
     c.jitter.absolute = 0;
     c.reproduce.parametrisation = v->param;
@@ -1224,7 +929,7 @@ static made repeated(const variant *v)
     c.objective = v->objective;
     c.optim.natgrad &= v->objective == ODVGP_OBJECTIVE_ELBO;
     test_seed = 360;
-    a = make(v->mean, v->cov, &c, "rbf");
+    a = make_pair(v->mean, v->cov, &c, "rbf");
     b = values(&a, "Z_beta");
     b[2] = b[0], b[3] = b[1];
     assign(&a, "Z_beta", b);
@@ -1241,9 +946,9 @@ static made repeated(const variant *v)
     return a;
 }
 /*  Returns the model, recomputed from its parameters and its jitter. */
-static made read_again(made *a, const variant *v)
+static fixture read_again(fixture *a, const variant *v)
 {
-    made b = *a;
+    fixture b = *a;
     size_t size, bytes = 0;
     int s;
     if (v->objective == ODVGP_OBJECTIVE_ELBO) {
@@ -1267,7 +972,7 @@ static made read_again(made *a, const variant *v)
 }
 static int follows_its_jitter(const variant *v)
 {
-    made a = repeated(v), b;
+    fixture a = repeated(v), b;
     odvgp_real mean[2][30], var[2][30], one, two;
     odvgp__jitter before[ODVGP__JITTERS];
     int i, k, moved = 0, elbo = v->objective == ODVGP_OBJECTIVE_ELBO;
@@ -1324,7 +1029,7 @@ TEST(values_follow_a_jitter_that_moves)
                 for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT;
                         objective++) {
                     variant v;
-                    odvgp_config c = config(mean, cov, 30, 1, 8, 12);
+                    odvgp_config c = pair_config(mean, cov, 30, 1, 8, 12);
                     size_t bytes;
                     int own = mean == ORTH || mean == HYBRID;
                     v.mean = mean, v.cov = cov, v.param = (odvgp_parametrisation)param,
@@ -1383,8 +1088,8 @@ static int naturals(natural *list)
 enum { NATURALS = 40 };
 static odvgp_config natural_config(const natural *w, int large)
 {
-    odvgp_config c =
-            large ? config(w->mean, w->cov, 200, 2, 40, 70) : config(w->mean, w->cov, 60, 2, 9, 12);
+    odvgp_config c = large ? pair_config(w->mean, w->cov, 200, 2, 40, 70)
+                           : pair_config(w->mean, w->cov, 60, 2, 9, 12);
     c.optim.gamma_step = w->gamma;
     c.optim.gamma_step_ratio = (odvgp_real)0.05;
     c.reproduce.blocks_step = w->blocks;
@@ -1405,10 +1110,10 @@ TEST(seven_threads_give_the_bits_of_one)
         ptrdiff_t count = 0;
         for (tasks = 0; tasks < 2; tasks++) {
             odvgp_config c = natural_config(&list[k], 1);
-            made a;
+            fixture a;
             if (tasks) c.threads.run = run_mixed, c.threads.count = 7;
             test_seed = 340;
-            a = make(list[k].mean, list[k].cov, &c, "rbf");
+            a = make_pair(list[k].mean, list[k].cov, &c, "rbf");
             for (i = 0; i < test_size(20, 7); i++)
                 CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
             bits[tasks] = all_values(a.m);
@@ -1437,13 +1142,13 @@ TEST(a_saved_model_goes_on_bit_for_bit)
     }
     for (k = 0; k < n; k++) {
         odvgp_config c = natural_config(&list[k], 0);
-        made a, b;
+        fixture a, b;
         size_t size, model_bytes = 0;
         void *file;
         odvgp_real *va, *vb, ma[40], mb[40], sa[40], sb[40];
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
         test_seed = 341;
-        a = make(list[k].mean, list[k].cov, &c, "matern52 + rbf");
+        a = make_pair(list[k].mean, list[k].cov, &c, "matern52 + rbf");
         for (i = 0; i < 11; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
         size = odvgp_save_size(a.m, 0);
         file = test_alloc(size);
@@ -1483,9 +1188,9 @@ TEST(natural_steps_of_gamma_are_shortened)
     for (mean = ORTH; mean <= HYBRID; mean++)
         for (exact = 0; exact < 2; exact++)
             for (columns = 0; columns < 2; columns++) {
-                odvgp_config c = config(mean, ODVGP_COV_PART_DENSE, 80, 2, 8, 24),
+                odvgp_config c = pair_config(mean, ODVGP_COV_PART_DENSE, 80, 2, 8, 24),
                              usual = odvgp_config_defaults(80, 2, 2, 8, 24);
-                made a;
+                fixture a;
                 double first, last;
                 odvgp_report report;
                 int i;
@@ -1500,7 +1205,7 @@ TEST(natural_steps_of_gamma_are_shortened)
                 /* With a gamma as large as this, Adam's moves matter. */
                 c.optim.lr = odvgp_constant((odvgp_real)0.001);
                 test_seed = 345;
-                a = make(mean, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
+                a = make_pair(mean, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
                 CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                 first = elbo_of(&a, NULL, NULL);
                 for (i = 0; i < test_size(300, 100); i++)
@@ -1521,15 +1226,15 @@ TEST(every_pair_trains)
     int mean, cov, i;
     EACH_PAIR(mean, cov)
     {
-        odvgp_config c = config(mean, cov, 80, 2, 8, 12),
+        odvgp_config c = pair_config(mean, cov, 80, 2, 8, 12),
                      usual = odvgp_config_defaults(80, 2, 2, 8, 12);
-        made a;
+        fixture a;
         double before, first;
         int before_steps;
         c.jitter.absolute = usual.jitter.absolute;
         c.jitter.relative = usual.jitter.relative;
         test_seed = 342;
-        a = make(mean, cov, &c, "matern52 + rbf");
+        a = make_pair(mean, cov, &c, "matern52 + rbf");
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         first = before = elbo_of(&a, NULL, NULL);
         before_steps = allocations;
@@ -1567,7 +1272,7 @@ TEST(units_of_the_targets_do_not_matter)
             z[i] = (odvgp_real)ldexp((double)y[i], -TINY_POWER);
         }
         for (tiny = 0; tiny < 2; tiny++) {
-            odvgp_config c = config(mean, cov, N, 1, 5, 8);
+            odvgp_config c = pair_config(mean, cov, N, 1, 5, 8);
             odvgp_model *m;
             odvgp_report r;
             c.jitter.absolute = 0;
@@ -1661,7 +1366,7 @@ TEST(units_of_the_data_do_not_matter)
     /* Adam, natural steps, L-BFGS. */
     EACH_PAIR(mean, cov) for (way = 0; way < 3; way++)
     {
-        odvgp_config c = config(mean, cov, 40, 1, 5, 8);
+        odvgp_config c = pair_config(mean, cov, 40, 1, 5, 8);
         if (way == 1 && !is_natural(mean, cov)) continue;
         c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)1e-6;
         c.optim.natgrad = way == 1;
@@ -1685,7 +1390,7 @@ TEST(units_of_the_data_do_not_matter)
                 {BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT},
                 {TIED, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT}};
         odvgp_objective objective = bounds[k / 2].objective;
-        odvgp_config c = config(bounds[k / 2].mean, bounds[k / 2].cov, 40, 1,
+        odvgp_config c = pair_config(bounds[k / 2].mean, bounds[k / 2].cov, 40, 1,
                 objective == ODVGP_OBJECTIVE_EXACT ? 40 : 5, 8);
         c.jitter.absolute = 0, c.jitter.relative = (odvgp_real)1e-6;
         c.optim.natgrad = 0;
@@ -1704,7 +1409,7 @@ TEST(no_natural_step_allocates)
     CHECK(allocations == 0);
     {
         /* Allocations would be counted. */
-        odvgp_config c = config(ORTH, ODVGP_COV_PART_DENSE, 4, 1, 2, 1);
+        odvgp_config c = pair_config(ORTH, ODVGP_COV_PART_DENSE, 4, 1, 2, 1);
         odvgp_real X[8] = {0, 1, 2, 3, 4, 5, 6, 8}, Y[4] = {1, 2, 3, 5};
         odvgp_model *m;
         CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
@@ -1713,9 +1418,9 @@ TEST(no_natural_step_allocates)
     }
     for (k = 0; k < n; k++) {
         odvgp_config c = natural_config(&list[k], 0);
-        made a;
+        fixture a;
         test_seed = 343;
-        a = make(list[k].mean, list[k].cov, &c, "rbf");
+        a = make_pair(list[k].mean, list[k].cov, &c, "rbf");
         before = allocations;
         for (i = 0; i < 4; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
         CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
@@ -1730,22 +1435,22 @@ TEST(frozen_slots_keep_their_bits_in_every_pair)
     int mean, cov, s, r, i;
     EACH_PAIR(mean, cov)
     {
-        odvgp_config c = config(mean, cov, 20, 2, 4, 5);
-        made a;
+        odvgp_config c = pair_config(mean, cov, 20, 2, 4, 5);
+        fixture a;
         int slots;
         c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
         if (c.optim.natgrad && (mean == ORTH || mean == HYBRID) && cov == ODVGP_COV_PART_DENSE)
             c.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT,
             c.optim.gamma_step_ratio = (odvgp_real)0.05;
         test_seed = 344;
-        a = make(mean, cov, &c, "rbf");
+        a = make_pair(mean, cov, &c, "rbf");
         slots = odvgp_slot_count(a.m);
         drop(&a);
         for (s = 0; s < slots; s++) {
             odvgp_real *before, *after;
             const odvgp_slot *frozen;
             test_seed = 344;
-            a = make(mean, cov, &c, "rbf");
+            a = make_pair(mean, cov, &c, "rbf");
             frozen = odvgp_slot_at(a.m, s);
             CHECK_STATUS(odvgp_set_trainable(a.m, frozen->name, 0), ODVGP_OK);
             before = all_values(a.m);
@@ -1774,16 +1479,16 @@ TEST(the_optimum_of_q_leaves_frozen_slots)
     int mean, cov, s, r;
     EACH_PAIR(mean, cov) for (s = 0; s < NAMES; s++)
     {
-        odvgp_config c = config(mean, cov, 30, 2, 4, 5);
+        odvgp_config c = pair_config(mean, cov, 30, 2, 4, 5);
         int diagonal = cov == ODVGP_COV_PART_DIAGONAL && mean != TIED,
             tied_to_mean = mean == HYBRID && !strcmp(names[s], "q_mu");
         size_t bytes;
         void *work;
-        made a;
+        fixture a;
         odvgp_real *before, *after;
         odvgp_status status;
         test_seed = 347;
-        a = make(mean, cov, &c, "rbf");
+        a = make_pair(mean, cov, &c, "rbf");
         if (s && !slot(&a, names[s])) {
             drop(&a);
             continue;
@@ -1819,15 +1524,15 @@ TEST(a_natural_step_that_does_not_exist_is_refused)
     int mean, cov;
     EACH_PAIR(mean, cov)
     {
-        odvgp_config c = config(mean, cov, 10, 1, 3, 2);
-        made a;
+        odvgp_config c = pair_config(mean, cov, 10, 1, 3, 2);
+        fixture a;
         odvgp_real *before, *after, e = 77;
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
         odvgp_status s;
         /* The natural step is available on request. */
         c.optim.natgrad = 0;
         test_seed = 345;
-        a = make(mean, cov, &c, "rbf");
+        a = make_pair(mean, cov, &c, "rbf");
         before = all_values(a.m);
         s = odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, &e, &info);
         after = all_values(a.m);
@@ -1850,10 +1555,10 @@ TEST(what_a_row_does_not_say_is_refused)
     EACH_PAIR(mean, cov)
     for (says_mean = 0; says_mean < 2; says_mean++)
         for (says_optimum = 0; says_optimum < 2; says_optimum++) {
-            odvgp_config c = config(mean, cov, 10, 1, 3, 2);
+            odvgp_config c = pair_config(mean, cov, 10, 1, 3, 2);
             odvgp__mean_part mean_row;
             odvgp__cov_part cov_row;
-            made a;
+            fixture a;
             odvgp_real *before, *after, e = 77;
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
             odvgp__unit *u;
@@ -1861,7 +1566,7 @@ TEST(what_a_row_does_not_say_is_refused)
             void *work;
             c.optim.natgrad = 0;
             test_seed = 349;
-            a = make(mean, cov, &c, "rbf");
+            a = make_pair(mean, cov, &c, "rbf");
             u = a.m->unit;
             mean_row = *u->mean_part, cov_row = *u->cov_part;
             CHECK(odvgp__steps_of(&mean_row, &cov_row, u->M_gamma) == u->steps &&

@@ -4,187 +4,14 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
-#include "models.h"
-
-/* ---- models of the tests ---- */
+#include "members.h"
 
 static const char *const kernels[] = {
         "matern52 + rbf", "rbf", "matern12", "(rbf + matern32) * matern52"};
 
-static void assign_number(made *a, const char *name, double x)
-{
-    odvgp_real v = (odvgp_real)x;
-    assign(a, name, &v);
-}
-static const char *mean_slot(const made *a) { return slot(a, "a_beta") ? "a_beta" : "q_mu"; }
+static const char *mean_slot(const fixture *a) { return slot(a, "a_beta") ? "a_beta" : "q_mu"; }
 
-static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
-{
-    odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
-    /* The jitter is large enough to show if it is used in a wrong place. */
-    c.jitter.absolute = BY_PRECISION((odvgp_real)1e-3, (odvgp_real)1e-3);
-    c.jitter.relative = 0;
-    c.isa = test_isa();
-    return c;
-}
-/*  Creates the model with data: X in [-2,2]^D, Y a smooth function with noise. All slots are
-    random. */
-static made make(const odvgp_config *cfg, const char *kernel)
-{
-    made a;
-    odvgp_config c = *cfg;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    size_t bytes;
-    ptrdiff_t i, p, d;
-    int s, l;
-    memset(&a, 0, sizeof a);
-    a.N = c.N, a.D = c.layer[0].D, a.P = c.layer[0].P, a.M = c.layer[0].M,
-    a.Mg = c.layer[0].mean_part == ODVGP_MEAN_PART_ORTH ? c.layer[0].M_gamma : 0;
-    CHECK(ref_kernel_read(&a.k, kernel));
-    for (l = 0; l < a.k.base_kernels; l++) a.k.base[l].ard = l % 2 && ref_can_be_ard(&a.k.base[l]);
-    ref_kernel_spell(&a.k, a.text, sizeof a.text);
-    c.layer[0].kernel = a.text;
-    CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "size: %s", info.text);
-    a.block = test_alloc(bytes);
-    CHECK_SAY(odvgp_model_init(&a.m, &c, a.block, bytes, &info) == ODVGP_OK, "init: %s", info.text);
-    a.X = NEW(odvgp_real, a.N * a.D);
-    a.Y = NEW(odvgp_real, a.N * a.P);
-    for (i = 0; i < a.N; i++) {
-        double sum = 0;
-        for (d = 0; d < a.D; d++)
-            sum += (double)(a.X[i * a.D + d] = (odvgp_real)test_between(-2, 2));
-        for (p = 0; p < a.P; p++)
-            a.Y[i * a.P + p] = (odvgp_real)(sin(1.5 * sum + (double)p) + 0.2 * test_normal());
-    }
-    for (s = 0; s < odvgp_slot_count(a.m); s++) {
-        const odvgp_slot *t = odvgp_slot_at(a.m, s);
-        odvgp_real *v = NEW(odvgp_real, t->count);
-        for (i = 0; i < t->count; i++) {
-            ptrdiff_t row = i / t->shape[2] % t->shape[1], col = i % t->shape[2];
-            v[i] = (odvgp_real)(t->positive         ? test_between(0.6, 1.4)
-                                : t->name[0] == 'Z' ? test_between(-2, 2)
-                                : t->lower          ? (col > row           ? 0
-                                                              : col == row ? test_between(0.4, 0.9)
-                                                                           : test_between(-0.3, 0.3))
-                                                    : test_between(-0.7, 0.7));
-            /* Diagonals have either sign. */
-            if (t->lower && col == row && test_below(4) == 0) v[i] = -v[i];
-        }
-        assign(&a, t->name, v);
-        free(v);
-    }
-    assign_number(&a, "noise_variance", 0.15);
-    return a;
-}
-
-/* ---- the joint Gaussian by brute force ---- */
-
-/*  p and q over (u, f at gamma, f at X): prior covariance [n,n], its condition number, mean and
-    covariance of q, and KL(q||p). u = f(Z_beta) + noise with the variance of the jitter. */
-typedef struct joint {
-    ptrdiff_t M, Mg, B, n;
-    wide *prior, *mean, *cov, kl;
-    double condition;
-} joint;
-
-/*  Computes m and S of output p from the model's parametrisation. */
-static void moments(made *a, ptrdiff_t p, const wide *Kb, wide *m, wide *S)
-{
-    ptrdiff_t M = a->M, i;
-    odvgp_real *mu = values(a, mean_slot(a)), *q_sqrt = values(a, "q_sqrt");
-    wide *r = ref_copy(q_sqrt + p * M * M, M * M), *L = ref_new(M * M), *t = ref_new(M * M),
-         *v = ref_copy(mu + p * M, M);
-    CHECK(ref_chol(M, Kb, L));
-    switch (odvgp_model_config(a->m)->reproduce.parametrisation) {
-    case ODVGP_PARAMETRISATION_WHITENED:
-        ref_mul(0, 0, M, 1, M, L, v, m);
-        ref_mul(0, 0, M, M, M, L, r, t);
-        break;
-    case ODVGP_PARAMETRISATION_PRIMAL:
-        for (i = 0; i < M; i++) m[i] = v[i];
-        memcpy(t, r, (size_t)(M * M) * sizeof *t);
-        break;
-    default: ref_mul(0, 0, M, 1, M, Kb, v, m); memcpy(t, r, (size_t)(M * M) * sizeof *t);
-    }
-    ref_mul(0, 1, M, M, M, t, t, S);
-    free(mu), free(q_sqrt), free(r), free(L), free(t), free(v);
-}
-/*  The coefficients a_gamma of the mean: with ODVGP_GAMMA_COORDS_DIFFERENTIATED the slot holds D
-    a. */
-static joint joint_of(made *a, ptrdiff_t p, const odvgp_real *X, ptrdiff_t B)
-{
-    joint g;
-    ptrdiff_t M = a->M, Mg = a->Mg, n = M + Mg + B, D = a->D, i, j, l;
-    const odvgp_config *cfg = odvgp_model_config(a->m);
-    odvgp_real *Zb = values(a, "Z_beta"), *Zg = Mg ? values(a, "Z_gamma") : NULL,
-               *ag = Mg ? values(a, "a_gamma") : NULL;
-    wide *all = ref_new(n * D), *Kb = ref_new(M * M), *Kbi, *m = ref_new(M), *S = ref_new(M * M),
-         *H = ref_new(n * M), *C = ref_new(n * Mg), *mid = ref_new(M * M), *t = ref_new(n * M),
-         jitter = (wide)cfg->jitter.absolute;
-    wide *inverse, trace = 0, quad = 0, *Pm;
-    read_kernel(a);
-    g.M = M, g.Mg = Mg, g.B = B, g.n = n;
-    for (i = 0; i < n; i++)
-        for (j = 0; j < D; j++)
-            all[i * D + j] = (wide)(i < M        ? Zb[i * D + j]
-                                    : i < M + Mg ? Zg[(i - M) * D + j]
-                                                 : X[(i - M - Mg) * D + j]);
-    g.prior = ref_K(&a->k, D, all, n, all, n);
-    {
-        wide diag = 0;
-        for (i = 0; i < M; i++) diag += g.prior[i * n + i];
-        jitter += (wide)cfg->jitter.relative * diag / (wide)M;
-    }
-    for (i = 0; i < M; i++) g.prior[i * n + i] += jitter;
-    for (i = 0; i < M; i++)
-        for (j = 0; j < M; j++) Kb[i * M + j] = g.prior[i * n + j];
-    Kbi = ref_inverse_spd(M, Kb);
-    moments(a, p, Kb, m, S);
-    /* H = P[:,u] Kb^-1. */
-    for (i = 0; i < n; i++)
-        for (j = 0; j < M; j++)
-            for (l = 0; l < M; l++) H[i * M + j] += g.prior[i * n + l] * Kbi[l * M + j];
-    g.mean = ref_new(n);
-    g.cov = ref_new(n * n);
-    for (i = 0; i < M * M; i++) mid[i] = Kb[i] - S[i];
-    ref_mul(0, 0, n, M, M, H, mid, t);
-    ref_mul(0, 1, n, n, M, t, H, g.cov);
-    for (i = 0; i < n * n; i++) g.cov[i] = g.prior[i] - g.cov[i];
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < M; j++) g.mean[i] += H[i * M + j] * m[j];
-        /* The residual covariance with gamma. */
-        for (j = 0; j < Mg; j++) {
-            C[i * Mg + j] = g.prior[i * n + M + j];
-            for (l = 0; l < M; l++) C[i * Mg + j] -= H[i * M + l] * g.prior[l * n + M + j];
-        }
-    }
-    for (j = 0; j < Mg; j++) {
-        wide w = (wide)ag[p * Mg + j];
-        if (cfg->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
-            w /= C[(M + j) * Mg + j];
-        for (i = 0; i < n; i++) g.mean[i] += C[i * Mg + j] * w;
-    }
-    inverse = ref_inverse_spd(n, g.prior);
-    g.condition = (double)(ref_norm1(n, g.prior) * ref_norm1(n, inverse));
-    for (i = 0; i < n; i++)
-        for (j = 0; j < n; j++) trace += inverse[i * n + j] * g.cov[j * n + i];
-    Pm = ref_new(n);
-    ref_mul(0, 0, n, 1, n, inverse, g.mean, Pm);
-    for (i = 0; i < n; i++) quad += Pm[i] * g.mean[i];
-    g.kl = (trace + quad - (wide)n + ref_solve_spd(n, 0, g.prior, NULL) -
-                   ref_solve_spd(n, 0, g.cov, NULL)) /
-           2;
-    free(Zb), free(Zg), free(ag), free(all), free(Kb), free(Kbi), free(m), free(S), free(H),
-            free(C), free(mid), free(t), free(inverse), free(Pm);
-    return g;
-}
-static void drop_joint(joint *g)
-{
-    free(g->prior);
-    free(g->mean);
-    free(g->cov);
-}
-static wide mean_function(made *a, const odvgp_real *x, ptrdiff_t p)
+static wide mean_function(fixture *a, const odvgp_real *x, ptrdiff_t p)
 {
     wide sum = 0;
     ptrdiff_t d;
@@ -213,8 +40,8 @@ TEST(every_member_is_its_own_gaussian)
             for (round = 0; round < 8; round++) {
                 const ptrdiff_t N = 5, D = 2, P = 2, M = 1 + round % 4,
                                 Mg = orth ? 1 + (round * 3) % 4 : 0;
-                odvgp_config c = config(N, D, P, M, Mg);
-                made a;
+                odvgp_config c = random_config(N, D, P, M, Mg);
+                fixture a;
                 ptrdiff_t p, i, j;
                 double kl, elbo = 0, expect = 0, kl_sum = 0, condition = 0, tol, most = 0;
                 odvgp_real *mean = NEW(odvgp_real, P * N), *var = NEW(odvgp_real, P * N),
@@ -228,7 +55,7 @@ TEST(every_member_is_its_own_gaussian)
                     c.jitter.absolute = 0;
                     c.jitter.relative = (odvgp_real)0.01;
                 }
-                a = make(&c, kernels[round % 4]);
+                a = make_pair(orth ? ORTH : BETA, ODVGP_COV_PART_DENSE, &c, kernels[round % 4]);
                 elbo = elbo_of(&a, &kl, NULL);
                 predict(&a, a.X, N, mean, var, cov);
                 for (p = 0; p < P; p++) {
@@ -237,7 +64,7 @@ TEST(every_member_is_its_own_gaussian)
                     if (g.condition > condition) condition = g.condition;
                     kl_sum += (double)g.kl;
                     for (i = 0; i < N; i++) {
-                        ptrdiff_t at = M + g.Mg + i;
+                        ptrdiff_t at = g.x + i;
                         double f = (double)(g.mean[at] + mean_function(&a, a.X + i * D, p)),
                                v = (double)g.cov[at * g.n + at], d = (double)a.Y[i * P + p] - f;
                         double noise = (double)(odvgp_real)0.15;
@@ -248,8 +75,8 @@ TEST(every_member_is_its_own_gaussian)
                         expect += -0.5 *
                                   (log(2 * 3.14159265358979323846 * noise) + (d * d + v) / noise);
                         for (j = 0; j < N; j++)
-                            CHECK_NEAR(cov[(p * N + i) * N + j],
-                                    (double)g.cov[at * g.n + M + g.Mg + j], tol * 4);
+                            CHECK_NEAR(cov[(p * N + i) * N + j], (double)g.cov[at * g.n + g.x + j],
+                                    tol * 4);
                     }
                     drop_joint(&g);
                 }
@@ -273,17 +100,17 @@ TEST(orth_without_gamma_is_coupled)
 {
     int param, i;
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
-        odvgp_config c = config(12, 2, 2, 4, 0);
-        made a, b;
+        odvgp_config c = random_config(12, 2, 2, 4, 0);
+        fixture a, b;
         odvgp_real *ga, *gb;
         c.reproduce.parametrisation = (odvgp_parametrisation)param;
         c.optim.batch = 5;
         c.layer[0].mean_part = ODVGP_MEAN_PART_ORTH;
         test_seed = 202;
-        a = make(&c, kernels[0]);
+        a = make_random(&c, kernels[0]);
         c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
         test_seed = 202;
-        b = make(&c, kernels[0]);
+        b = make_random(&c, kernels[0]);
         ga = NEW(odvgp_real, odvgp_param_count(a.m));
         gb = NEW(odvgp_real, odvgp_param_count(b.m));
         CHECK_INT(odvgp_param_count(a.m), odvgp_param_count(b.m));
@@ -319,8 +146,8 @@ TEST(gradients_are_those_of_the_bound)
     for (orth = 0; orth < 2; orth++)
         for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 4; round++) {
-                odvgp_config c = config(7, 2, 2, 3, orth ? 4 : 0);
-                made a;
+                odvgp_config c = random_config(7, 2, 2, 3, orth ? 4 : 0);
+                fixture a;
                 char where[100];
                 c.reproduce.parametrisation = (odvgp_parametrisation)param;
                 c.layer[0].mean_function = (odvgp_mean_function)(round % 3);
@@ -335,7 +162,7 @@ TEST(gradients_are_those_of_the_bound)
                 /* The derivative of a relative jitter is part of the kernel's derivative. */
                 c.jitter.relative = (odvgp_real)(round >= 2 ? 1e-2 : 0);
                 /* This leaves out Matern 1/2, which is not differentiable at r = 0. */
-                a = make(&c, kernels[(round + 1) % 4 == 2 ? 0 : (round + 1) % 4]);
+                a = make_random(&c, kernels[(round + 1) % 4 == 2 ? 0 : (round + 1) % 4]);
                 a.N = 7;
                 snprintf(where, sizeof where, "orth %d param %d round %d", orth, param, round);
                 check_gradient(&a, columns, orth && round >= 2 ? 2 : 0, BY_PRECISION(2e-9, 1e-3), 0,
@@ -351,8 +178,8 @@ TEST(scales_of_kernels_that_are_not_stationary)
 {
     int way;
     for (way = 0; way < 2; way++) {
-        odvgp_config c = config(9, 2, 1, 3, 4);
-        made a;
+        odvgp_config c = random_config(9, 2, 1, 3, 4);
+        fixture a;
         wide *Zb, *Zg, *Kb, *Kbg, unit, floor_ = 0;
         odvgp_real *values_of_Zg, *grad;
         ptrdiff_t i, j;
@@ -362,7 +189,7 @@ TEST(scales_of_kernels_that_are_not_stationary)
         c.optim.natgrad = 0;
         /* The step is so short that the values read after it are those it was computed from. */
         c.optim.lr = odvgp_constant((odvgp_real)1e-12);
-        a = make(&c, "linear * rbf");
+        a = make_random(&c, "linear * rbf");
         values_of_Zg = values(&a, "Z_gamma");
         values_of_Zg[0] = values_of_Zg[1] = 0;
         values_of_Zg[2] *= 20;
@@ -402,8 +229,8 @@ TEST(scales_of_kernels_that_are_not_stationary)
     the floor of D, and the gradient is that of this floored bound. */
 TEST(gamma_on_beta_has_a_floor)
 {
-    odvgp_config c = config(7, 2, 2, 3, 4);
-    made a;
+    odvgp_config c = random_config(7, 2, 2, 3, 4);
+    fixture a;
     odvgp_real *Z, *Zg;
     double elbo;
     ptrdiff_t j;
@@ -411,7 +238,7 @@ TEST(gamma_on_beta_has_a_floor)
     test_seed = 211;
     c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-10, 1e-5);
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     Z = values(&a, "Z_beta"), Zg = values(&a, "Z_gamma");
     /* The first two points coincide. */
     memcpy(Zg, Z, 4 * sizeof *Z);
@@ -445,12 +272,12 @@ TEST(sampled_columns_are_unbiased)
     for (coords = 0; coords < 3; coords++)
         for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (k = 1; k <= 5; k++) {
-                odvgp_config c = config(6, 2, 2, 3, 5);
-                made a;
+                odvgp_config c = random_config(6, 2, 2, 3, 5);
+                fixture a;
                 c.reproduce.parametrisation = (odvgp_parametrisation)param;
                 c.reproduce.gamma_coords = (odvgp_gamma_coords)coords;
                 c.reproduce.gamma_kl = (odvgp_gamma_kl)((k + param) % 2);
-                a = make(&c, kernels[1]);
+                a = make_random(&c, kernels[1]);
                 check_subsets(&a, k, 1);
                 drop(&a);
             }
@@ -461,8 +288,8 @@ TEST(minibatches_are_unbiased)
     ptrdiff_t i, j, n;
     test_seed = 205;
     for (orth = 0; orth < 2; orth++) {
-        odvgp_config c = config(6, 2, 2, 3, orth ? 4 : 0);
-        made a = make(&c, kernels[0]);
+        odvgp_config c = random_config(6, 2, 2, 3, orth ? 4 : 0);
+        fixture a = make_random(&c, kernels[0]);
         odvgp_real *full, *grad, e, Xb[4], Yb[4];
         double *mean, elbo_full, elbo_mean = 0, most = 0;
         ptrdiff_t subset[2] = {0, 1}, sets = 0;
@@ -497,15 +324,15 @@ TEST(minibatches_are_unbiased)
     another order; batches and sampled columns come from separate random streams. */
 TEST(steps_see_every_row_once_an_epoch)
 {
-    odvgp_config c = config(12, 2, 1, 3, 5);
-    made a;
+    odvgp_config c = random_config(12, 2, 1, 3, 5);
+    fixture a;
     odvgp_report r;
     double full, kl, sum, first[3] = {0, 0, 0}, kl_sum = 0, kl_square = 0, sd;
     int epoch, i, other = 0;
     test_seed = 206;
     c.optim.batch = 4;
     c.optim.gamma_batch = 0;
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
     full = elbo_of(&a, &kl, NULL);
     for (epoch = 0; epoch < 5; epoch++) {
@@ -528,7 +355,7 @@ TEST(steps_see_every_row_once_an_epoch)
     /* With 2 of 5 columns, the average of the KL converges to the KL. */
     c.optim.gamma_batch = 2;
     test_seed = 206;
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
     for (i = 0; i < 3000; i++) {
         CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
@@ -553,8 +380,8 @@ TEST(a_unit_natural_step_lands_on_the_optimum)
         for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++)
             for (round = 0; round < 3; round++) {
                 const ptrdiff_t N = 20, M = 4, P = 2, D = 2, Mg = orth ? 5 : 0;
-                odvgp_config c = config(N, D, P, M, Mg);
-                made a;
+                odvgp_config c = random_config(N, D, P, M, Mg);
+                fixture a;
                 ptrdiff_t p, i, j, l;
                 wide *Zb, *X, *Zg, *Kb, *Kxb, *Kxg = NULL, *Kbg = NULL, noise, *Kbi;
                 odvgp_real *zb, *zg = NULL, *ag = NULL, e;
@@ -564,7 +391,7 @@ TEST(a_unit_natural_step_lands_on_the_optimum)
                 c.layer[0].mean_function = (odvgp_mean_function)round;
                 c.tile = round == 1 ? 6 : 0;
                 c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
-                a = make(&c, kernels[round]);
+                a = make_random(&c, kernels[round]);
                 before = elbo_of(&a, NULL, NULL);
                 CHECK_SAY(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, &e, &info) == ODVGP_OK, "%s",
                         info.text);
@@ -669,14 +496,14 @@ TEST(a_unit_natural_step_lands_on_the_optimum)
 TEST(all_rows_as_inducing_points_give_the_exact_gp)
 {
     const ptrdiff_t N = 8;
-    odvgp_config c = config(N, 2, 1, N, 0);
-    made a;
+    odvgp_config c = random_config(N, 2, 1, N, 0);
+    fixture a;
     wide *X, *K, *w, quad = 0, logdet, noise = (wide)(odvgp_real)0.15;
     double want, condition;
     ptrdiff_t i;
     test_seed = 208;
     c.jitter.absolute = 0;
-    a = make(&c, "matern12");
+    a = make_random(&c, "matern12");
     assign(&a, "Z_beta", a.X);
     CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, N, 1, NULL, NULL), ODVGP_OK);
     read_kernel(&a);
@@ -696,7 +523,7 @@ TEST(all_rows_as_inducing_points_give_the_exact_gp)
 
 /* ---- one model, used again and again: nothing stale ---- */
 
-static void clone_values(made *to, const made *from)
+static void clone_values(fixture *to, const fixture *from)
 {
     int i;
     for (i = 0; i < odvgp_slot_count(from->m); i++) {
@@ -711,8 +538,8 @@ TEST(values_set_are_values_used)
 {
     int round, param;
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
-        odvgp_config c = config(9, 2, 2, 4, 5);
-        made a, b;
+        odvgp_config c = random_config(9, 2, 2, 4, 5);
+        fixture a, b;
         odvgp_real *ga, *gb, ea, eb, ka, kb, ma[18], mb[18], va[18], vb[18], *v;
         ptrdiff_t columns[2], n, i;
         c.reproduce.parametrisation = (odvgp_parametrisation)param;
@@ -720,9 +547,9 @@ TEST(values_set_are_values_used)
         c.optim.gamma_batch = 3;
         c.optim.batch = 6;
         test_seed = 210;
-        a = make(&c, kernels[3]);
+        a = make_random(&c, kernels[3]);
         test_seed = 210;
-        b = make(&c, kernels[3]);
+        b = make_random(&c, kernels[3]);
         n = odvgp_param_count(a.m);
         ga = NEW(odvgp_real, n);
         gb = NEW(odvgp_real, n);
@@ -845,7 +672,7 @@ static names read_names(const char *from)
 static names all_slot_names(void)
 {
     names n;
-    odvgp_config c = config(9, 1, 1, 2, 0);
+    odvgp_config c = random_config(9, 1, 1, 2, 0);
     int kernel, mean, cov, param, function, gamma, i;
     n.count = 0;
     for (kernel = 0; kernel < ODVGP__BASE_KERNEL_TYPES; kernel++)
@@ -879,18 +706,18 @@ static names all_slot_names(void)
 
 TEST(the_header_lists_all_slots_and_matrices)
 {
-    names said = read_names("const char *name;"), made = all_slot_names();
+    names said = read_names("const char *name;"), real = all_slot_names();
     names matrices = read_names("const char *matrix;");
     int i;
-    for (i = 0; i < made.count; i++)
-        CHECK_SAY(has_name(&said, made.name[i]), "the list does not have %s", made.name[i]);
+    for (i = 0; i < real.count; i++)
+        CHECK_SAY(has_name(&said, real.name[i]), "the list does not have %s", real.name[i]);
     for (i = 0; i < said.count; i++)
-        CHECK_SAY(has_name(&made, said.name[i]), "no model has %s", said.name[i]);
+        CHECK_SAY(has_name(&real, said.name[i]), "no model has %s", said.name[i]);
     for (i = 0; i < ODVGP__JITTERS; i++)
         CHECK_SAY(has_name(&matrices, odvgp__jitter_matrices[i]), "%s gets jitter",
                 odvgp__jitter_matrices[i]);
     CHECK_INT(matrices.count, ODVGP__JITTERS);
-    test_note("%d names", made.count);
+    test_note("%d names", real.count);
 }
 
 TEST(memory_grows_with_N_only_where_the_manual_says)
@@ -931,13 +758,13 @@ TEST(memory_grows_with_N_only_where_the_manual_says)
 
 TEST(slots_tell_the_truth)
 {
-    odvgp_config c = config(9, 3, 2, 4, 5);
-    made a;
+    odvgp_config c = random_config(9, 3, 2, 4, 5);
+    fixture a;
     int i;
     ptrdiff_t at = 0, j;
     c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
     test_seed = 211;
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     for (i = 0; i < odvgp_slot_count(a.m); i++) {
         const odvgp_slot *s = odvgp_slot_at(a.m, i);
         CHECK_INT(s->offset, at);
@@ -992,7 +819,7 @@ TEST(slots_tell_the_truth)
 
 /* ---- training ---- */
 
-static double rmse(made *a)
+static double rmse(fixture *a)
 {
     odvgp_real *mean = NEW(odvgp_real, a->P * a->N);
     double sum = 0;
@@ -1016,8 +843,8 @@ TEST(training_raises_the_bound)
             for (update = ODVGP_UPDATE_JOINT; update <= ODVGP_UPDATE_ADAM_FIRST; update++)
                 for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA;
                         param++) {
-                    odvgp_config c = config(60, 1, 1, 6, orth ? 10 : 0);
-                    made a;
+                    odvgp_config c = random_config(60, 1, 1, 6, orth ? 10 : 0);
+                    fixture a;
                     double before, after, error;
                     int i;
                     c.jitter.absolute = 0;
@@ -1030,7 +857,7 @@ TEST(training_raises_the_bound)
                     c.optim.gamma_batch = 4;
                     c.optim.lr = odvgp_constant((odvgp_real)0.02);
                     c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
-                    a = make(&c, "rbf");
+                    a = make_random(&c, "rbf");
                     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
                     before = elbo_of(&a, NULL, NULL);
                     for (i = 0; i < 400; i++)
@@ -1055,8 +882,8 @@ TEST(frozen_slots_keep_their_bits)
     for (natgrad = 0; natgrad < 2; natgrad++) {
         int count = 1;
         for (frozen = 0; frozen < count; frozen++) {
-            odvgp_config c = config(30, 2, 2, 4, 5);
-            made a;
+            odvgp_config c = random_config(30, 2, 2, 4, 5);
+            fixture a;
             odvgp_real **old;
             const char *name;
             c.optim.natgrad = natgrad;
@@ -1065,7 +892,7 @@ TEST(frozen_slots_keep_their_bits)
             c.layer[0].mean_function =
                     frozen % 2 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_CONSTANT;
             test_seed = 221;
-            a = make(&c, kernels[0]);
+            a = make_random(&c, kernels[0]);
             count = odvgp_slot_count(a.m);
             if (frozen >= count) {
                 drop(&a);
@@ -1094,8 +921,8 @@ TEST(frozen_slots_keep_their_bits)
     }
     {
         /* A star at the end of a name matches all slots that begin with it. */
-        odvgp_config c = config(30, 2, 2, 4, 5);
-        made a = make(&c, kernels[0]);
+        odvgp_config c = random_config(30, 2, 2, 4, 5);
+        fixture a = make_random(&c, kernels[0]);
         CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
         for (s = 0; s < odvgp_slot_count(a.m); s++)
             CHECK_INT(odvgp_slot_at(a.m, s)->trainable,
@@ -1113,14 +940,14 @@ TEST(frozen_slots_keep_their_bits)
 TEST(frozen_values_stay_as_given)
 {
     enum { VALUES = 50 };
-    odvgp_config c = config(30, 2, 1, 4, 0);
-    made a;
+    odvgp_config c = random_config(30, 2, 1, 4, 0);
+    fixture a;
     int i, positive;
     test_seed = 222;
     for (positive = 0; positive < 2; positive++) {
         c.positive_transform =
                 positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-        a = make(&c, kernels[1]);
+        a = make_random(&c, kernels[1]);
         CHECK_STATUS(odvgp_set_trainable(a.m, "noise_variance", 0), ODVGP_OK);
         for (i = 0; i < VALUES; i++) {
             odvgp_real given = (odvgp_real)(0.1 + 0.037 * i), now = 0;
@@ -1135,12 +962,12 @@ TEST(frozen_values_stay_as_given)
 /*  Collects the final theta, a bound with its gradient, and predictions in one buffer. */
 static size_t run_bits(const odvgp_config *cfg, int steps, uint64_t data_seed, odvgp_real **bits)
 {
-    made a;
+    fixture a;
     size_t n, at = 0;
     odvgp_real *b, e, kl;
     int i, s;
     test_seed = data_seed;
-    a = make(cfg, kernels[0]);
+    a = make_random(cfg, kernels[0]);
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
     for (i = 0; i < steps; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
     n = 2 * (size_t)odvgp_param_count(a.m) + 2 + 2 * (size_t)(a.P * a.N) + 400 * (size_t)a.P;
@@ -1164,7 +991,7 @@ static size_t run_bits(const odvgp_config *cfg, int steps, uint64_t data_seed, o
 }
 TEST(the_same_seed_gives_the_same_bits)
 {
-    odvgp_config c = config(50, 2, 2, 6, 8);
+    odvgp_config c = random_config(50, 2, 2, 6, 8);
     odvgp_real *a, *b;
     size_t n;
     c.optim.batch = 16;
@@ -1188,7 +1015,7 @@ TEST(any_number_of_tasks_gives_the_same_bits)
     int orth, natgrad, t;
     for (orth = 0; orth < 2; orth++)
         for (natgrad = 0; natgrad < 2; natgrad++) {
-            odvgp_config c = config(300, 3, 2, 70, orth ? 150 : 0);
+            odvgp_config c = random_config(300, 3, 2, 70, orth ? 150 : 0);
             odvgp_real *first = NULL, *bits;
             size_t n = 0;
             c.jitter.relative = (odvgp_real)1e-4;
@@ -1220,15 +1047,15 @@ TEST(any_number_of_tasks_gives_the_same_bits)
     the time, but no bit of the result. */
 TEST(kept_and_computed_again_are_the_same_bits)
 {
-    static const char *const kernels[] = {"matern52 + rbf", "rbf(ard) * (matern32 + matern12)"};
+    static const char *const expressions[] = {"matern52 + rbf", "rbf(ard) * (matern32 + matern12)"};
     int k, natgrad;
     /* Test with and without gamma. */
     for (k = 0; k < 4; k++)
         for (natgrad = 0; natgrad < 2; natgrad++) {
-            odvgp_config c = config(300, 3, 2, 10, k < 2 ? 150 : 0);
+            odvgp_config c = random_config(300, 3, 2, 10, k < 2 ? 150 : 0);
             odvgp_real *kept, *again;
             size_t with, without, n;
-            c.layer[0].kernel = kernels[k % 2];
+            c.layer[0].kernel = expressions[k % 2];
             /* The rows need more than one block. */
             c.tile = 300;
             c.optim.natgrad = natgrad;
@@ -1248,7 +1075,7 @@ TEST(every_instruction_set_and_every_tile_agree)
     static const ptrdiff_t tiles[] = {0, 1, 7, 64, 1000};
     size_t i, n = 0, j, sets = (size_t)test_isas.count;
     odvgp_real *first = NULL, *other;
-    odvgp_config c = config(130, 3, 2, 30, 40);
+    odvgp_config c = random_config(130, 3, 2, 30, 40);
     c.jitter.relative = (odvgp_real)1e-4;
     c.optim.lr = odvgp_constant((odvgp_real)1e-3);
     for (i = 0; i < sets + 5; i++) {
@@ -1279,19 +1106,19 @@ TEST(orders_of_updates)
 {
     int update, i;
     for (update = ODVGP_UPDATE_JOINT; update <= ODVGP_UPDATE_ADAM_FIRST; update++) {
-        odvgp_config c = config(20, 2, 2, 4, 5);
-        made a, b, d;
+        odvgp_config c = random_config(20, 2, 2, 4, 5);
+        fixture a, b, d;
         c.optim.gamma_batch = 0;
         c.optim.natgrad_step = odvgp_constant((odvgp_real)0.3);
         c.optim.lr = odvgp_constant((odvgp_real)0.05);
         c.reproduce.update = (odvgp_update)update;
         test_seed = 230;
-        a = make(&c, kernels[0]);
+        a = make_random(&c, kernels[0]);
         c.reproduce.update = ODVGP_UPDATE_JOINT;
         test_seed = 230;
-        b = make(&c, kernels[0]);
+        b = make_random(&c, kernels[0]);
         test_seed = 230;
-        d = make(&c, kernels[0]);
+        d = make_random(&c, kernels[0]);
         CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
         /* The same by hand: only Adam, on a model whose q is frozen, then only the natural step. */
         CHECK_STATUS(odvgp_set_trainable(b.m, "q_*", 0), ODVGP_OK);
@@ -1320,8 +1147,8 @@ TEST(orders_of_updates)
 }
 TEST(schedules)
 {
-    odvgp_config c = config(10, 1, 1, 3, 0);
-    made a;
+    odvgp_config c = random_config(10, 1, 1, 3, 0);
+    fixture a;
     odvgp_report r;
     int i;
     /* The step size rises. */
@@ -1329,7 +1156,7 @@ TEST(schedules)
     c.optim.lr = odvgp_falling(0, (odvgp_real)0.01, 5);
     c.optim.lr.kind = ODVGP_SCHEDULE_LINEAR;
     test_seed = 231;
-    a = make(&c, "rbf");
+    a = make_random(&c, "rbf");
     for (i = 0; i < 10; i++) {
         CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
         CHECK_NEAR(r.lr, i < 5 ? 0.01 * i / 5 : 0.01, 4 * EPS);
@@ -1347,8 +1174,8 @@ TEST(adam_moves_in_its_coordinates)
     ptrdiff_t j;
     for (coords = 0; coords < 2; coords++)
         for (positive = 0; positive < 2; positive++) {
-            odvgp_config c = config(20, 2, 1, 4, 6);
-            made a;
+            odvgp_config c = random_config(20, 2, 1, 4, 6);
+            fixture a;
             odvgp_real *grad, *D = NEW(odvgp_real, 6);
             const double lr = 0.01;
             c.optim.adam_eps = 0;
@@ -1359,7 +1186,7 @@ TEST(adam_moves_in_its_coordinates)
                     coords ? ODVGP_GAMMA_COORDS_SCALED : ODVGP_GAMMA_COORDS_PLAIN;
             c.positive_transform = (odvgp_positive_transform)positive;
             test_seed = 232;
-            a = make(&c, kernels[0]);
+            a = make_random(&c, kernels[0]);
             for (j = 0; j < 6; j++) D[j] = 1;
             /* Compute the residual variance at gamma from the joint prior. */
             if (coords) {
@@ -1377,7 +1204,7 @@ TEST(adam_moves_in_its_coordinates)
                 for (j = 0; j < 6; j++) {
                     wide d = prior;
                     for (i = 0; i < 4; i++) d -= C[i * 6 + j] * C[i * 6 + j];
-                    D[j] = (odvgp_real)((d > prior / 100 ? d : prior / 100) / sqrt(prior));
+                    D[j] = (odvgp_real)((d > prior / 100 ? d : prior / 100) / sqrtl(prior));
                 }
                 free(zg), free(zb), free(b), free(g), free(K), free(L), free(C);
             }
@@ -1386,9 +1213,9 @@ TEST(adam_moves_in_its_coordinates)
             for (i = 0; i < odvgp_slot_count(a.m); i++) {
                 const odvgp_slot *s = odvgp_slot_at(a.m, i);
                 odvgp_real *before = values(&a, s->name), *after;
-                made b;
+                fixture b;
                 test_seed = 232;
-                b = make(&c, kernels[0]);
+                b = make_random(&c, kernels[0]);
                 CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
                 after = values(&b, s->name);
                 for (j = 0; j < s->count; j++) {
@@ -1422,12 +1249,12 @@ static int stop_at_seven(void *user, const odvgp_report *report)
 }
 TEST(fit_can_be_stopped)
 {
-    odvgp_config c = config(10, 1, 1, 3, 0);
-    made a;
+    odvgp_config c = random_config(10, 1, 1, 3, 0);
+    fixture a;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     int calls = 0;
     test_seed = 233;
-    a = make(&c, "rbf");
+    a = make_random(&c, "rbf");
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 100, stop_at_seven, &calls, &info), ODVGP_E_STOPPED);
     CHECK_SAY(info.status == ODVGP_E_STOPPED && !strcmp(info.what, "watch") &&
                       strstr(info.text, "stopped"),
@@ -1452,14 +1279,14 @@ TEST(a_start_from_the_data)
 {
     int repeat;
     for (repeat = 0; repeat < 2; repeat++) {
-        odvgp_config c = config(80, 2, 1, 10, 20);
-        made a;
+        odvgp_config c = random_config(80, 2, 1, 10, 20);
+        fixture a;
         odvgp_real *zb, *zg, *ls, *v;
         ptrdiff_t i, j;
         double median, low = 1e300;
         test_seed = 240;
         c.lik.noise_variance = (odvgp_real)0.2;
-        a = make(&c, kernels[0]);
+        a = make_random(&c, kernels[0]);
         /* Repeat each of 20 distinct rows four times. */
         for (i = 0; repeat && i < 80; i++) memcpy(a.X + i * 2, a.X + i % 20 * 2, 2 * sizeof *a.X);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1532,15 +1359,15 @@ TEST(training_starts_at_the_prior)
     for (orth = 0; orth < 2; orth++)
         for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA;
                 param++) {
-            odvgp_config c = config(20, 2, 2, 5, orth ? 6 : 0);
-            made a;
+            odvgp_config c = random_config(20, 2, 2, 5, orth ? 6 : 0);
+            fixture a;
             double kl;
             odvgp_real mean[40], var[40], *q;
             ptrdiff_t i;
             wide x[2] = {0, 0};
             c.reproduce.parametrisation = (odvgp_parametrisation)param;
             c.jitter.absolute = (odvgp_real)1e-5;
-            a = make(&c, kernels[0]);
+            a = make_random(&c, kernels[0]);
             CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
             elbo_of(&a, &kl, NULL);
             CHECK_NEAR(kl, 0, BY_PRECISION(1e-9, 1e-3));
@@ -1552,7 +1379,7 @@ TEST(training_starts_at_the_prior)
             }
             drop(&a);
             c.reproduce.q_init = ODVGP_Q_INIT_IDENTITY;
-            a = make(&c, kernels[0]);
+            a = make_random(&c, kernels[0]);
             CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
             q = values(&a, "q_sqrt");
             for (i = 0; i < 50; i++) CHECK(q[i] == (i % 5 == i / 5 % 5));
@@ -1593,8 +1420,8 @@ TEST(inducing_points_are_rows_that_differ)
         for (gamma = ODVGP_INIT_GAMMA_RANDOM; gamma <= ODVGP_INIT_GAMMA_RESIDUAL; gamma++)
             for (k = 0; k < 6; k++)
                 for (flat = 0; flat < 2; flat++) {
-                    odvgp_config c = config(80, 3, 1, 10, 14);
-                    made a;
+                    odvgp_config c = random_config(80, 3, 1, 10, 14);
+                    fixture a;
                     odvgp_real *zb, *zg, *zb2, *zg2;
                     ptrdiff_t i;
                     int n = distinct[k];
@@ -1603,7 +1430,7 @@ TEST(inducing_points_are_rows_that_differ)
                     c.init.beta = (odvgp_init_beta)beta;
                     c.init.gamma = (odvgp_init_gamma)gamma;
                     c.init.hyperparams = (odvgp_init_hyper)hyper;
-                    a = make(&c, kernels[k % 4]);
+                    a = make_random(&c, kernels[k % 4]);
                     /* Make pairs of rows so close that beta explains both equally well. */
                     for (i = 0; k == 1 && i < 24; i += 2) {
                         memcpy(a.X + 3 * i + 3, a.X + 3 * i, 3 * sizeof *a.X);
@@ -1636,7 +1463,7 @@ TEST(inducing_points_are_rows_that_differ)
                 }
 }
 /*  Computes k(x,x) - k(x,Z) (K(Z,Z) + jitter I)^-1 k(Z,x) for all rows of the data. */
-static void residuals(const made *a, const odvgp_real *Z, ptrdiff_t n, double jitter, double *v)
+static void residuals(const fixture *a, const odvgp_real *Z, ptrdiff_t n, double jitter, double *v)
 {
     wide *K = ref_new(n * n), *Zw = ref_copy(Z, n * a->D), *Xw = ref_copy(a->X, a->N * a->D),
          *b = ref_new(n), *w = ref_new(n);
@@ -1655,7 +1482,7 @@ static void residuals(const made *a, const odvgp_real *Z, ptrdiff_t n, double ji
     }
     free(K), free(Zw), free(Xw), free(b), free(w);
 }
-static ptrdiff_t row_of(const made *a, const odvgp_real *z)
+static ptrdiff_t row_of(const fixture *a, const odvgp_real *z)
 {
     ptrdiff_t i = 0;
     while (i < a->N - 1 && !same_row(a->X + i * a->D, z, a->D)) i++;
@@ -1666,15 +1493,15 @@ TEST(points_are_chosen_as_the_methods_say)
 {
     int k, r;
     for (k = 0; k < 4; k++) {
-        odvgp_config c = config(60, 2, 1, 25, 12);
+        odvgp_config c = random_config(60, 2, 1, 25, 12);
         double v[60], tolerance = BY_PRECISION(1e-9, 1e-3);
-        made a;
+        fixture a;
         odvgp_real *z;
         ptrdiff_t i, j, g;
         test_seed = 260 + (uint64_t)k;
         c.init.beta = ODVGP_INIT_BETA_GREEDY;
         c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
-        a = make(&c, kernels[k]);
+        a = make_random(&c, kernels[k]);
         /* Repeat some rows. */
         for (i = 0; i < 5; i++) memcpy(a.X + 2 * (i + 5), a.X + 2 * i, 2 * sizeof *a.X);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1710,7 +1537,7 @@ TEST(points_are_chosen_as_the_methods_say)
         free(z);
         drop(&a);
         c.init.beta = ODVGP_INIT_BETA_FARTHEST;
-        a = make(&c, kernels[k]);
+        a = make_random(&c, kernels[k]);
         CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
         z = values(&a, "Z_beta");
         /* Each point is the row farthest from its nearest earlier point. */
@@ -1735,13 +1562,13 @@ TEST(points_are_chosen_as_the_methods_say)
     still works. */
 TEST(greedy_ends_where_all_is_explained)
 {
-    odvgp_config c = config(50, 1, 1, 30, 0);
-    made a;
+    odvgp_config c = random_config(50, 1, 1, 30, 0);
+    fixture a;
     odvgp_real *z;
     int i;
     test_seed = 265;
     c.init.beta = ODVGP_INIT_BETA_GREEDY;
-    a = make(&c, "rbf");
+    a = make_random(&c, "rbf");
     /* The lengthscale is a quarter of this range. */
     for (i = 0; i < 50; i++) a.X[i] = (odvgp_real)(1000 + 0.001 * i);
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
@@ -1752,7 +1579,7 @@ TEST(greedy_ends_where_all_is_explained)
     drop(&a);
     /* Ask for more points than there are rows. */
     c.N = 9;
-    a = make(&c, "rbf");
+    a = make_random(&c, "rbf");
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
     z = values(&a, "Z_beta");
     CHECK_INT(new_rows(z, 30, NULL, 0, 1), 9);
@@ -1868,8 +1695,8 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks)
     for (beta = ODVGP_INIT_BETA_KMEANS; beta <= ODVGP_INIT_BETA_FARTHEST; beta++) {
         odvgp_real *first = NULL;
         for (t = 0; t < 3; t++) {
-            odvgp_config c = config(4500, 2, 1, 70, 90);
-            made a;
+            odvgp_config c = random_config(4500, 2, 1, 70, 90);
+            fixture a;
             odvgp_real *z;
             size_t n = (size_t)(160 * 2);
             test_seed = 266;
@@ -1877,7 +1704,7 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks)
             c.init.gamma = ODVGP_INIT_GAMMA_RESIDUAL;
             c.threads.run = counts[t] ? run_mixed : NULL;
             c.threads.count = counts[t];
-            a = make(&c, kernels[beta]);
+            a = make_random(&c, kernels[beta]);
             CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
             z = (odvgp_real *)realloc(values(&a, "Z_beta"), n * sizeof *z);
             CHECK_STATUS(odvgp_get(a.m, "Z_gamma", z + 140, 180), ODVGP_OK);
@@ -1991,8 +1818,8 @@ TEST(columns_are_standardised)
 
 TEST(scales_are_undone)
 {
-    odvgp_config c = config(30, 2, 2, 5, 6);
-    made a;
+    odvgp_config c = random_config(30, 2, 2, 5, 6);
+    fixture a;
     odvgp_real xm[2] = {(odvgp_real)3.5, (odvgp_real)-0.25}, xs[2] = {2, (odvgp_real)0.5},
                ym[2] = {10, -7}, ys[2] = {(odvgp_real)1.5, (odvgp_real)0.25}, raw[60], Yraw[60],
                m0[60], v0[60], y0[60], l0[30], m1[60], v1[60], y1[60], l1[30],
@@ -2004,7 +1831,7 @@ TEST(scales_are_undone)
     ptrdiff_t i, q;
     test_seed = 250;
     c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     bytes = odvgp_predictor_size(a.m);
     b0 = test_alloc(bytes), b1 = test_alloc(bytes);
     CHECK_STATUS(serve(a.m, NULL, b0, bytes, p0, NULL), ODVGP_OK);
@@ -2055,8 +1882,8 @@ TEST(scales_are_undone)
 TEST(turns_do_not_change_predictions)
 {
     static const ptrdiff_t rows_at_once[] = {1, 2, 7, 100, 600};
-    odvgp_config c = config(40, 3, 2, 30, 70);
-    made a;
+    odvgp_config c = random_config(40, 3, 2, 30, 70);
+    fixture a;
     const ptrdiff_t n = 550;
     odvgp_real *X = NEW(odvgp_real, n * 3), *Y = NEW(odvgp_real, n * 2),
                *m0 = NEW(odvgp_real, n * 2), *v0 = NEW(odvgp_real, n * 2),
@@ -2067,7 +1894,7 @@ TEST(turns_do_not_change_predictions)
     void *block, *scratch;
     ptrdiff_t i, t, rows;
     test_seed = 251;
-    a = make(&c, kernels[3]);
+    a = make_random(&c, kernels[3]);
     for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-2, 2);
     for (i = 0; i < n * 2; i++) Y[i] = (odvgp_real)test_between(-2, 2);
     bytes = odvgp_predictor_size(a.m);
@@ -2108,8 +1935,8 @@ TEST(turns_do_not_change_predictions)
 TEST(samples_have_the_predicted_moments)
 {
     enum { n = 7, S = 6000 };
-    odvgp_config c = config(30, 2, 2, 5, 6);
-    made a;
+    odvgp_config c = random_config(30, 2, 2, 5, 6);
+    fixture a;
     odvgp_real X[2 * n], mean[2 * n], cov[2 * n * n], *f = NEW(odvgp_real, S * 2 * n),
                                                       *g = NEW(odvgp_real, S * 2 * n);
     odvgp_server server, *p = &server;
@@ -2117,7 +1944,7 @@ TEST(samples_have_the_predicted_moments)
     void *block, *scratch;
     ptrdiff_t i, j, q, s;
     test_seed = 252;
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     for (i = 0; i < 2 * n; i++) X[i] = (odvgp_real)test_between(-2, 2);
     /* Row 2 equals row 0, so the covariance is singular. */
     X[4] = X[0], X[5] = X[1];
@@ -2171,15 +1998,15 @@ TEST(samples_have_the_predicted_moments)
 TEST(samples_of_points_of_unlike_variance)
 {
     enum { n = 12, S = 3000 };
-    odvgp_config c = config(20, 2, 1, 3, 2);
-    made a;
+    odvgp_config c = random_config(20, 2, 1, 3, 2);
+    fixture a;
     odvgp_real X[2 * n], mean[n], var[n], *f = NEW(odvgp_real, S * n);
     void *block, *scratch;
     odvgp_server server, *p = &server;
     size_t bytes, need;
     ptrdiff_t i, k;
     test_seed = 224;
-    a = make(&c, "polynomial + white + rbf");
+    a = make_random(&c, "polynomial + white + rbf");
     for (i = 0; i < n; i++) {
         X[2 * i] = (odvgp_real)(i < 6 ? 0.1 * (double)i : 40 + 3 * (double)i);
         X[2 * i + 1] = (odvgp_real)(i < 6 ? -0.2 : 30);
@@ -2207,11 +2034,11 @@ TEST(samples_of_points_of_unlike_variance)
 }
 TEST(predict_once_is_freeze_and_predict)
 {
-    odvgp_config c = config(30, 2, 2, 5, 6);
-    made a;
+    odvgp_config c = random_config(30, 2, 2, 5, 6);
+    fixture a;
     odvgp_real m0[60], v0[60], m1[60] = {0}, v1[60] = {0};
     test_seed = 253;
-    a = make(&c, kernels[0]);
+    a = make_random(&c, kernels[0]);
     predict(&a, a.X, 30, m0, v0, NULL);
     CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, v1, NULL), ODVGP_OK);
     CHECK_BITS(m0, m1, sizeof m0);

@@ -3,6 +3,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "models.h"
 
 /* ---- functions to minimise ---- */
 
@@ -252,14 +253,7 @@ TEST(a_search_can_be_taken_up_by_another)
 
 /* ---- models ---- */
 
-typedef struct made {
-    odvgp_model *m;
-    void *block;
-    odvgp_real *X, *Y;
-    ptrdiff_t N;
-} made;
-
-static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
+static odvgp_config lbfgs_config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
 {
     odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
     c.layer[0].kernel = "matern52(0.8) + rbf(1.5, variance=0.5, ard)";
@@ -272,58 +266,18 @@ static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, p
     c.isa = test_isa();
     return c;
 }
-static made make(const odvgp_config *c, uint64_t seed)
+static fixture make_seeded(const odvgp_config *c, uint64_t seed)
 {
-    made a;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    size_t bytes;
-    ptrdiff_t i, d, p;
-    memset(&a, 0, sizeof a);
     test_seed = seed;
-    a.N = c->N;
-    a.X = NEW(odvgp_real, c->N * c->layer[0].D);
-    a.Y = NEW(odvgp_real, c->N * c->layer[0].P);
-    for (i = 0; i < c->N; i++) {
-        double sum = 0;
-        for (d = 0; d < c->layer[0].D; d++)
-            sum += (double)(a.X[i * c->layer[0].D + d] = (odvgp_real)test_between(-2, 2));
-        for (p = 0; p < c->layer[0].P; p++)
-            a.Y[i * c->layer[0].P + p] = (odvgp_real)(sin(sum + (double)p) + 0.1 * test_normal());
-    }
-    if (!CHECK_SAY(odvgp_model_size(c, &bytes, &info) == ODVGP_OK, "%s", info.text)) exit(1);
-    a.block = test_alloc(bytes);
-    CHECK_SAY(odvgp_model_init(&a.m, c, a.block, bytes, &info) == ODVGP_OK, "%s", info.text);
-    CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "%s", info.text);
-    return a;
+    return make(c);
 }
-static void drop(made *a) { free(a->block), free(a->X), free(a->Y); }
-
-static double bound(made *a)
-{
-    odvgp_real e = 0;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    CHECK_SAY(
-            odvgp_elbo(a->m, a->X, a->Y, a->N, &e, NULL, NULL, &info) == ODVGP_OK, "%s", info.text);
-    return (double)e;
-}
-static odvgp_report step(made *a)
+static odvgp_report step(fixture *a)
 {
     odvgp_report r;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     memset(&r, 0, sizeof r);
     CHECK_SAY(odvgp_step(a->m, a->X, a->Y, &r, &info) == ODVGP_OK, "%s", info.text);
     return r;
-}
-static double number(const odvgp_model *m, const char *name)
-{
-    odvgp_real v = 0;
-    CHECK_STATUS(odvgp_get(m, name, &v, 1), ODVGP_OK);
-    return (double)v;
-}
-static void set_number(odvgp_model *m, const char *name, double x)
-{
-    odvgp_real v = (odvgp_real)x;
-    CHECK_STATUS(odvgp_set(m, name, &v, 1, NULL), ODVGP_OK);
 }
 /*  Fills a slot with random numbers. */
 static void shake(odvgp_model *m, const char *name, double size)
@@ -334,34 +288,6 @@ static void shake(odvgp_model *m, const char *name, double size)
     for (i = 0; s && i < s->count; i++) v[i] = (odvgp_real)(size * test_normal());
     if (CHECK(s != NULL)) CHECK_STATUS(odvgp_set(m, name, v, s->count, NULL), ODVGP_OK);
     free(v);
-}
-/*  Saves a model to a file and loads it; the two models share the data. */
-static unsigned char *save(const made *a, size_t *bytes)
-{
-    unsigned char *file;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    *bytes = odvgp_save_size(a->m, 0);
-    file = NEW(unsigned char, *bytes);
-    CHECK_SAY(odvgp_save(a->m, NULL, NULL, 0, file, *bytes, &info) == ODVGP_OK, "%s", info.text);
-    return file;
-}
-static odvgp_status load(const unsigned char *file, size_t bytes, made *b)
-{
-    size_t need = 0;
-    odvgp_status s = odvgp_load_size(file, bytes, NULL, test_isa(), &need, NULL, NULL, NULL, NULL);
-    b->block = NULL;
-    if (s) return s;
-    b->block = test_alloc(need);
-    return odvgp_load(file, bytes, NULL, test_isa(), b->block, need, &b->m, NULL);
-}
-static made again(const made *a)
-{
-    made b = *a;
-    size_t bytes;
-    unsigned char *file = save(a, &bytes);
-    CHECK_STATUS(load(file, bytes, &b), ODVGP_OK);
-    free(file);
-    return b;
 }
 static void same_parameters(const odvgp_model *a, const odvgp_model *b)
 {
@@ -379,13 +305,13 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step)
     for (orth = 0; orth < 2; orth++)
         for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_PRIMAL;
                 param++) {
-            odvgp_config c = config(60, 2, 2, 6, orth ? 7 : 0);
-            made a, b;
+            odvgp_config c = lbfgs_config(60, 2, 2, 6, orth ? 7 : 0);
+            fixture a, b;
             double before, wanted, got;
             int i;
             c.reproduce.parametrisation = (odvgp_parametrisation)param;
             if (sizeof(odvgp_real) == 4 && param != ODVGP_PARAMETRISATION_WHITENED) continue;
-            a = make(&c, 41), b = make(&c, 41);
+            a = make_seeded(&c, 41), b = make_seeded(&c, 41);
             if (orth) shake(a.m, "a_gamma", 0.2);
             test_seed = 1041;
             if (orth) {
@@ -396,9 +322,9 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step)
             CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
             CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
             CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, 1, NULL, NULL), ODVGP_OK);
-            before = bound(&a), wanted = bound(&b);
+            before = elbo_of(&a, NULL, NULL), wanted = elbo_of(&b, NULL, NULL);
             CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL, NULL), ODVGP_OK);
-            got = bound(&a);
+            got = elbo_of(&a, NULL, NULL);
             CHECK_SAY(wanted > before + 1, "there is something to gain: %g to %g", before, wanted);
             CHECK_NEAR(got, wanted, BY_PRECISION(1e-6, 2e-3) * fabs(wanted));
             CHECK(got <= wanted + BY_PRECISION(1e-9, 1e-4) * fabs(wanted));
@@ -438,8 +364,8 @@ TEST(lbfgs_never_loses)
     int k, i, positive;
     for (k = 0; k < (int)(sizeof members / sizeof members[0]); k++)
         for (positive = 0; positive < 2; positive++) {
-            odvgp_config c = config(40, 2, 1, 6, members[k].gamma);
-            made a;
+            odvgp_config c = lbfgs_config(40, 2, 1, 6, members[k].gamma);
+            fixture a;
             double first, now, next;
             c.layer[0].mean_part = members[k].mean, c.layer[0].cov_part = members[k].cov,
             c.objective = members[k].objective;
@@ -447,15 +373,15 @@ TEST(lbfgs_never_loses)
                     positive ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
             c.layer[0].mean_function =
                     k == 1 ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
-            a = make(&c, 42 + (uint64_t)k);
-            first = now = bound(&a);
+            a = make_seeded(&c, 42 + (uint64_t)k);
+            first = now = elbo_of(&a, NULL, NULL);
             for (i = 0; i < 30; i++) {
                 odvgp_report r = step(&a);
                 CHECK_SAY((double)r.elbo == now, "member %d: %.17g reported, %.17g before", k,
                         (double)r.elbo, now);
                 CHECK_INT(r.step, i + 1);
                 CHECK(r.evaluations >= 1 || r.converged);
-                next = bound(&a);
+                next = elbo_of(&a, NULL, NULL);
                 CHECK_SAY(next >= now, "member %d, step %d: %.17g after %.17g", k, i, next, now);
                 now = next;
             }
@@ -481,15 +407,15 @@ TEST(the_last_step_is_not_the_dearest)
     int k, i, positive;
     for (k = 0; k < 4; k++)
         for (positive = 0; positive < 2; positive++) {
-            odvgp_config c = config(60, 2, 1,
+            odvgp_config c = lbfgs_config(60, 2, 1,
                     members[k].objective == ODVGP_OBJECTIVE_EXACT ? 60 : 8, members[k].gamma);
             odvgp_report r;
-            made a;
+            fixture a;
             c.layer[0].kernel = "matern52(ard)";
             c.layer[0].mean_part = members[k].mean, c.layer[0].cov_part = members[k].cov,
             c.objective = members[k].objective;
             c.positive_transform = (odvgp_positive_transform)positive;
-            a = make(&c, 44 + (uint64_t)k);
+            a = make_seeded(&c, 44 + (uint64_t)k);
             for (i = 0; i < 1000; i++) {
                 r = step(&a);
                 if (r.converged || r.stuck) break;
@@ -509,13 +435,13 @@ TEST(lbfgs_goes_on_from_a_file)
     for (orth = 0; orth < 2; orth++)
         /* Save before the first step, with part of a history, and with a full ring. */
         for (at = 0; at < 9; at += 4) {
-            odvgp_config c = config(40, 2, 1, 5, orth ? 6 : 0);
-            made a, b;
+            odvgp_config c = lbfgs_config(40, 2, 1, 5, orth ? 6 : 0);
+            fixture a, b;
             c.optim.lbfgs_memory = 5;
-            a = make(&c, 43);
+            a = make_seeded(&c, 43);
             for (i = 0; i < at; i++) step(&a);
             CHECK_INT(a.m->lbfgs.pairs, at > 5 ? 5 : at);
-            b = again(&a);
+            b = load_again(&a);
             CHECK_INT(b.m->lbfgs.pairs, a.m->lbfgs.pairs);
             for (i = 0; i < 12; i++) {
                 odvgp_report p = step(&a), q = step(&b);
@@ -532,10 +458,10 @@ TEST(lbfgs_goes_on_from_a_file)
     change nothing. */
 TEST(lbfgs_starts_afresh_after_changes)
 {
-    odvgp_config c = config(40, 2, 1, 5, 6);
+    odvgp_config c = lbfgs_config(40, 2, 1, 5, 6);
     int change, i;
     for (change = 0; change < 10; change++) {
-        made a = make(&c, 44);
+        fixture a = make_seeded(&c, 44);
         int looks = change >= 8;
         double before;
         for (i = 0; i < 6; i++) step(&a);
@@ -557,7 +483,7 @@ TEST(lbfgs_starts_afresh_after_changes)
             CHECK_STATUS(
                     odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
             break;
-        case 8: bound(&a); break;
+        case 8: elbo_of(&a, NULL, NULL); break;
         /* These are the same rows at another address, with the other call. */
         default: {
             odvgp_real *X = NEW(odvgp_real, 80);
@@ -567,9 +493,9 @@ TEST(lbfgs_starts_afresh_after_changes)
             free(X);
         }
         }
-        before = bound(&a);
+        before = elbo_of(&a, NULL, NULL);
         CHECK(step(&a).elbo == (odvgp_real)before);
-        CHECK(bound(&a) >= before);
+        CHECK(elbo_of(&a, NULL, NULL) >= before);
         CHECK_SAY(a.m->lbfgs.pairs == (uint64_t)(looks ? change - 1 : 1), "change %d: %ld pairs",
                 change, (long)a.m->lbfgs.pairs);
         drop(&a);
@@ -580,26 +506,26 @@ TEST(lbfgs_starts_afresh_after_changes)
     is the bound of the parameters it leaves. */
 TEST(lbfgs_lives_with_jitter)
 {
-    odvgp_config c = config(40, 1, 1, 8, 0);
-    made a, b = {0};
+    odvgp_config c = lbfgs_config(40, 1, 1, 8, 0);
+    fixture a, b = {0};
     odvgp_real Z[8];
     double now, next;
     int i;
     c.layer[0].kernel = "rbf(1)";
     c.jitter.relative = 0;
-    a = make(&c, 45);
+    a = make_seeded(&c, 45);
     /* The points form pairs of equal ones. */
     for (i = 0; i < 8; i++) Z[i] = (odvgp_real)((i - i % 2) * 0.35 - 1);
     CHECK_STATUS(odvgp_set(a.m, "Z_beta", Z, 8, NULL), ODVGP_OK);
-    now = bound(&a);
+    now = elbo_of(&a, NULL, NULL);
     /* The jitter stays where it was raised to. */
     for (i = 0; i < 150; i++) {
-        double start = bound(&a);
+        double start = elbo_of(&a, NULL, NULL);
         odvgp_report r = step(&a);
-        next = bound(&a);
+        next = elbo_of(&a, NULL, NULL);
         CHECK_SAY(next >= start && (double)r.elbo == start, "step %d: %.17g, %.17g, %.17g", i,
                 start, (double)r.elbo, next);
-        if (i == 20) b = again(&a);
+        if (i == 20) b = load_again(&a);
         if (i > 20 && i < 30) {
             step(&b);
             same_parameters(a.m, b.m);
@@ -613,12 +539,12 @@ TEST(lbfgs_lives_with_jitter)
 
 TEST(lbfgs_refuses_what_it_cannot_do)
 {
-    odvgp_config c = config(40, 2, 1, 5, 6), d;
+    odvgp_config c = lbfgs_config(40, 2, 1, 5, 6), d;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     odvgp_report r, kept;
     size_t bytes = 77, with, without;
     odvgp_real *theta;
-    made a;
+    fixture a;
     d = c, d.optim.natgrad = 1;
     CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_UNSUPPORTED);
     CHECK(strstr(info.text, "natgrad") && strstr(info.text, "L-BFGS"));
@@ -636,7 +562,7 @@ TEST(lbfgs_refuses_what_it_cannot_do)
     /* Only L-BFGS uses memory for its history. */
     d = c, d.optim.kind = ODVGP_OPTIMIZER_ADAM, d.optim.lbfgs_memory = 1000;
     CHECK_STATUS(odvgp_model_size(&d, &without, &info), ODVGP_OK);
-    a = make(&c, 46);
+    a = make_seeded(&c, 46);
     CHECK(with > without + 10 * 2 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real) &&
             with < without + 40 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real));
     memset(&r, 0x5a, sizeof r), kept = r;
@@ -664,17 +590,17 @@ static int count_steps(void *user, const odvgp_report *r)
 }
 TEST(fit_ends_when_lbfgs_has_converged)
 {
-    odvgp_config c = config(30, 1, 1, 4, 0);
-    made a = make(&c, 47);
+    odvgp_config c = lbfgs_config(30, 1, 1, 4, 0);
+    fixture a = make_seeded(&c, 47);
     int count = 0;
     double now, e;
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, count_steps, &count, NULL), ODVGP_OK);
     CHECK_SAY(count > 1000 && count < 4000, "%d", count);
     CHECK_INT(odvgp_steps_done(a.m), count - 1000);
     test_note("%d steps", count - 1000);
-    now = bound(&a);
+    now = elbo_of(&a, NULL, NULL);
     step(&a);
-    e = bound(&a);
+    e = elbo_of(&a, NULL, NULL);
     /* Training has converged. */
     CHECK(e >= now && e - now < BY_PRECISION(1e-6, 1e-1));
     drop(&a);
@@ -758,12 +684,12 @@ TEST(units_and_floor_go_through_a_file)
 {
     int lbfgs, i;
     for (lbfgs = 0; lbfgs < 2; lbfgs++) {
-        odvgp_config c = config(40, 2, 1, 5, 6);
+        odvgp_config c = lbfgs_config(40, 2, 1, 5, 6);
         odvgp_real *X, *Y;
-        made a, b;
+        fixture a, b;
         c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
         c.optim.kind = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
-        a = make(&c, 51);
+        a = make_seeded(&c, 51);
         X = NEW(odvgp_real, 80), Y = NEW(odvgp_real, 40);
         for (i = 0; i < 80; i++) X[i] = a.X[i] * (i % 2 ? 1000 : 1);
         for (i = 0; i < 40; i++) Y[i] = a.Y[i] * 300;
@@ -772,7 +698,7 @@ TEST(units_and_floor_go_through_a_file)
         CHECK_STATUS(odvgp_init_data(a.m, X, Y, NULL), ODVGP_OK);
         CHECK(a.m->data_sd[0] != 1 && a.m->data_sd[1] > 300 && a.m->data_sd[2] > 100);
         for (i = 0; i < 3; i++) step(&a);
-        b = again(&a);
+        b = load_again(&a);
         CHECK_BITS(a.m->data_sd, b.m->data_sd, 3 * sizeof(odvgp_real));
         CHECK(a.m->par.state[a.m->slot_lik_params].floor > 0 &&
                 a.m->par.state[a.m->slot_lik_params].floor ==
@@ -848,8 +774,8 @@ TEST(bounds_hold_whatever_moves)
     int way, i, positive;
     for (way = 0; way < 3; way++)
         for (positive = 0; positive < 2; positive++) {
-            odvgp_config c = config(40, 2, 1, 6, 0);
-            made a;
+            odvgp_config c = lbfgs_config(40, 2, 1, 6, 0);
+            fixture a;
             odvgp_real ls[2], *g;
             double first;
             ptrdiff_t k;
@@ -863,7 +789,7 @@ TEST(bounds_hold_whatever_moves)
                 c.optim.natgrad = 1, c.optim.natgrad_step = odvgp_constant((odvgp_real)0.5),
                 c.layer[0].mean_part = ODVGP_MEAN_PART_FREE,
                 c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
-            a = make(&c, 48);
+            a = make_seeded(&c, 48);
             CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.75, (odvgp_real)0.875),
                     ODVGP_OK);
             CHECK_STATUS(
@@ -872,7 +798,7 @@ TEST(bounds_hold_whatever_moves)
             if (way == 2)
                 CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
             CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
-            first = bound(&a);
+            first = elbo_of(&a, NULL, NULL);
             for (i = 0; i < 60; i++) {
                 step(&a);
                 CHECK_STATUS(odvgp_get(a.m, "kernel.0.lengthscale", ls, 2), ODVGP_OK);
@@ -885,7 +811,7 @@ TEST(bounds_hold_whatever_moves)
                 g = a.m->par.value + odvgp_slot_find(a.m, "q_diag")->offset;
                 for (k = 0; k < 6; k++) CHECK(g[k] >= (odvgp_real)0.125 && g[k] <= 2);
             }
-            CHECK(bound(&a) > first);
+            CHECK(elbo_of(&a, NULL, NULL) > first);
             /* Without the bound it would be 0.3. */
             if (way < 2) CHECK_NEAR(number(a.m, "noise_variance"), 0.5, 0.05);
             drop(&a);
@@ -894,8 +820,8 @@ TEST(bounds_hold_whatever_moves)
 /*  The optimal q_diag of exact regression is 1 / noise, or the nearest bound. */
 TEST(bounds_hold_for_the_exact_optimum)
 {
-    odvgp_config c = config(12, 2, 2, 12, 0);
-    made a;
+    odvgp_config c = lbfgs_config(12, 2, 2, 12, 0);
+    fixture a;
     const odvgp_real *g;
     size_t bytes;
     void *work;
@@ -903,7 +829,7 @@ TEST(bounds_hold_for_the_exact_optimum)
     c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
     c.objective = ODVGP_OBJECTIVE_EXACT;
     c.lik.noise_variance = (odvgp_real)0.01;
-    a = make(&c, 49);
+    a = make_seeded(&c, 49);
     CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
     work = test_alloc(bytes = odvgp_fit_q_size(a.m));
     CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, NULL), ODVGP_OK);
@@ -915,8 +841,8 @@ TEST(bounds_hold_for_the_exact_optimum)
 
 TEST(bounds_move_values_and_refuse_others)
 {
-    odvgp_config c = config(20, 2, 1, 4, 3);
-    made a = make(&c, 49);
+    odvgp_config c = lbfgs_config(20, 2, 1, 4, 3);
+    fixture a = make_seeded(&c, 49);
     odvgp_real v[2] = {(odvgp_real)0.5, 3}, bad = 5;
     double noise;
     CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
@@ -976,8 +902,8 @@ static double log_gamma_density(double v, double shape, double rate)
 TEST(priors_add_to_the_bound)
 {
     static const double shapes[] = {1e-3, 0.3, 1, 2.5, 9.99, 10, 37, 1e4};
-    odvgp_config c = config(20, 2, 1, 4, 3);
-    made a = make(&c, 50);
+    odvgp_config c = lbfgs_config(20, 2, 1, 4, 3);
+    fixture a = make_seeded(&c, 50);
     odvgp_real ls[2] = {(odvgp_real)0.75, (odvgp_real)1.5}, part;
     double before, wanted, tolerance = 40 * EPS;
     int i;
@@ -987,30 +913,30 @@ TEST(priors_add_to_the_bound)
     CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", ls, 2, NULL), ODVGP_OK);
     set_number(a.m, "kernel.0.lengthscale", 0.8), set_number(a.m, "kernel.0.variance", 1.25),
             set_number(a.m, "noise_variance", 0.125);
-    before = bound(&a);
+    before = elbo_of(&a, NULL, NULL);
     CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)2.5, 4),
             ODVGP_OK);
     wanted = before + log_gamma_density(0.125, 2.5, 4);
-    CHECK_NEAR(bound(&a), wanted, tolerance * fabs(before));
+    CHECK_NEAR(elbo_of(&a, NULL, NULL), wanted, tolerance * fabs(before));
     CHECK_STATUS(odvgp_set_prior(a.m, "kernel.1.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.5, 2),
             ODVGP_OK);
     wanted += log_normal(0.75, 0.5, 2) + log_normal(1.5, 0.5, 2) +
               log_normal(number(a.m, "kernel.1.variance"), 0.5, 2);
-    CHECK_NEAR(bound(&a), wanted, tolerance * fabs(before));
+    CHECK_NEAR(elbo_of(&a, NULL, NULL), wanted, tolerance * fabs(before));
     /* The prior counts once, for any number of rows. */
     CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &part, NULL, NULL, NULL), ODVGP_OK);
     CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
     /* The prior adds a constant and the following terms. */
-    CHECK_NEAR(bound(&a), wanted, tolerance * fabs(before));
+    CHECK_NEAR(elbo_of(&a, NULL, NULL), wanted, tolerance * fabs(before));
     CHECK((double)step(&a).elbo == wanted || fabs((double)step(&a).elbo) < HUGE_REAL);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, 0, 0), ODVGP_OK);
     drop(&a);
-    a = make(&c, 50);
-    before = bound(&a);
+    a = make_seeded(&c, 50);
+    before = elbo_of(&a, NULL, NULL);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1), ODVGP_OK);
     /* The parameters of ODVGP_PRIOR_NONE are ignored. */
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, (odvgp_real)NAN, -1), ODVGP_OK);
-    CHECK(bound(&a) == before);
+    CHECK(elbo_of(&a, NULL, NULL) == before);
     /* A very narrow prior decides the value. */
     CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL,
                          (odvgp_real)log(0.4), (odvgp_real)0.001),
@@ -1027,12 +953,12 @@ TEST(priors_have_right_gradients)
     int bounds, k, objective;
     for (objective = 0; objective < 2; objective++)
         for (bounds = 0; bounds < 2; bounds++) {
-            odvgp_config c = config(20, 2, 1, 4, 0);
-            made a;
+            odvgp_config c = lbfgs_config(20, 2, 1, 4, 0);
+            fixture a;
             odvgp_real *grad, e;
             c.jitter.relative = (odvgp_real)1e-3;
             c.objective = objective ? ODVGP_OBJECTIVE_COLLAPSED : ODVGP_OBJECTIVE_ELBO;
-            a = make(&c, 51);
+            a = make_seeded(&c, 51);
             grad = NEW(odvgp_real, odvgp_param_count(a.m));
             CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.7,
                                  (odvgp_real)0.05),
@@ -1047,8 +973,8 @@ TEST(priors_have_right_gradients)
             for (k = 0; k < 4; k++) {
                 double v = number(a.m, names[k]), h = v * BY_PRECISION(1e-5, 1e-2), up, down,
                        g = (double)grad[odvgp_slot_find(a.m, names[k])->offset];
-                set_number(a.m, names[k], v + h), up = bound(&a);
-                set_number(a.m, names[k], v - h), down = bound(&a);
+                set_number(a.m, names[k], v + h), up = elbo_of(&a, NULL, NULL);
+                set_number(a.m, names[k], v - h), down = elbo_of(&a, NULL, NULL);
                 set_number(a.m, names[k], v);
                 CHECK_NEAR(g, -(up - down) / (2 * h),
                         BY_PRECISION(1e-6, 2e-2) * (fabs(g) + 1) + 4 * EPS * fabs((double)e) / h);
@@ -1096,8 +1022,8 @@ TEST(priors_count_once_in_a_step)
     for (hybrid = 0; hybrid < 2; hybrid++)
         for (gamma = ODVGP_GAMMA_STEP_ADAM; gamma <= ODVGP_GAMMA_STEP_EXACT; gamma++)
             for (sampled = 0; sampled < 2; sampled++) {
-                odvgp_config c = config(20, 2, 1, 4, 6);
-                made a;
+                odvgp_config c = lbfgs_config(20, 2, 1, 4, 6);
+                fixture a;
                 odvgp_real *grad, e;
                 ptrdiff_t columns[6];
                 double before[4];
@@ -1110,7 +1036,7 @@ TEST(priors_count_once_in_a_step)
                 c.optim.adam_beta1 = c.optim.adam_beta2 = 0;
                 c.optim.adam_eps = (odvgp_real)1e6;
                 c.optim.lr = odvgp_constant(1);
-                a = make(&c, 52);
+                a = make_seeded(&c, 52);
                 grad = NEW(odvgp_real, odvgp_param_count(a.m));
                 CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_LOGNORMAL, -2, (odvgp_real)0.02),
                         ODVGP_OK);
@@ -1141,12 +1067,12 @@ TEST(priors_count_once_in_a_step)
 
 TEST(priors_are_refused_where_they_make_no_sense)
 {
-    odvgp_config c = config(20, 2, 1, 4, 0);
-    made a;
+    odvgp_config c = lbfgs_config(20, 2, 1, 4, 0);
+    fixture a;
     double before;
     c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
-    a = make(&c, 52);
-    before = bound(&a);
+    a = make_seeded(&c, 52);
+    before = elbo_of(&a, NULL, NULL);
     CHECK_STATUS(odvgp_set_prior(a.m, "q_diag", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_set_prior(a.m, "Z_beta", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_set_prior(a.m, "none", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_NAME);
@@ -1164,7 +1090,7 @@ TEST(priors_are_refused_where_they_make_no_sense)
             ODVGP_E_ARG);
     CHECK_STATUS(odvgp_set_prior(a.m, NULL, ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
     CHECK_STATUS(odvgp_set_prior(NULL, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
-    CHECK(bound(&a) == before);
+    CHECK(elbo_of(&a, NULL, NULL) == before);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 2), ODVGP_OK);
     CHECK_INT(a.m->par.state[odvgp__slot_index(&a.m->par, "q_diag")].prior, ODVGP_PRIOR_NONE);
     drop(&a);
@@ -1184,8 +1110,8 @@ static odvgp_schedule schedule(odvgp_schedule_kind kind, double begin, double en
 TEST(schedules_rise_and_decay)
 {
     odvgp_schedule s = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.5, 10, 0.125, 20, 8);
-    odvgp_config c = config(20, 2, 1, 4, 0);
-    made a;
+    odvgp_config c = lbfgs_config(20, 2, 1, 4, 0);
+    fixture a;
     int i;
     for (i = 0; i < 40; i++) {
         double linear = i < 10   ? 0.05 * i
@@ -1213,7 +1139,7 @@ TEST(schedules_rise_and_decay)
     c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
     /* The schedule decays to 0. */
     c.optim.natgrad_step = schedule(ODVGP_SCHEDULE_LINEAR, 0, 0.1, 2, 0, 3, 4);
-    a = make(&c, 53);
+    a = make_seeded(&c, 53);
     for (i = 0; i < 12; i++) {
         odvgp_report r = step(&a);
         CHECK(r.lr == odvgp__schedule_at(&c.optim.lr, (uint64_t)i) &&
@@ -1242,7 +1168,7 @@ TEST(schedules_are_checked)
             {schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, NAN, 10, 0), 1}};
     int i;
     for (i = 0; i < (int)(sizeof rows / sizeof rows[0]); i++) {
-        odvgp_config c = config(20, 2, 1, 4, 0);
+        odvgp_config c = lbfgs_config(20, 2, 1, 4, 0);
         size_t bytes;
         odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
         c.optim.natgrad_step = rows[i].s;
@@ -1255,14 +1181,14 @@ TEST(schedules_are_checked)
 
 TEST(files_keep_bounds_priors_and_schedules)
 {
-    odvgp_config c = config(30, 2, 1, 5, 4);
-    made a, b;
+    odvgp_config c = lbfgs_config(30, 2, 1, 5, 4);
+    fixture a, b;
     int i, adam;
     for (adam = 0; adam < 2; adam++) {
         c.optim.kind = adam ? ODVGP_OPTIMIZER_ADAM : ODVGP_OPTIMIZER_LBFGS;
         c.optim.natgrad = adam;
         c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-3, 1e-1, 4, 1e-3, 6, 14);
-        a = make(&c, 54);
+        a = make_seeded(&c, 54);
         CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.0.*", (odvgp_real)0.5, 1), ODVGP_OK);
         CHECK_STATUS(
                 odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.02, (odvgp_real)HUGE_VAL),
@@ -1272,8 +1198,8 @@ TEST(files_keep_bounds_priors_and_schedules)
         CHECK_STATUS(
                 odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, -3, 1), ODVGP_OK);
         for (i = 0; i < 8; i++) step(&a);
-        b = again(&a);
-        CHECK(bound(&a) == bound(&b));
+        b = load_again(&a);
+        CHECK(elbo_of(&a, NULL, NULL) == elbo_of(&b, NULL, NULL));
         CHECK_INT(a.m->par.slots, b.m->par.slots);
         for (i = 1; i <= a.m->par.slots; i++) {
             const odvgp__slot_state *p = &a.m->par.state[i], *q = &b.m->par.state[i];
@@ -1295,11 +1221,11 @@ TEST(files_keep_bounds_priors_and_schedules)
 /*  The test changes a model and saves it, so that the checksum is correct. */
 TEST(forged_bounds_and_histories_are_refused)
 {
-    odvgp_config c = config(12, 2, 1, 3, 2);
+    odvgp_config c = lbfgs_config(12, 2, 1, 3, 2);
     int wrong;
     c.optim.lbfgs_memory = 4;
     for (wrong = 0; wrong < 22; wrong++) {
-        made a = make(&c, 55), b;
+        fixture a = make_seeded(&c, 55), b;
         unsigned char *file;
         size_t bytes;
         int i;
@@ -1332,11 +1258,11 @@ TEST(forged_bounds_and_histories_are_refused)
         case 21: a.m->cfg.optim.kind = (odvgp_optimizer)2; break;
         default: break;
         }
-        file = save(&a, &bytes);
+        file = save_file(a.m, NULL, "", &bytes);
         if (wrong < 20)
-            CHECK_SAY(load(file, bytes, &b) == (wrong ? ODVGP_E_FORMAT : ODVGP_OK), "forgery %d",
-                    wrong);
-        else CHECK_SAY(load(file, bytes, &b) != ODVGP_OK, "forgery %d", wrong);
+            CHECK_SAY(load_file(file, bytes, &b) == (wrong ? ODVGP_E_FORMAT : ODVGP_OK),
+                    "forgery %d", wrong);
+        else CHECK_SAY(load_file(file, bytes, &b) != ODVGP_OK, "forgery %d", wrong);
         free(file), free(b.block);
         drop(&a);
     }
@@ -1345,17 +1271,17 @@ TEST(forged_bounds_and_histories_are_refused)
     reports an error. */
 TEST(forged_files_do_no_harm)
 {
-    odvgp_config c = config(6, 2, 1, 2, 2);
-    made a, b;
+    odvgp_config c = lbfgs_config(6, 2, 1, 2, 2);
+    fixture a, b;
     size_t bytes, i, state;
     unsigned char *file, *other;
     int round, read = 0;
     c.optim.lbfgs_memory = 3;
-    a = make(&c, 56);
+    a = make_seeded(&c, 56);
     CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.01, 10), ODVGP_OK);
     CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1), ODVGP_OK);
     for (round = 0; round < 3; round++) step(&a);
-    file = save(&a, &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     other = NEW(unsigned char, bytes);
     state = 40 + (size_t)odvgp__file_sizes(a.m, 0).state_bytes;
     for (round = 0; round < test_size(3000, 1500); round++) {
@@ -1369,8 +1295,8 @@ TEST(forged_files_do_no_harm)
         sum = odvgp__checksum(other, bytes - 8);
         for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
         b = a;
-        if (load(other, bytes, &b) == ODVGP_OK && b.m->cfg.N == 6 && b.m->cfg.layer[0].D == 2 &&
-                b.m->cfg.layer[0].P == 1) {
+        if (load_file(other, bytes, &b) == ODVGP_OK && b.m->cfg.N == 6 &&
+                b.m->cfg.layer[0].D == 2 && b.m->cfg.layer[0].P == 1) {
             read++;
             /* Any status is possible. */
             for (i = 0; i < 3; i++) (void)odvgp_step(b.m, b.X, b.Y, &r, NULL);

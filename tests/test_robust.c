@@ -27,102 +27,8 @@ static void (*probe)(void);
 #undef malloc
 #undef free
 #include "test.h"
-#include "reference.h"
+#include "models.h"
 #include "tables.h"
-
-/* ---- small models ---- */
-
-typedef struct made {
-    odvgp_model *m;
-    void *block;
-    size_t bytes;
-    odvgp_real *X, *Y;
-    ptrdiff_t N, D, P;
-} made;
-
-static odvgp_info no_info(void)
-{
-    odvgp_info i;
-    memset(&i, 0, sizeof i);
-    i.row = -77;
-    return i;
-}
-static void data(made *a, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P)
-{
-    ptrdiff_t i, d, p;
-    a->N = N, a->D = D, a->P = P;
-    a->X = NEW(odvgp_real, N * D);
-    a->Y = NEW(odvgp_real, N * P);
-    for (i = 0; i < N; i++) {
-        double sum = 0;
-        for (d = 0; d < D; d++) sum += (double)(a->X[i * D + d] = (odvgp_real)test_between(-2, 2));
-        for (p = 0; p < P; p++)
-            a->Y[i * P + p] = (odvgp_real)(sin(sum + (double)p) + 0.1 * test_normal());
-    }
-}
-static odvgp_config config(ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
-{
-    odvgp_config c = odvgp_config_defaults(N, D, P, M, Mg);
-    c.layer[0].kernel = "matern52(0.8) + rbf(1.5, variance=0.5)";
-    c.lik.noise_variance = (odvgp_real)0.1;
-    c.optim.batch = N > 8 ? N / 2 : N;
-    c.optim.gamma_batch = Mg > 2 ? 2 : 0;
-    c.optim.lr = odvgp_constant((odvgp_real)0.01);
-    c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
-    c.isa = test_isa();
-    return c;
-}
-static made make(const odvgp_config *c)
-{
-    made a;
-    odvgp_info info = no_info();
-    memset(&a, 0, sizeof a);
-    data(&a, c->N, c->layer[0].D, c->layer[0].P);
-    CHECK_SAY(odvgp_model_size(c, &a.bytes, &info) == ODVGP_OK, "size: %s", info.text);
-    a.block = test_alloc(a.bytes);
-    CHECK_SAY(
-            odvgp_model_init(&a.m, c, a.block, a.bytes, &info) == ODVGP_OK, "init: %s", info.text);
-    CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "init_data: %s", info.text);
-    return a;
-}
-static void drop(made *a)
-{
-    free(a->block);
-    free(a->X);
-    free(a->Y);
-    memset(a, 0, sizeof *a);
-}
-static int all_finite(const odvgp_real *x, ptrdiff_t n)
-{
-    ptrdiff_t i;
-    for (i = 0; i < n; i++)
-        if (!(fabs((double)x[i]) <= HUGE_REAL)) return 0;
-    return 1;
-}
-
-/*  Blocks and outputs are filled with this byte before a call that must fail, and compared
-    afterwards. */
-#define PATTERN 0xa5
-static int untouched(const void *p, size_t n)
-{
-    const unsigned char *c = (const unsigned char *)p;
-    size_t i;
-    for (i = 0; i < n; i++)
-        if (c[i] != PATTERN) return 0;
-    return 1;
-}
-/*  Checks that a call is refused: it returns the status, fills info with a sentence, and sets
-    info's own status. */
-#define REFUSED(call, want) \
-    do { \
-        odvgp_info info = no_info(); \
-        odvgp_status status_ = (call); \
-        CHECK_STATUS(status_, want); \
-        CHECK_SAY(info.text[0] != 0 && strlen(info.text) < sizeof info.text && \
-                          strchr(info.text, ' '), \
-                "no sentence from %s", #call); \
-        CHECK_SAY(info.status == status_ && info.what != NULL, "info of %s is not filled", #call); \
-    } while (0)
 
 /* ---- bad configs ---- */
 
@@ -214,7 +120,7 @@ TEST(bad_configs_are_refused)
             {"schedule of no steps", AT(optim.lr), SCHEDULE_STEPS, 0, ODVGP_OK},
     };
     size_t i;
-    made good_one;
+    fixture good_one;
     odvgp_config base = config(10, 2, 1, 3, 4);
     test_seed = 301;
     good_one = make(&base);
@@ -529,7 +435,7 @@ TEST(kernel_columns)
 TEST(bad_arguments_are_refused)
 {
     odvgp_config c = config(10, 2, 2, 3, 4);
-    made a;
+    fixture a;
     unsigned char out[4][512];
     odvgp_real *o[4];
     ptrdiff_t idx[5] = {0, 1, 2, 3, 0};
@@ -684,7 +590,7 @@ TEST(bad_arguments_are_refused)
 TEST(bad_arguments_of_predictions_are_refused)
 {
     odvgp_config c = config(10, 2, 2, 3, 4);
-    made a;
+    fixture a;
     size_t bytes, need, one_row;
     void *block, *scratch;
     odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
@@ -797,7 +703,7 @@ TEST(bad_data_are_refused)
 {
     static const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL};
     odvgp_config c = config(10, 2, 2, 3, 4);
-    made a;
+    fixture a;
     int where, b;
     ptrdiff_t row;
     test_seed = 304;
@@ -875,7 +781,7 @@ TEST(exact_blocks_at_any_alignment)
         for (o = 0; o < sizeof offsets / sizeof *offsets; o++) {
             odvgp_config c = config(11 + round * 50, 1 + round, 1 + round % 2,
                     1 + 3 * round * round, round % 2 ? 3 + 20 * round : 0);
-            made d;
+            fixture d;
             guarded block, pred, scratch, file, copy, grad;
             odvgp_model *m, *m2;
             odvgp_server servers[2], *p = &servers[0], *p2 = &servers[1];
@@ -894,7 +800,7 @@ TEST(exact_blocks_at_any_alignment)
             c.init.gamma = (odvgp_init_gamma)(o / 2 % 2);
             c.init.hyperparams = (odvgp_init_hyper)(o / 4 % 2);
             if (o % 4 == 3) c.layer[0].kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
-            data(&d, c.N, c.layer[0].D, c.layer[0].P);
+            make_data(&d, c.N, c.layer[0].D, c.layer[0].P, 1, 0.1);
             CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
             block = guard(bytes, offsets[o]);
             m = NULL;
@@ -989,7 +895,7 @@ TEST(exact_blocks_at_any_alignment)
 TEST(predictors_can_be_moved)
 {
     odvgp_config c = config(12, 2, 2, 4, 5);
-    made a;
+    fixture a;
     size_t bytes, need, shift;
     unsigned char *block, *copy, *keep;
     odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
@@ -1053,7 +959,7 @@ TEST(nothing_is_allocated_after_the_start)
     for (natgrad = 0; natgrad < 2; natgrad++)
         for (update = 0; update < 3; update++) {
             odvgp_config c = config(60, 2, 2, 8, 10);
-            made a;
+            fixture a;
             size_t bytes, need, file_bytes;
             void *block, *scratch, *file, *again;
             odvgp_server server, *p = &server;
@@ -1100,7 +1006,7 @@ TEST(nothing_is_allocated_after_the_start)
 TEST(each_allocation_can_fail)
 {
     odvgp_config c = config(20, 2, 1, 4, 5);
-    made a;
+    fixture a;
     counter count = {0, 0, 0, 0};
     odvgp_allocator allocator = {counting_alloc, counting_release, NULL};
     odvgp_model *m = NULL;
@@ -1108,7 +1014,7 @@ TEST(each_allocation_can_fail)
     int fail_at, total;
     test_seed = 322;
     memset(&a, 0, sizeof a);
-    data(&a, 20, 2, 1);
+    make_data(&a, 20, 2, 1, 1, 0.1);
     allocator.user = &count;
     /* odvgp_model_create allocates from the allocator. */
     CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
@@ -1164,7 +1070,7 @@ TEST(each_allocation_can_fail)
 TEST(no_pointer_of_the_caller_is_kept)
 {
     odvgp_config c = config(10, 2, 1, 3, 4);
-    made a;
+    fixture a;
     odvgp_real e;
     odvgp_info info = no_info();
     size_t bytes;
@@ -1231,17 +1137,6 @@ TEST(memory_does_not_grow_with_the_data)
 
 /* ---- model files ---- */
 
-static void *save(odvgp_model *m, const odvgp_scales *scales, const char *user, size_t *bytes)
-{
-    void *file;
-    odvgp_info info = no_info();
-    *bytes = odvgp_save_size(m, strlen(user));
-    file = test_alloc(*bytes);
-    memset(file, PATTERN, *bytes);
-    CHECK_SAY(odvgp_save(m, scales, user, strlen(user), file, *bytes, &info) == ODVGP_OK,
-            "save: %s", info.text);
-    return file;
-}
 TEST(training_goes_on_bit_for_bit_after_a_file)
 {
     int natgrad, param, coords, update = 0;
@@ -1249,7 +1144,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
         for (param = 0; param < 3; param++)
             for (coords = 0; coords < 3; coords++, update++) {
                 odvgp_config c = config(40, 2, 2, 5, coords == 2 && natgrad ? 0 : 6);
-                made a;
+                fixture a;
                 odvgp_model *b = NULL;
                 size_t bytes, model_bytes, pred_bytes, user_bytes, second_bytes, i;
                 const void *user;
@@ -1277,7 +1172,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
                 a = make(&c);
                 CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
                 CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL, NULL), ODVGP_OK);
-                file = save(a.m, &scales, "some words", &bytes);
+                file = save_file(a.m, &scales, "some words", &bytes);
                 /* A file may start at any address. */
                 shifted = NEW(unsigned char, bytes + 3);
                 memcpy(shifted + 3, file, bytes);
@@ -1297,7 +1192,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
                 if (!b) continue;
                 CHECK_INT(odvgp_steps_done(b), 11);
                 /* Saving the loaded model gives the same file. */
-                second = save(b, &scales, "some words", &second_bytes);
+                second = save_file(b, &scales, "some words", &second_bytes);
                 CHECK(second_bytes == bytes && memcmp(second, file, bytes) == 0);
                 /* The predictor in the file is the one that odvgp_freeze makes. */
                 {
@@ -1334,7 +1229,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
     bytes. */
 static void check_file(const odvgp_config *c, const char *where)
 {
-    made a = make(c);
+    fixture a = make(c);
     odvgp_real m0[24], v0[24], m1[24], v1[24];
     size_t bytes, model_bytes, pred_bytes, second_bytes, need;
     void *file, *second, *block, *pred, *scratch, *work;
@@ -1354,7 +1249,7 @@ static void check_file(const odvgp_config *c, const char *where)
     CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0, &info) == ODVGP_OK, "%s: predict: %s", where,
             info.text);
     CHECK(all_finite(m0, 12 * c->layer[0].P) && all_finite(v0, 12 * c->layer[0].P));
-    file = save(a.m, NULL, "", &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
                       &info) == ODVGP_OK,
             "%s: load_size: %s", where, info.text);
@@ -1369,7 +1264,7 @@ static void check_file(const odvgp_config *c, const char *where)
         pred = test_alloc(pred_bytes);
         if (k == 1) CHECK_STATUS(serve(b, NULL, pred, pred_bytes, p = &server, NULL), ODVGP_OK);
         if (k == 2) {
-            second = save(b, NULL, "", &second_bytes);
+            second = save_file(b, NULL, "", &second_bytes);
             CHECK_SAY(second_bytes == bytes && !memcmp(second, file, bytes), "%s: other bytes",
                     where);
             CHECK_STATUS(odvgp_server_from_file(p = &server, second, second_bytes, test_isa(), pred,
@@ -1428,7 +1323,7 @@ TEST(every_model_is_read_again_from_its_file)
 TEST(predictors_that_overflow_are_refused)
 {
     odvgp_config c = config(12, 2, 1, 4, 0);
-    made a;
+    fixture a;
     odvgp_real q_mu[4];
     odvgp_real variance = (odvgp_real)1e-8;
     size_t bytes, file_bytes, i;
@@ -1459,7 +1354,7 @@ TEST(results_that_overflow_are_told)
     for (way = 0; way < 3; way++)
         for (n = 1; n <= ROWS; n += ROWS - 1) {
             odvgp_config c = config(N, 2, 1, 4, 0);
-            made a;
+            fixture a;
             odvgp_real far_away = (odvgp_real)(BY_PRECISION(1e170, 1e25)), y_mean = 0,
                        y_scale = (odvgp_real)(way == 1 ? sqrt(HUGE_REAL) * 1.5 : 0.75 * HUGE_REAL),
                        big = 4;
@@ -1511,7 +1406,7 @@ TEST(results_that_overflow_are_told)
 TEST(damaged_blocks_are_refused)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
-    made a;
+    fixture a;
     size_t bytes, i, wrong = 0;
     unsigned char *block;
     odvgp__predictor *head;
@@ -1603,14 +1498,14 @@ static int refused(const unsigned char *file, size_t bytes, void *block, size_t 
 TEST(damaged_files_are_refused)
 {
     odvgp_config c = config(6, 1, 1, 2, 2);
-    made a;
+    fixture a;
     size_t bytes, i, wrong = 0, block_bytes;
     unsigned char *file, *block;
     test_seed = 331;
     c.layer[0].kernel = "rbf";
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-    file = (unsigned char *)save(a.m, NULL, "user", &bytes);
+    file = save_file(a.m, NULL, "user", &bytes);
     block_bytes = a.bytes + odvgp_predictor_size(a.m);
     block = NEW(unsigned char, block_bytes);
     memset(block, PATTERN, block_bytes);
@@ -1747,14 +1642,14 @@ static int use_forged(const unsigned char *file, size_t bytes)
 TEST(forged_files_do_no_harm)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
-    made a;
+    fixture a;
     size_t bytes, i;
     unsigned char *file, *other;
     int round, read = 0;
     test_seed = 332;
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     other = NEW(unsigned char, bytes);
     for (round = 0; round < test_size(6000, 2000); round++) {
         int hits = 1 + (int)test_below(2);
@@ -1782,14 +1677,14 @@ enum { UNIT_HEAD = 4 + 4 * 8 + 5 * 4 + 4 };
 TEST(each_changed_byte_does_no_harm)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
-    made a;
+    fixture a;
     size_t bytes, i;
     unsigned char *file;
     int k, read = 0;
     test_seed = 338;
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     for (i = 0; i < bytes - 8; i++)
         for (k = 0; k < test_size(2, 1); k++) {
             unsigned char keep = file[i];
@@ -1810,7 +1705,7 @@ TEST(forged_units_are_refused)
     int which;
     for (which = 0; which < 2; which++) {
         odvgp_config c = config(12, 2, 2, 3, 4);
-        made a;
+        fixture a;
         odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
         size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
         unsigned char *file;
@@ -1819,7 +1714,7 @@ TEST(forged_units_are_refused)
             c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
         test_seed = 339;
         a = make(&c);
-        file = (unsigned char *)save(a.m, NULL, "", &bytes);
+        file = save_file(a.m, NULL, "", &bytes);
         odvgp__file_config(&f, &a.m->cfg);
         at = ODVGP__FILE_HEAD + f.used;
         odvgp__file_units(&f, a.m);
@@ -1934,7 +1829,7 @@ TEST(forged_kernels_are_refused)
     const size_t shared = sizeof list / sizeof *list - 2;
     /* A batch above 64 rows makes the library choose a tile of 0 by measuring the kernel. */
     odvgp_config c = config(130, 3, 1, 2, 2);
-    made a;
+    fixture a;
     size_t bytes = 0, i, j, state = 0;
     unsigned char *file = NULL, *other = NULL;
     enum { AS_SAVED, TILE_0, PREDICTOR, PARTS };
@@ -1958,7 +1853,7 @@ TEST(forged_kernels_are_refused)
                 c.layer[0].kernel =
                         i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
                 a = make(&c);
-                file = (unsigned char *)save(a.m, NULL, "", &bytes);
+                file = save_file(a.m, NULL, "", &bytes);
                 for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
                 other = NEW(unsigned char, bytes);
             }
@@ -2010,7 +1905,7 @@ TEST(forged_states_are_refused)
     int wrong;
     test_seed = 336;
     for (wrong = 0; wrong < FORGERIES; wrong++) {
-        made a = make(&c);
+        fixture a = make(&c);
         odvgp_model *b = NULL;
         odvgp_info info = no_info();
         size_t bytes, i;
@@ -2021,7 +1916,7 @@ TEST(forged_states_are_refused)
         odvgp__jitter *jitter = a.m->unit[0].jitter;
         odvgp_status s;
         CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-        file = (unsigned char *)save(a.m, NULL, "", &bytes);
+        file = save_file(a.m, NULL, "", &bytes);
         switch (wrong) {
         case 1: jitter[0].raised = -1; break;
         case 2: jitter[1].raised = (odvgp_real)NAN; break;
@@ -2081,7 +1976,7 @@ TEST(forged_predictors_are_refused)
     odvgp_config c = config(12, 2, 1, 3, 2);
     static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
     ptrdiff_t at[6], reals;
-    made a;
+    fixture a;
     odvgp__predictor head;
     odvgp__view v;
     size_t bytes, pred_bytes, first, i, k;
@@ -2089,7 +1984,7 @@ TEST(forged_predictors_are_refused)
     void *pred;
     test_seed = 337;
     a = make(&c);
-    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     other = NEW(unsigned char, bytes);
     pred_bytes = odvgp_predictor_size(a.m);
     pred = test_alloc(pred_bytes);
@@ -2158,7 +2053,7 @@ TEST(predictors_of_the_other_precision)
 {
     enum { OTHER = sizeof(odvgp_real) == 4 ? 8 : 4 };
     odvgp_config c = config(12, 2, 2, 3, 4);
-    made a;
+    fixture a;
     size_t bytes, other_bytes, i, at, head = ODVGP__FILE_HEAD, state = 0, reals, words, need,
                                       pred_bytes = 0, model_bytes = 0, user_bytes = 0;
     unsigned char *file, *other;
@@ -2173,7 +2068,7 @@ TEST(predictors_of_the_other_precision)
     test_seed = 334;
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL, NULL), ODVGP_OK);
-    file = (unsigned char *)save(a.m, NULL, "abc", &bytes);
+    file = save_file(a.m, NULL, "abc", &bytes);
     /* The head holds 8 bytes of magic, 4 of version, 4 of the size of a real, then three
        lengths. */
     for (i = 0; i < 8; i++) state |= (size_t)((uint64_t)file[16 + i] << (8 * i));
@@ -2287,7 +2182,7 @@ TEST(predictors_of_more_reals_than_32_bits)
 TEST(files_on_disk)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
-    made a;
+    fixture a;
     size_t bytes, n = 7;
     unsigned char *file, *back;
     const char *path = "build/test_robust." PRECISION ".odvgp";
@@ -2297,7 +2192,7 @@ TEST(files_on_disk)
     else fclose(f);
     test_seed = 333;
     a = make(&c);
-    file = (unsigned char *)save(a.m, NULL, "", &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     back = NEW(unsigned char, bytes + 1);
     memset(back, PATTERN, bytes + 1);
     CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
@@ -2349,7 +2244,7 @@ TEST(two_writers_and_a_reader)
 {
     enum { WRITERS = 2, SAVES = 200 };
     odvgp_config c = config(6, 2, 1, 2, 2);
-    made a;
+    fixture a;
     char folder[40], path[80], tmp[90];
     unsigned char *file[WRITERS], *back, was[4] = "abc";
     size_t bytes[WRITERS], n, looks = 0, bad = 0;
@@ -2359,8 +2254,8 @@ TEST(two_writers_and_a_reader)
     if (!CHECK(own_folder(folder) != NULL)) return;
     test_seed = 340;
     a = make(&c);
-    file[0] = (unsigned char *)save(a.m, NULL, "", &bytes[0]);
-    file[1] = (unsigned char *)save(a.m, NULL, "some words, so that this one is longer", &bytes[1]);
+    file[0] = save_file(a.m, NULL, "", &bytes[0]);
+    file[1] = save_file(a.m, NULL, "some words, so that this one is longer", &bytes[1]);
     back = NEW(unsigned char, bytes[1]);
     snprintf(path, sizeof path, "%s/model", folder);
     snprintf(tmp, sizeof tmp, "%s.tmp", path);
@@ -2661,7 +2556,7 @@ TEST(names_of_slots_are_not_cut)
 TEST(repeated_inducing_points_raise_the_jitter)
 {
     odvgp_config c = config(20, 2, 1, 5, 0);
-    made a;
+    fixture a;
     odvgp_real z[10], e, *grad, first;
     odvgp_events events;
     odvgp_info info = no_info();
@@ -2719,7 +2614,7 @@ TEST(a_raised_jitter_goes_on_after_a_file)
     for (frozen = 0; frozen < 2; frozen++)
         for (k = 0; k < 4; k++) {
             odvgp_config c = config(20, 2, 1, 5, 4);
-            made a;
+            fixture a;
             odvgp_real z[10], e;
             odvgp_model *b = NULL;
             size_t bytes, model_bytes = 0;
@@ -2740,7 +2635,7 @@ TEST(a_raised_jitter_goes_on_after_a_file)
                 CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0), ODVGP_OK);
             }
             CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL, NULL), ODVGP_OK);
-            file = save(a.m, NULL, "", &bytes);
+            file = save_file(a.m, NULL, "", &bytes);
             CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL,
                                  NULL, NULL),
                     ODVGP_OK);
@@ -2784,7 +2679,7 @@ TEST(causes_are_told)
         odvgp_config c = config(10, 2, 1, 20, 0);
         odvgp_real z[40], e;
         odvgp_events events;
-        made a;
+        fixture a;
         test_seed = 351;
         c.jitter.absolute = c.jitter.relative = 0;
         c.layer[0].kernel = list[k].kernel;
@@ -2810,7 +2705,7 @@ TEST(causes_are_told)
 TEST(past_the_largest_jitter)
 {
     odvgp_config c = config(20, 2, 1, 5, 6);
-    made a;
+    fixture a;
     odvgp_real z[10], *good_z, e, kl, grad[200], mean[20];
     int i;
     ptrdiff_t steps;
@@ -2865,7 +2760,7 @@ TEST(wild_steps_are_undone)
         for (natgrad = 0; natgrad < 2; natgrad++)
             for (positive = 0; positive < 2; positive++) {
                 odvgp_config c = config(30, 2, 1, 5, 6);
-                made a;
+                fixture a;
                 odvgp_real *v, e, mean[30], var[30];
                 odvgp_status s = ODVGP_OK;
                 int i;
@@ -2918,7 +2813,7 @@ TEST(absurd_rows_move_nothing)
         for (update = 0; update < 3; update++)
             for (param = 0; param < 3; param++) {
                 odvgp_config c = config(20, 2, 2, 4, 5);
-                made a, b;
+                fixture a, b;
                 size_t bytes, again;
                 void *file, *now;
                 odvgp_real *Y = NEW(odvgp_real, 40), e, noise = (odvgp_real)0.3,
@@ -2933,7 +2828,7 @@ TEST(absurd_rows_move_nothing)
                 /* Test after some steps, and after a natural step that leaves a value as the
                    caller set it. */
                 for (k = 0; k < 2; k++) {
-                    made *each[2];
+                    fixture *each[2];
                     int i, j;
                     each[0] = &a, each[1] = &b;
                     for (i = 0; i < 2; i++) {
@@ -2947,13 +2842,13 @@ TEST(absurd_rows_move_nothing)
                                     odvgp_natgrad_step(each[i]->m, a.X, a.Y, 20, tau, NULL, NULL),
                                     ODVGP_OK);
                     }
-                    file = save(a.m, NULL, "", &bytes);
+                    file = save_file(a.m, NULL, "", &bytes);
                     for (j = 0; j < 40; j++)
                         Y[j] = j == 7 ? (odvgp_real)BY_PRECISION(1e200, 1e30) : a.Y[j];
                     REFUSED(odvgp_elbo(a.m, a.X, Y, 20, &e, NULL, NULL, &info), ODVGP_E_NAN);
                     REFUSED(odvgp_step_batch(a.m, a.X, Y, 20, NULL, &info), ODVGP_E_NAN);
                     REFUSED(odvgp_natgrad_step(a.m, a.X, Y, 20, tau, NULL, &info), ODVGP_E_NAN);
-                    now = save(a.m, NULL, "", &again);
+                    now = save_file(a.m, NULL, "", &again);
                     CHECK_SAY(again == bytes && !memcmp(now, file, bytes),
                             "natgrad %d update %d param %d: something moved (%d)", natgrad, update,
                             param, k);
@@ -2979,7 +2874,7 @@ TEST(absurd_rows_move_nothing)
 TEST(broken_parameters_wait_for_good_rows)
 {
     odvgp_config c = config(20, 2, 1, 4, 5);
-    made a;
+    fixture a;
     odvgp_real *good, *v, e, kept;
     const odvgp_slot *ls;
     odvgp_report r;
@@ -3029,7 +2924,7 @@ TEST(natural_steps_move_all_outputs_or_none)
     for (param = 0; param < 3; param++)
         for (which = 0; which < 2; which++) {
             odvgp_config c = config(20, 2, 2, 4, 5);
-            made a;
+            fixture a;
             odvgp_real *factor, *old_factor, *before, *after, e;
             ptrdiff_t i;
             test_seed = 359;
@@ -3069,7 +2964,7 @@ TEST(a_start_that_fails_moves_nothing)
     for (param = 0; param < 3; param++)
         for (when = 0; when < 2; when++) {
             odvgp_config c = config(20, 2, 2, 4, 5);
-            made a;
+            fixture a;
             size_t bytes, again;
             void *file, *now;
             odvgp_real *same = NEW(odvgp_real, 40), length = (odvgp_real)0.3;
@@ -3085,14 +2980,14 @@ TEST(a_start_that_fails_moves_nothing)
             if (!when)
                 CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.1, NULL, NULL),
                         ODVGP_OK);
-            file = save(a.m, NULL, "", &bytes);
+            file = save_file(a.m, NULL, "", &bytes);
             for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
             /* Whitened q needs no factor yet. */
             if (param == ODVGP_PARAMETRISATION_WHITENED) {
                 CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL), ODVGP_OK);
             } else {
                 REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
-                now = save(a.m, NULL, "", &again);
+                now = save_file(a.m, NULL, "", &again);
                 CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "param %d: something moved",
                         param);
                 free(now);
@@ -3117,7 +3012,7 @@ TEST(a_start_that_fails_moves_nothing)
 TEST(a_start_that_fails_keeps_the_best_q)
 {
     odvgp_config c = config(20, 2, 2, 4, 0);
-    made a;
+    fixture a;
     odvgp_real *same = NEW(odvgp_real, 40);
     size_t bytes, work;
     void *block, *again, *room;
@@ -3144,7 +3039,7 @@ TEST(a_start_that_fails_keeps_the_best_q)
 TEST(a_start_that_fails_takes_the_jitter_back)
 {
     odvgp_config c = config(20, 2, 1, 8, 12);
-    made a, b;
+    fixture a, b;
     odvgp_real z[16], g[24], apart[24], one, two;
     int i;
     c.layer[0].kernel = "rbf";
@@ -3192,7 +3087,7 @@ TEST(an_optimum_that_fails_takes_the_jitter_back)
     for (rows = 0; rows < 2; rows++)
         for (upper = 0; upper < 2; upper++) {
             odvgp_config c = config(20, 2, 1, 8, 12);
-            made a;
+            fixture a;
             odvgp_real z[16], g[24], bound = 7, *before, *after;
             odvgp_status want = rows ? ODVGP_E_NAN : ODVGP_E_NOT_PD;
             odvgp_events e;
@@ -3237,7 +3132,7 @@ TEST(an_optimum_that_fails_takes_the_jitter_back)
 TEST(a_noise_floor_is_finite)
 {
     odvgp_config c = config(20, 2, 1, 4, 5);
-    made a;
+    fixture a;
     size_t bytes, again;
     void *file, *now;
     odvgp_real *large = NEW(odvgp_real, 20), noise = 0;
@@ -3247,10 +3142,10 @@ TEST(a_noise_floor_is_finite)
     a = make(&c);
     CHECK_STATUS(odvgp_get(a.m, "noise_variance", &noise, 1), ODVGP_OK);
     CHECK(noise > (odvgp_real)(1e-4 * HUGE_REAL) && all_finite(&noise, 1));
-    file = save(a.m, NULL, "", &bytes);
+    file = save_file(a.m, NULL, "", &bytes);
     for (i = 0; i < 20; i++) large[i] = 1000 * a.Y[i];
     REFUSED(odvgp_init_data(a.m, a.X, large, &info), ODVGP_E_ARG);
-    now = save(a.m, NULL, "", &again);
+    now = save_file(a.m, NULL, "", &again);
     CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "something moved");
     CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
     free(file), free(now), free(large);
@@ -3273,7 +3168,7 @@ TEST(half_a_gradient_moves_nothing)
     int when, tried = 0;
     for (when = 0; when < 2; when++) {
         odvgp_config c = config(30, 1, 1, 6, 0);
-        made a, b;
+        fixture a, b;
         odvgp_report report;
         odvgp_real *before, *after, *twin, kept;
         odvgp_info info = no_info();
@@ -3340,7 +3235,7 @@ TEST(a_second_start_is_like_the_first)
     for (natgrad = 0; natgrad < 2; natgrad++)
         for (coords = 0; coords < 3; coords++) {
             odvgp_config c = config(20, 2, 1, 4, 5);
-            made a, b;
+            fixture a, b;
             odvgp_real *va, *vb;
             /* All hyperparameters are initialised from the data. */
             c.layer[0].kernel = "rbf";
@@ -3377,7 +3272,7 @@ TEST(a_second_start_is_like_the_first)
 TEST(steps_are_shorter_after_one_that_was_undone)
 {
     odvgp_config c = config(20, 2, 1, 4, 3);
-    made a;
+    fixture a;
     odvgp_report r;
     int i, found = 0;
     double most = 1e3;
@@ -3404,7 +3299,7 @@ TEST(steps_are_shorter_after_one_that_was_undone)
 TEST(adam_without_eps)
 {
     odvgp_config c = config(20, 2, 1, 4, 3);
-    made a;
+    fixture a;
     odvgp_real *v;
     test_seed = 354;
     c.optim.natgrad = 0;
@@ -3426,7 +3321,7 @@ TEST(no_step_leaves_a_value_of_0)
     for (update = 0; update < 3; update++)
         for (positive = 0; positive < 2; positive++) {
             odvgp_config c = config(20, 2, 1, 4, 5);
-            made a;
+            fixture a;
             int i, k;
             test_seed = 355;
             c.layer[0].kernel = "linear";
@@ -3460,23 +3355,15 @@ TEST(no_step_leaves_a_value_of_0)
     CHECK_INT(undone, 6);
 }
 
-/*  Returns the values of a slot; the caller frees them. */
-static odvgp_real *values_of(const odvgp_model *m, const char *name)
-{
-    ptrdiff_t n = odvgp_slot_find(m, name)->count;
-    odvgp_real *v = NEW(odvgp_real, n);
-    CHECK_STATUS(odvgp_get(m, name, v, n), ODVGP_OK);
-    return v;
-}
 /*  Adam's first step moves a value by the learning rate: 1 - 1. */
 TEST(a_root_of_0_has_no_bound)
 {
     odvgp_config c = config(20, 2, 1, 4, 0);
     odvgp_real *grad, e = 7;
-    made a;
+    fixture a;
     c.optim.natgrad = 0;
     a = make(&c);
-    grad = values_of(a.m, "q_sqrt");
+    grad = values(&a, "q_sqrt");
     grad[0] = 0;
     CHECK_STATUS(odvgp_set(a.m, "q_sqrt", grad, 16, NULL), ODVGP_OK);
     free(grad);
@@ -3500,7 +3387,7 @@ TEST(a_bound_is_the_same_when_looked_at_twice)
                 odvgp_config c = config(20, 2, 2, 6, 4);
                 odvgp_real e[2], kl[2], *Z, *R;
                 ptrdiff_t i;
-                made a;
+                fixture a;
                 test_seed = 356;
                 c.layer[0].mean_part = parts[part];
                 c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
@@ -3508,9 +3395,9 @@ TEST(a_bound_is_the_same_when_looked_at_twice)
                 c.optim.gamma_step = (odvgp_gamma_step)step;
                 c.optim.natgrad = 1;
                 a = make(&c);
-                R = values_of(a.m, "v_sqrt");
+                R = values(&a, "v_sqrt");
                 for (i = 0; i < 32; i++) R[i] += i / 4 % 4 >= i % 4 ? (odvgp_real)0.3 : 0;
-                Z = values_of(a.m, "Z_gamma");
+                Z = values(&a, "Z_gamma");
                 /* All points coincide. */
                 for (i = 2; i < 8; i++) Z[i] = Z[i % 2];
                 CHECK_STATUS(odvgp_set(a.m, "v_sqrt", R, 32, NULL), ODVGP_OK);
@@ -3536,7 +3423,7 @@ TEST(q_starts_at_usable_values)
     int i;
     for (i = 0; i < 4; i++) {
         odvgp_config c = config(20, 2, 2, 4, i % 2 ? 0 : 3);
-        made a;
+        fixture a;
         odvgp_real *v, variance = (odvgp_real)size[i / 2], e = 7;
         int k, when;
         ptrdiff_t j;
@@ -3585,7 +3472,7 @@ TEST(no_upper_bound_is_infinite)
         odvgp_real upper = 5, lower = 6;
         odvgp_info info = no_info();
         odvgp_status s;
-        made a;
+        fixture a;
         void *work;
         ptrdiff_t j;
         test_seed = 358 + (uint64_t)i;
@@ -3624,7 +3511,7 @@ TEST(variances_are_never_negative)
         for (mg = 0; mg < 10; mg += 9)
             for (sharp = 0; sharp < 2; sharp++) {
                 odvgp_config c = config(40, 1, 2, 20, mg);
-                made a;
+                fixture a;
                 odvgp_real *var = NEW(odvgp_real, 2 * 100), *var_y = NEW(odvgp_real, 2 * 100),
                            *cov = NEW(odvgp_real, 2 * 100 * 100), X[100], *z,
                            small = (odvgp_real)1e-10;
@@ -3677,7 +3564,7 @@ TEST(coincident_points_have_gradients)
     int k;
     for (k = 0; k < 6; k++) {
         odvgp_config c = config(20, 2, 1, 6, 5);
-        made a;
+        fixture a;
         odvgp_real e, *grad;
         odvgp_info info = no_info();
         test_seed = 361;
