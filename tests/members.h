@@ -289,4 +289,93 @@ TEST_UNUSED static joint joint_of(fixture *a, ptrdiff_t p, const odvgp_real *X, 
     return g;
 }
 
+/* ---- natural steps ---- */
+
+/*  L, W, L_v and A, A_v by definition. */
+typedef struct features {
+    wide *Kb, *L, *Kbg, *W, *C, *Lv, *A, *Av;
+    double condition;
+} features;
+static features features_of(fixture *a)
+{
+    features f;
+    const odvgp_config *cfg = odvgp_model_config(a->m);
+    ptrdiff_t M = a->M, Mg = a->Mg, N = a->N, i;
+    wide *Zb = wide_values(a, "Z_beta"), *Zg = wide_values(a, "Z_gamma"),
+         *X = ref_copy(a->X, 2 * N), *T = ref_new(Mg * (Mg > N ? Mg : N)), jitter;
+    read_kernel(a);
+    jitter = (wide)cfg->jitter.absolute + (wide)cfg->jitter.relative * ref_k(&a->k, 2, Zb, Zb);
+    f.Kb = ref_K(&a->k, 2, Zb, M, Zb, M);
+    for (i = 0; i < M; i++) f.Kb[i * M + i] += jitter;
+    f.L = ref_new(M * M);
+    CHECK(ref_chol(M, f.Kb, f.L));
+    f.Kbg = ref_K(&a->k, 2, Zb, M, Zg, Mg);
+    f.W = ref_K(&a->k, 2, Zb, M, Zg, Mg);
+    ref_solve_lower(0, M, Mg, f.L, f.W);
+    f.C = ref_K(&a->k, 2, Zg, Mg, Zg, Mg);
+    ref_mul(1, 0, Mg, Mg, M, f.W, f.W, T);
+    for (i = 0; i < Mg * Mg; i++) f.C[i] -= T[i];
+    for (i = 0; i < Mg; i++) f.C[i * Mg + i] += jitter;
+    f.Lv = ref_new(Mg * Mg);
+    CHECK(ref_chol(Mg, f.C, f.Lv));
+    f.A = ref_K(&a->k, 2, Zb, M, X, N);
+    ref_solve_lower(0, M, N, f.L, f.A);
+    f.Av = ref_K(&a->k, 2, Zg, Mg, X, N);
+    ref_mul(1, 0, Mg, N, M, f.W, f.A, T);
+    for (i = 0; i < Mg * N; i++) f.Av[i] -= T[i];
+    ref_solve_lower(0, Mg, N, f.Lv, f.Av);
+    f.condition = ref_condition(M, f.Kb) * ref_condition(Mg, f.C);
+    free(Zb), free(Zg), free(X), free(T);
+    return f;
+}
+TEST_UNUSED static void drop_features(features *f)
+{
+    free(f->Kb), free(f->L), free(f->Kbg), free(f->W), free(f->C), free(f->Lv), free(f->A),
+            free(f->Av);
+}
+
+/*  The members that have natural steps, with the settings of these steps. */
+typedef struct natural {
+    int mean, cov;
+    odvgp_gamma_step gamma;
+    odvgp_blocks_step blocks;
+    odvgp_diag_step diag;
+} natural;
+TEST_UNUSED static int naturals(natural *list)
+{
+    int mean, cov, n = 0, way, ways;
+    EACH_PAIR(mean, cov)
+    {
+        if (!is_natural(mean, cov)) continue;
+        ways = mean == TIED                                     ? 4
+               : mean == ORTH || mean == HYBRID                 ? 3
+               : mean == BLOCKS && cov == ODVGP_COV_PART_BLOCKS ? 2
+                                                                : 1;
+        for (way = 0; way < ways; way++, n++) {
+            memset(&list[n], 0, sizeof list[n]);
+            list[n].mean = mean, list[n].cov = cov;
+            if (mean == ORTH || mean == HYBRID) list[n].gamma = (odvgp_gamma_step)way;
+            if (mean == BLOCKS) list[n].blocks = (odvgp_blocks_step)way;
+            if (mean == TIED) list[n].diag = (odvgp_diag_step)way;
+        }
+    }
+    return n;
+}
+enum { NATURALS = 40 };
+TEST_UNUSED static odvgp_config natural_config(const natural *w, int large)
+{
+    odvgp_config c = large ? pair_config(w->mean, w->cov, 200, 2, 40, 70)
+                           : pair_config(w->mean, w->cov, 60, 2, 9, 12);
+    c.optim.gamma_step = w->gamma;
+    c.optim.gamma_step_ratio = (odvgp_real)0.05;
+    c.reproduce.blocks_step = w->blocks;
+    c.reproduce.diag_step = w->diag;
+    c.optim.batch = large ? 150 : 25;
+    c.tile = large ? 100 : 0;
+    c.optim.gamma_batch = 5;
+    c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
+    c.optim.lr = odvgp_constant((odvgp_real)0.01);
+    return c;
+}
+
 #endif

@@ -127,6 +127,9 @@ TEST_UNUSED static fixture make_random(const odvgp_config *cfg, const char *kern
     randomise_slots(&a);
     return a;
 }
+/*  Kernels for make_random. */
+TEST_UNUSED static const char *const random_kernels[] = {
+        "matern52 + rbf", "rbf", "matern12", "(rbf + matern32) * matern52"};
 /*  A config whose jitter is large enough to show if it is used in a wrong place. */
 TEST_UNUSED static odvgp_config random_config(
         ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t Mg)
