@@ -85,6 +85,18 @@ TEST_UNUSED static void make_data(
                     (odvgp_real)(sin(frequency * sum + (double)p) + noise * test_normal());
     }
 }
+/*  Fills arrays with normal inputs and smooth outputs; each call gives the same numbers. */
+TEST_UNUSED static void fill_data(
+        odvgp_real *X, odvgp_real *Y, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P)
+{
+    ptrdiff_t i;
+    test_seed = 77;
+    for (i = 0; i < N * D; i++) X[i] = (odvgp_real)test_normal();
+    for (i = 0; i < N; i++) {
+        Y[i * P] = (odvgp_real)(sin((double)X[i * D]) + 0.1 * test_normal());
+        if (P > 1) Y[i * P + 1] = (odvgp_real)cos((double)X[i * D + 1]);
+    }
+}
 /*  Sets all slots to random values: positive ones near 1, points within the data, triangles with
     diagonals of either sign. */
 TEST_UNUSED static void randomise_slots(fixture *a)

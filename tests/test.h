@@ -122,18 +122,17 @@ TEST_UNUSED static int test_status(
             odvgp_status_text(got), odvgp_status_text(want));
 }
 
+/*  More than odvgp_isa will ever have. */
+enum { TEST_ISAS = 15 };
 /*  The instruction sets of this machine and this build, found by trying them, so that a new one
     needs no change here; only the one that ODVGP_ISA names, if it names one. test_begin fills
     the table. */
-/*  More than odvgp_isa will ever have. */
-enum { TEST_ISAS = 15 };
 TEST_UNUSED static struct {
     int count, forced;
     odvgp_isa isa[TEST_ISAS];
     const char *name[TEST_ISAS];
 } test_isas;
 
-/*  What a config or odvgp_blas_init is given by a test that does not care which. */
 /*  Returns 1 if the instruction set takes subnormal numbers for 0, as 32-bit NEON does. */
 TEST_UNUSED static int test_flushes(const char *isa)
 {
@@ -144,6 +143,7 @@ TEST_UNUSED static int test_flushes(const char *isa)
     return 0;
 #endif
 }
+/*  The instruction set of tests that work with any: the forced one, or the library's choice. */
 TEST_UNUSED static odvgp_isa test_isa(void)
 {
     return test_isas.forced ? test_isas.isa[0] : ODVGP_ISA_AUTO;

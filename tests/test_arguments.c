@@ -466,7 +466,7 @@ TEST(a_noise_floor_is_finite)
     drop(&a);
 }
 
-/* ---- names of slots ---- */
+/* ---- slots ---- */
 
 /*  A name that does not fit is refused, not cut: two names that are cut at the same place would
     become equal. */

@@ -22,7 +22,7 @@ static int rounds(int small, int sample, int all)
     return by_scale(small, test_size(sample, (sample + 1) / 2), all);
 }
 
-/* ---- every instruction set, every way of cutting ---- */
+/* ---- every instruction set, any number of tasks ---- */
 
 typedef struct engine {
     odvgp_blas blas;
@@ -133,7 +133,7 @@ TEST(instruction_sets)
     free(block);
 }
 
-/* ---- matrices amid NaN ---- */
+/* ---- matrices surrounded by NaN ---- */
 
 /*  Surroundings of operands hold a NaN that differs from other NaNs in its bits, so that the
     test detects any write there, even of a NaN. */

@@ -119,7 +119,7 @@ TEST(what_does_not_exist_is_refused_and_nothing_else)
                         }
 }
 
-/* ---- members that are others in other coordinates ---- */
+/* ---- pairs that are equal in other coordinates ---- */
 
 /*  Checks that bound and predictions of two models on the same data agree. */
 static void check_equal(fixture *a, fixture *b, double tolerance, const char *words)

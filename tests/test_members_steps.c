@@ -426,6 +426,8 @@ TEST(a_diagonal_of_any_size_gives_finite_numbers)
         }
 }
 
+/* ---- training ---- */
+
 TEST(seven_threads_give_the_bits_of_one)
 {
     natural list[NATURALS];

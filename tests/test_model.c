@@ -428,9 +428,9 @@ TEST(all_rows_as_inducing_points_give_the_exact_gp)
     drop(&a);
 }
 
-static const char *mean_slot(const fixture *a) { return slot(a, "a_beta") ? "a_beta" : "q_mu"; }
+/* ---- a model after any sequence of calls ---- */
 
-/* ---- one model, used again and again: nothing stale ---- */
+static const char *mean_slot(const fixture *a) { return slot(a, "a_beta") ? "a_beta" : "q_mu"; }
 
 static void clone_values(fixture *to, const fixture *from)
 {

@@ -5,8 +5,6 @@
 #include "test.h"
 #include "models.h"
 
-/* ---- prediction ---- */
-
 TEST(scales_are_undone)
 {
     odvgp_config c = random_config(30, 2, 2, 5, 6);
@@ -439,8 +437,6 @@ TEST(results_that_overflow_are_told)
         }
 }
 
-/* ---- variances ---- */
-
 /*  Here k - |A|^2 is only rounding error: at the inducing points, with little jitter, with
     lengthscales that make Kb nearly singular. */
 TEST(variances_are_never_negative)
@@ -499,7 +495,7 @@ TEST(variances_are_never_negative)
             }
 }
 
-/* ---- awkward, but allowed ---- */
+/* ---- difficult but legal data ---- */
 
 /*  Creates, trains and predicts with defaults. All results are finite, no variance is negative,
     and the bound is not below its initial value. Returns the root mean square error at the

@@ -9,7 +9,7 @@ static void (*probe)(void);
 #include "test.h"
 #include "models.h"
 
-/* ---- events ---- */
+/* ---- jitter ---- */
 
 /*  Repeated inducing points without jitter make Kb singular. The jitter is raised, and the event
     reports the matrix and the pivot. */
@@ -303,6 +303,8 @@ TEST(causes_are_told)
     }
 }
 
+/* ---- steps that are undone ---- */
+
 /*  Steps that diverge are undone: training never leaves a broken model. */
 TEST(wild_steps_are_undone)
 {
@@ -515,11 +517,8 @@ TEST(natural_steps_move_all_outputs_or_none)
     a NaN just before it. The step fails without effect, although Adam already has half of a
     gradient, and the next step is that of a model that never saw the NaN. */
 static odvgp_model *watched;
-
 static odvgp_real *to_spoil;
-
 static int looked, spoilt;
-
 static void spoil_the_second_evaluation(void)
 {
     int stats = (watched->tape.purpose & ODVGP__FOR_STATS) != 0;

@@ -12,7 +12,7 @@
 #include "test.h"
 #include "models.h"
 
-/* ---- blocks of exact size, at any alignment, between guards ---- */
+/* ---- blocks ---- */
 
 typedef struct guarded {
     unsigned char *all;
@@ -200,7 +200,7 @@ TEST(predictors_can_be_moved)
     drop(&a);
 }
 
-/* ---- model files ---- */
+/* ---- files ---- */
 
 TEST(training_goes_on_bit_for_bit_after_a_file)
 {
@@ -554,7 +554,7 @@ TEST(files_on_disk)
     fixture a;
     size_t bytes, n = 7;
     unsigned char *file, *back;
-    const char *path = "build/test_robust." PRECISION ".odvgp";
+    const char *path = "build/test_save_load." PRECISION ".odvgp";
     FILE *f = fopen(path, "wb");
     /* There may be no folder build/ here. */
     if (!f) path = "test_save_load." PRECISION ".odvgp";

@@ -3,6 +3,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "models.h"
 
 enum { ROWS = 90, INPUTS = 2, OUTPUTS = 2, BETA = 6, GAMMA = 9, TILE = 8 };
 
@@ -23,15 +24,11 @@ static odvgp_config settings(
     return c;
 }
 
-static odvgp_model *make(const odvgp_config *c)
+static odvgp_model *create(const odvgp_config *c)
 {
     odvgp_model *m = NULL;
     odvgp_info info;
-    ptrdiff_t i;
-    for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)odvgp__normal(3, 77, (uint64_t)i);
-    for (i = 0; i < ROWS; i++)
-        Y[2 * i] = (odvgp_real)sin((double)X[2 * i]),
-              Y[2 * i + 1] = (odvgp_real)cos((double)X[2 * i + 1]);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     CHECK_SAY(odvgp_model_create(&m, c, X, Y, NULL, &info) == ODVGP_OK, "%s", info.text);
     return m;
 }
@@ -73,7 +70,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
     int k;
     for (k = 0; k < MEMBERS; k++) {
         odvgp_config c = settings(members[k].mean, members[k].cov, members[k].objective, SHARDS);
-        odvgp_model *m = make(&c);
+        odvgp_model *m = create(&c);
         odvgp__wants_list want = {
                 1, c.optim.natgrad, 1, c.objective ? ODVGP__FOR_COLLAPSED : ODVGP__FOR_BOUND};
         odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
@@ -126,7 +123,7 @@ TEST(shards_change_rounding_only)
             d.shards = counts[i];
             if (members[k].mean == ODVGP_MEAN_PART_ORTH)
                 c.optim.gamma_step = d.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT;
-            one = make(&c), several = make(&d);
+            one = create(&c), several = create(&d);
             if (!one || !several) return;
             for (step = 0; step < 3; step++) {
                 odvgp_report a, b;
@@ -146,7 +143,7 @@ TEST(shards_change_rounding_only)
 TEST(the_first_bad_row_is_told)
 {
     odvgp_config c = settings(ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, 4);
-    odvgp_model *m = make(&c);
+    odvgp_model *m = create(&c);
     odvgp_info info;
     odvgp_real elbo;
     if (!m) return;
@@ -171,7 +168,7 @@ TEST(what_was_counted_before_an_error_stays)
         odvgp_real elbo;
         c.layer[0].kernel = "matern12(1.3, variance=0.9)";
         c.jitter.absolute = c.jitter.relative = 0;
-        m = make(&c);
+        m = create(&c);
         if (!m) return;
         CHECK(odvgp_set(m, "Z_beta", X, BETA * INPUTS, NULL) == ODVGP_OK);
         X[INPUTS * 85] = (odvgp_real)NAN;
@@ -193,7 +190,7 @@ TEST(the_first_error_goes_up_the_tree)
     enum { SHARDS = 4 };
     odvgp_config c =
             settings(ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, SHARDS);
-    odvgp_model *m = make(&c);
+    odvgp_model *m = create(&c);
     odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
     odvgp__wants_list want = {1, 1, 1, ODVGP__FOR_BOUND};
     odvgp_real *piece[SHARDS];

@@ -1,11 +1,11 @@
-/*  Initialisation from the data: inducing points, hyperparameters and q. Each method agrees with its
-    definition, works for degenerate data, and changes nothing if it fails. */
+/*  Initialisation from the data: inducing points, hyperparameters and q. Each method agrees with
+    its definition, works for degenerate data, and changes nothing if it fails. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
 #include "models.h"
 
-/* ---- the start ---- */
+/* ---- initialisation by default ---- */
 
 static int row_among(const odvgp_real *row, const odvgp_real *rows, ptrdiff_t n, ptrdiff_t D)
 {
@@ -129,7 +129,7 @@ TEST(training_starts_at_the_prior)
         }
 }
 
-/* ---- the ways to start ---- */
+/* ---- methods of initialisation ---- */
 
 static int same_row(const odvgp_real *a, const odvgp_real *b, ptrdiff_t D)
 {

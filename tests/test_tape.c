@@ -7,18 +7,17 @@ static void count_operation(int node, int reverse);
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "models.h"
 
 enum { ROWS = 90, INPUTS = 2, BETA = 8, GAMMA = 12 };
 
 static odvgp_real X[ROWS * INPUTS], Y[ROWS];
 
-static odvgp_model *make(odvgp_config *cfg)
+static odvgp_model *create(odvgp_config *cfg)
 {
     odvgp_model *m = NULL;
-    ptrdiff_t i;
     cfg->isa = test_isa();
-    for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)odvgp__normal(3, 77, (uint64_t)i);
-    for (i = 0; i < ROWS; i++) Y[i] = (odvgp_real)sin((double)X[2 * i]);
+    fill_data(X, Y, ROWS, INPUTS, 1);
     CHECK(odvgp_model_create(&m, cfg, X, Y, NULL, NULL) == ODVGP_OK);
     return m;
 }
@@ -40,7 +39,7 @@ static int runs_of(const odvgp_model *m, odvgp__op op, int reverse)
 TEST(a_frozen_kernel_is_not_differentiated_and_not_factored_again)
 {
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
-    odvgp_model *m = make(&cfg);
+    odvgp_model *m = create(&cfg);
     uint64_t stamp;
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
     CHECK(m->tape.node[m->unit[0].L.id].needs_grad);
@@ -63,7 +62,7 @@ TEST(a_frozen_kernel_is_not_differentiated_and_not_factored_again)
 TEST(naturally_moved_slots_have_no_adjoints)
 {
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, 0);
-    odvgp_model *m = make(&cfg);
+    odvgp_model *m = create(&cfg);
     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
     CHECK(!m->tape.node[m->unit[0].block[0].mu.id].needs_grad &&
             !m->tape.node[m->unit[0].block[0].sqrt.id].needs_grad);
@@ -185,7 +184,7 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
         cfg.optim.natgrad = list[k].optimizer == ODVGP_OPTIMIZER_ADAM &&
                             list[k].cov != ODVGP_COV_PART_INVERSE &&
                             list[k].mean != ODVGP_MEAN_PART_FREE;
-        m = make(&cfg);
+        m = create(&cfg);
         if (!m) return;
         CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
         CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
@@ -237,7 +236,7 @@ TEST(other_rows_have_other_features)
         cfg.optim.batch = tiles == 1 ? ROWS / 3 : ROWS;
         cfg.tile = ROWS / 3;
         if (tiles == 2) cfg.tile = ROWS / 2;
-        m = make(&cfg);
+        m = create(&cfg);
         CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
         CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
         CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
@@ -282,7 +281,7 @@ TEST(nothing_runs_back_on_zeros)
                     cfg.optim.natgrad = natgrad;
                     /* This combination does not exist. */
                     if (odvgp_model_size(&cfg, &bytes, NULL) != ODVGP_OK) continue;
-                    m = make(&cfg);
+                    m = create(&cfg);
                     memset(runs, 0, sizeof runs);
                     CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
                     CHECK(runs[m->expect.id][1] == 1);

@@ -4,6 +4,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "models.h"
 #include <fenv.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -19,21 +20,9 @@ typedef struct run_result {
     odvgp_status status;
 } run_result;
 
-static void make_data(odvgp_real *X, odvgp_real *Y)
-{
-    ptrdiff_t i;
-    /* Each call draws the same data. */
-    test_seed = 77;
-    for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)test_normal();
-    for (i = 0; i < ROWS; i++) {
-        Y[2 * i] = (odvgp_real)(sin((double)X[3 * i]) + 0.1 * test_normal());
-        Y[2 * i + 1] = (odvgp_real)cos((double)X[3 * i + 1]);
-    }
-}
-
-/*  Trains a few steps, predicts, and returns all parameters. */
 /*  1 if the kernel's variances choose the inducing points, 0 if distances do. */
 static int by_kernel;
+/*  Trains a few steps, predicts, and returns all parameters. */
 static run_result train(const odvgp_threads *threads)
 {
     static odvgp_real X[ROWS * INPUTS], Y[ROWS * OUTPUTS];
@@ -42,10 +31,9 @@ static run_result train(const odvgp_threads *threads)
     odvgp_model *m;
     odvgp_server server, *p = &server;
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, BETA, GAMMA);
-    int i;
     memset(&r, 0, sizeof r);
     memset(&server, 0, sizeof server);
-    make_data(X, Y);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     cfg.optim.batch = 300;
     cfg.tile = 128;
     cfg.optim.gamma_batch = 20;
@@ -60,11 +48,7 @@ static run_result train(const odvgp_threads *threads)
     if (!r.status) r.status = odvgp_fit(m, X, Y, 12, NULL, NULL, NULL);
     if (r.status) return r;
     r.count = odvgp_param_count(m);
-    r.theta = (odvgp_real *)calloc((size_t)r.count, sizeof *r.theta);
-    for (i = 0; i < odvgp_slot_count(m); i++) {
-        const odvgp_slot *slot = odvgp_slot_at(m, i);
-        r.status |= odvgp_get(m, slot->name, r.theta + slot->offset, slot->count);
-    }
+    r.theta = all_values(m);
     size = odvgp_predictor_size(m);
     void *frozen = malloc(size);
     if (!r.status) r.status = serve(m, NULL, frozen, size, p, NULL);
@@ -613,7 +597,7 @@ TEST(predictions_take_little_stack)
         free(X), free(Y);
         SKIP("without optimisation each vector has a place on the stack");
     }
-    make_data(X, Y);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     for (i = 0; i < test_isas.count * 3; i++) {
         odvgp_config cfg = odvgp_config_defaults(300, INPUTS, OUTPUTS, 33, i % 3 == 2 ? 0 : 50);
         odvgp_model *m = NULL;
@@ -662,7 +646,7 @@ TEST(calls_take_little_stack)
                *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
     size_t most[KEPT_CALLS] = {0};
     int i, c, least = 0, train = 0;
-    make_data(X, Y);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     for (i = 0; i < test_isas.count; i++) {
         odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, 33, 50);
         kept k;

@@ -4,6 +4,8 @@
 #include "test.h"
 #include "models.h"
 
+/* ---- allocation ---- */
+
 TEST(nothing_is_allocated_after_the_start)
 {
     int natgrad, update;
@@ -54,8 +56,6 @@ TEST(nothing_is_allocated_after_the_start)
             drop(&a);
         }
 }
-
-/* ---- allocation ---- */
 
 typedef struct counter {
     int calls, live, fail_at;

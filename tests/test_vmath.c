@@ -112,10 +112,10 @@ static void stop_engines(void)
     for (i = 0; i < ISAS; i++) free(engines[i].block);
 }
 
-/*  Returns the distance in units of the last place of `want` rounded to odvgp_real; beyond the
-    largest number infinity is correct. */
 /*  1 if the current instruction set takes subnormal numbers for 0. */
 static int flushes;
+/*  Returns the distance in units of the last place of `want` rounded to odvgp_real; beyond the
+    largest number infinity is correct. */
 static double places(odvgp_real got, wide want)
 {
     int e, digits = BY_PRECISION(53, 24), least = BY_PRECISION(-1074, -149);
