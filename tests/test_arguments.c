@@ -271,28 +271,29 @@ TEST(bad_arguments_are_refused)
     REFUSED(odvgp_init_data(a.m, NULL, a.Y, &info), ODVGP_E_ARG);
     REFUSED(odvgp_init_data(a.m, a.X, NULL, &info), ODVGP_E_ARG);
     {
-        odvgp_real out[2][3], x[6] = {1, 2, 3, 4, 5, 6}, scale[3] = {1, 1, 0};
-        memset(out, PATTERN, sizeof out);
-        REFUSED(odvgp_column_scales(NULL, 2, 3, out[0], out[1], &info), ODVGP_E_ARG);
-        REFUSED(odvgp_column_scales(x, 2, 3, NULL, out[1], &info), ODVGP_E_ARG);
-        REFUSED(odvgp_column_scales(x, 2, 3, out[0], NULL, &info), ODVGP_E_ARG);
-        REFUSED(odvgp_column_scales(x, 0, 3, out[0], out[1], &info), ODVGP_E_SIZE);
-        REFUSED(odvgp_column_scales(x, 2, 0, out[0], out[1], &info), ODVGP_E_SIZE);
-        REFUSED(odvgp_column_scales(x, PTRDIFF_MAX / 2, 3, out[0], out[1], &info), ODVGP_E_SIZE);
+        odvgp_real scales[2][3], x[6] = {1, 2, 3, 4, 5, 6}, scale[3] = {1, 1, 0};
+        memset(scales, PATTERN, sizeof scales);
+        REFUSED(odvgp_column_scales(NULL, 2, 3, scales[0], scales[1], &info), ODVGP_E_ARG);
+        REFUSED(odvgp_column_scales(x, 2, 3, NULL, scales[1], &info), ODVGP_E_ARG);
+        REFUSED(odvgp_column_scales(x, 2, 3, scales[0], NULL, &info), ODVGP_E_ARG);
+        REFUSED(odvgp_column_scales(x, 0, 3, scales[0], scales[1], &info), ODVGP_E_SIZE);
+        REFUSED(odvgp_column_scales(x, 2, 0, scales[0], scales[1], &info), ODVGP_E_SIZE);
+        REFUSED(odvgp_column_scales(x, PTRDIFF_MAX / 2, 3, scales[0], scales[1], &info),
+                ODVGP_E_SIZE);
         /* A scale of 0 is refused. */
-        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, scales[0]), ODVGP_E_ARG);
         scale[2] = (odvgp_real)HUGE_VAL;
-        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, scales[0]), ODVGP_E_ARG);
         scale[2] = 1;
-        CHECK_STATUS(odvgp_standardise(x, -1, 3, x, scale, out[0]), ODVGP_E_ARG);
-        CHECK_STATUS(odvgp_standardise(x, 2, 0, x, scale, out[0]), ODVGP_E_ARG);
-        CHECK_STATUS(odvgp_standardise(NULL, 2, 3, x, scale, out[0]), ODVGP_E_ARG);
-        CHECK_STATUS(odvgp_standardise(x, 2, 3, NULL, scale, out[0]), ODVGP_E_ARG);
-        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, NULL, out[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, -1, 3, x, scale, scales[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 0, x, scale, scales[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(NULL, 2, 3, x, scale, scales[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, NULL, scale, scales[0]), ODVGP_E_ARG);
+        CHECK_STATUS(odvgp_standardise(x, 2, 3, x, NULL, scales[0]), ODVGP_E_ARG);
         CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, NULL), ODVGP_E_ARG);
         x[4] = (odvgp_real)NAN;
-        REFUSED(odvgp_column_scales(x, 2, 3, out[0], out[1], &info), ODVGP_E_NAN);
-        CHECK(untouched(out, sizeof out));
+        REFUSED(odvgp_column_scales(x, 2, 3, scales[0], scales[1], &info), ODVGP_E_NAN);
+        CHECK(untouched(scales, sizeof scales));
     }
     REFUSED(odvgp_init_q(NULL, &info), ODVGP_E_ARG);
     REFUSED(odvgp_step(NULL, a.X, a.Y, NULL, &info), ODVGP_E_ARG);
@@ -411,17 +412,17 @@ TEST(bad_data_are_refused)
                 odvgp_real *list = where ? a.Y : a.X, keep = list[row * 2 + 1],
                            *before = all_values(a.m), *after, out[3], grad[200];
                 odvgp_report report;
-                odvgp_info info = no_info();
+                odvgp_info said = no_info();
                 ptrdiff_t steps = odvgp_steps_done(a.m);
                 list[row * 2 + 1] = (odvgp_real)bad[b];
                 memset(out, PATTERN, sizeof out), memset(grad, PATTERN, sizeof grad),
                         memset(&report, PATTERN, sizeof report);
-                CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, &info), ODVGP_E_NAN);
-                CHECK_INT(info.row, row);
-                CHECK(info.what && !strcmp(info.what, where ? "Y" : "X") && info.text[0]);
-                info = no_info();
-                CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, out, out + 1, grad, &info), ODVGP_E_NAN);
-                CHECK_INT(info.row, row);
+                CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, &said), ODVGP_E_NAN);
+                CHECK_INT(said.row, row);
+                CHECK(said.what && !strcmp(said.what, where ? "Y" : "X") && said.text[0]);
+                said = no_info();
+                CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, out, out + 1, grad, &said), ODVGP_E_NAN);
+                CHECK_INT(said.row, row);
                 REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 10, (odvgp_real)0.5, out, &info),
                         ODVGP_E_NAN);
                 REFUSED(odvgp_step_batch(a.m, a.X, a.Y, 10, &report, &info), ODVGP_E_NAN);

@@ -179,7 +179,7 @@ TEST(damaged_files_are_refused)
         odvgp_model *m;
         /* Newer and older versions: */
         for (wrong = 0; wrong < 7; wrong++) {
-            odvgp_info info = no_info();
+            odvgp_info said = no_info();
             if (wrong == ODVGP__FILE_VERSION) continue;
             memcpy(other, file, bytes);
             other[8] = (unsigned char)wrong;
@@ -188,11 +188,11 @@ TEST(damaged_files_are_refused)
             CHECK(refused(other, bytes, block, block_bytes));
             REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info),
                     ODVGP_E_UNSUPPORTED);
-            (void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info);
-            CHECK_SAY(strstr(info.text, wrong < ODVGP__FILE_VERSION
+            (void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &said);
+            CHECK_SAY(strstr(said.text, wrong < ODVGP__FILE_VERSION
                                                 ? "of an older format: train the model again"
                                                 : "of a newer format") != NULL,
-                    "version %d: %s", (int)wrong, info.text);
+                    "version %d: %s", (int)wrong, said.text);
         }
         CHECK(untouched(block, block_bytes));
         free(other);

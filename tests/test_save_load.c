@@ -429,7 +429,7 @@ TEST(predictors_of_the_other_precision)
     odvgp_server servers[2], *p = &servers[0], *q = &servers[1];
     odvgp_model *m;
     odvgp_real m0[24], m1[24], v0[24], v1[24];
-    odvgp_info info = no_info();
+    odvgp_info said = no_info();
     odvgp_status read;
     uint64_t sum;
     test_seed = 334;
@@ -470,13 +470,13 @@ TEST(predictors_of_the_other_precision)
             ODVGP_E_UNSUPPORTED);
     CHECK(m == NULL);
     CHECK_SAY(odvgp_load_size(other, other_bytes, NULL, test_isa(), NULL, &pred_bytes, &user,
-                      &user_bytes, &info) == ODVGP_OK,
-            "%s", info.text);
+                      &user_bytes, &said) == ODVGP_OK,
+            "%s", said.text);
     CHECK(user_bytes == 3 && !memcmp(user, "abc", 3));
     CHECK_INT(pred_bytes, odvgp_predictor_size(a.m));
     pred = test_alloc(pred_bytes), frozen = test_alloc(pred_bytes);
-    read = odvgp_server_from_file(p, other, other_bytes, test_isa(), pred, pred_bytes, &info);
-    CHECK_SAY(read == ODVGP_OK, "%s", info.text);
+    read = odvgp_server_from_file(p, other, other_bytes, test_isa(), pred, pred_bytes, &said);
+    CHECK_SAY(read == ODVGP_OK, "%s", said.text);
     CHECK_STATUS(serve(a.m, NULL, frozen, pred_bytes, q, NULL), ODVGP_OK);
     need = odvgp_predict_scratch(q, 12);
     scratch = test_alloc(need);
