@@ -13,10 +13,9 @@ enum { COVS = 4 };
 TEST_UNUSED static const odvgp_mean_part mean_part[MEANS] = {ODVGP_MEAN_PART_BETA,
         ODVGP_MEAN_PART_ORTH, ODVGP_MEAN_PART_HYBRID, ODVGP_MEAN_PART_FREE, ODVGP_MEAN_PART_FREE,
         ODVGP_MEAN_PART_BLOCKS};
-TEST_UNUSED static const char *const mean_name[MEANS] = {"beta", "orth", "hybrid", "free", "tied",
-        "blocks"},
-                                     *const cov_name[COVS] = {
-                                             "dense", "inverse", "diagonal", "blocks"};
+TEST_UNUSED static const char *const mean_name[MEANS] = {
+        "beta", "orth", "hybrid", "free", "tied", "blocks"};
+TEST_UNUSED static const char *const cov_name[COVS] = {"dense", "inverse", "diagonal", "blocks"};
 
 /*  A tied mean has no second set of points, so with it the covariance part `blocks` has only one
     block and is dense. */

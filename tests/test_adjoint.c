@@ -500,10 +500,8 @@ TEST(kernel_values)
             double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
             odvgp__kernel k;
             ref_kernel ref;
-            odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m),
-                                               spread = (odvgp_real)(spacing == 1   ? 1e-3
-                                                                     : spacing == 2 ? 8
-                                                                                    : 1);
+            odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m);
+            const odvgp_real spread = (odvgp_real)(spacing == 1 ? 1e-3 : spacing == 2 ? 8 : 1);
             wide *Xw, *Zw, *Kw;
             odvgp_blas blas;
             size_t bytes = odvgp_blas_size(NULL), scratch_bytes;

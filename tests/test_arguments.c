@@ -110,9 +110,9 @@ TEST(bad_configs_are_refused)
         odvgp_model *m = good_one.m;
         switch (list[i].type) {
         case SIZE:
-            *(ptrdiff_t *)field = list[i].value > 8e18                   ? PTRDIFF_MAX
-                                  : list[i].value >= (double)PTRDIFF_MAX ? PTRDIFF_MAX
-                                                                         : (ptrdiff_t)list[i].value;
+            *(ptrdiff_t *)field = list[i].value > 8e18 || list[i].value >= (double)PTRDIFF_MAX
+                                          ? PTRDIFF_MAX
+                                          : (ptrdiff_t)list[i].value;
             break;
         case INT: *(int *)field = (int)list[i].value; break;
         case REAL: *(odvgp_real *)field = (odvgp_real)list[i].value; break;
@@ -186,6 +186,7 @@ TEST(ranges_of_fields)
 {
     ptrdiff_t i;
     int end;
+    const char *words;
     for (i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
         const odvgp__field *f = &odvgp__fields[i];
         int real = f->type == ODVGP__FIELD_REAL, open_at[2];
@@ -209,11 +210,9 @@ TEST(ranges_of_fields)
             CHECK_STATUS(odvgp__check_fields(&c, &info),
                     f->type == ODVGP__FIELD_SIZE ? ODVGP_E_SIZE : ODVGP_E_ARG);
             CHECK_SAY(!strcmp(info.what, f->name), "%s is said to be %s", f->name, info.what);
-            CHECK_SAY(
-                    strstr(info.text, f->type != ODVGP__FIELD_SIZE ? "is out of range in the config"
-                                      : end                        ? "is too large"
-                                            : "is below its least value") != NULL,
-                    "%s: %s", f->name, info.text);
+            words = end ? "is too large" : "is below its least value";
+            if (f->type != ODVGP__FIELD_SIZE) words = "is out of range in the config";
+            CHECK_SAY(strstr(info.text, words) != NULL, "%s: %s", f->name, info.text);
             if (!real) continue;
             put_field(&c, f, (double)NAN);
             CHECK_STATUS(odvgp__check_fields(&c, &info), ODVGP_E_ARG);

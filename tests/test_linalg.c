@@ -528,9 +528,9 @@ static void try_product(const product *p, int ta, int tb, double alpha, double b
     ptrdiff_t m = p->m, n = p->n, k = p->k, lda = padded(ta ? m : k), ldb = padded(tb ? k : n),
               ldc = padded(n), ra = ta ? k : m, rb = tb ? n : k, i;
     int isa, t, cuts, mark = memory.n;
-    odvgp_real *A = store_of(p->a, m, k, ta, lda), *B = p->routine == SYRK || p->routine == LAUUM
-                                                                ? NULL
-                                                                : store_of(p->b, k, n, tb, ldb);
+    const int has_B = p->routine != SYRK && p->routine != LAUUM;
+    odvgp_real *A = store_of(p->a, m, k, ta, lda);
+    odvgp_real *B = has_B ? store_of(p->b, k, n, tb, ldb) : NULL;
     odvgp_real *C = matrix(m, n, ldc, 1), *A0 = twin(A, ra, ta ? m : k, lda),
                *B0 = B ? twin(B, rb, tb ? k : n, ldb) : NULL, *first = NULL;
     cuts = cuts_for((double)m * (double)n * (double)k);

@@ -378,11 +378,8 @@ TEST(a_unit_natural_step_lands_on_the_optimum)
                                 }
                             free(Zg2), free(Kg), free(T);
                         }
-                        bound += (double)(-(logdet + quad +
-                                                  (wide)N *
-                                                          logl(2 * 3.14159265358979323846264338L)) /
-                                                  2 -
-                                          trace / (2 * noise) - cost);
+                        quad += (wide)N * logl(2 * 3.14159265358979323846264338L);
+                        bound += (double)(-(logdet + quad) / 2 - trace / (2 * noise) - cost);
                         free(Q), free(w);
                     }
                     free(A), free(y), free(b), free(m), free(S), free(Ai), free(m0), free(S0),

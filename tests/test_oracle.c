@@ -895,11 +895,9 @@ static void run_natgrad(ocase *c)
                         compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
                     } else {
-                        compare(c,
-                                NAME(!orth                                      ? "q_mu"
-                                        : param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta"
-                                                                                : "a_beta"),
-                                q_mu, P * M, names[param]);
+                        const char *mean_slot =
+                                param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta";
+                        compare(c, NAME(orth ? mean_slot : "q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
                     }
                     for (p = 0; p < P; p++) {
@@ -1367,9 +1365,9 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
     }
     {
         /* The diagonal. */
-        odvgp_real value[ODVGP__MAX_NODES], *diag = NEW(odvgp_real, n),
-                                            *dX = NEW(odvgp_real, n * D),
-                                            *dhyp = NEW(odvgp_real, nhyp), sum = 0;
+        odvgp_real value[ODVGP__MAX_NODES], sum = 0;
+        odvgp_real *diag = NEW(odvgp_real, n), *dX = NEW(odvgp_real, n * D),
+                   *dhyp = NEW(odvgp_real, nhyp);
         for (i = 0; i < n * D; i++) dX[i] = 0;
         for (h = 0; h < nhyp; h++) dhyp[h] = 0;
         for (i = 0; i < n; i++) {

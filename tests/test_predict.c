@@ -128,8 +128,8 @@ TEST(samples_have_the_predicted_moments)
     enum { n = 7, S = 6000 };
     odvgp_config c = random_config(30, 2, 2, 5, 6);
     fixture a;
-    odvgp_real X[2 * n], mean[2 * n], cov[2 * n * n], *f = NEW(odvgp_real, S * 2 * n),
-                                                      *g = NEW(odvgp_real, S * 2 * n);
+    odvgp_real X[2 * n], mean[2 * n], cov[2 * n * n];
+    odvgp_real *f = NEW(odvgp_real, S * 2 * n), *g = NEW(odvgp_real, S * 2 * n);
     odvgp_server server, *p = &server;
     size_t bytes, need;
     void *block, *scratch;
