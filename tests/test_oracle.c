@@ -895,9 +895,9 @@ static void run_natgrad(ocase *c)
                         compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
                     } else {
-                        const char *mean_slot =
+                        const char *mean_name =
                                 param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta";
-                        compare(c, NAME(orth ? mean_slot : "q_mu"), q_mu, P * M, names[param]);
+                        compare(c, NAME(orth ? mean_name : "q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
                     }
                     for (p = 0; p < P; p++) {
