@@ -55,9 +55,9 @@ demo: $(B)/demo ## learn a real data set in four ways, half a minute, with pictu
 
 # ---- tests ----
 
-# Most of the time of twenty programs with the whole header each is the compiler's. A program that reaches into the library compiles
-# it with ODVGP_STATIC, so that what it does not call is left out, at -Og, which takes half of the time of -O1 and makes code about
-# as fast; at -O0 nothing is left out, so that only programs that call most of the library and run for a moment are faster there.
+# Most programs compile the whole header, which takes most of the time of `make test`. A program that uses internals of the library
+# compiles it with ODVGP_STATIC, so that functions it does not call are left out, at -Og, which takes half of the time of -O1 and gives
+# code about as fast. At -O0 nothing is left out: only programs that call most of the library and run briefly are faster there.
 # `make test CFLAGS=-O2` tests what users compile.
 QUICK := alias arguments base_kernels files forged_files oracle recovery save_load shards start terms
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -Og
@@ -67,8 +67,8 @@ $(B)/test_%: tests/test_%.c
 $(B)/f32/test_%: tests/test_%.c
 	$(call compile,-DODVGP_STATIC= -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
-# These call only the public interface: they share one object of the library, optimised as
-# for users, and leave their own text of it out by its guard.
+# These call only the public interface: they share one object of the library, optimised as for users, and its guard leaves their own
+# copy of the implementation out. In float, where only ALL=1 runs them, they compile their own.
 PUBLIC := $(B)/test_members_steps $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
 SHARED := $(B)/tool $(PUBLIC)
 $(B)/library.o: CFLAGS := -O2
