@@ -298,7 +298,7 @@ TEST(kernel_text_of_many_lengthscales)
     free(block);
 }
 
-/*  odvgp_kernel_columns tells the column of each lengthscale, with ranges in any order, and -1
+/*  odvgp_kernel_column returns the column of each lengthscale, with ranges in any order, and -1
     for every other value. */
 TEST(kernel_columns)
 {

@@ -996,7 +996,7 @@ TEST(trsm_of_four_forms)
             try_trsm(form & 1, form >> 1, some_size(1), some_size(1), TINY);
     }
     if (scale == SMALL) return;
-    /* Sizes at which strips are copied; the block size; twice the block size. */
+    /* Sizes at which strips are copied; ODVGP__BASE; twice that. */
     k = around(90, 103, sizes, k);
     k = around(255, 259, sizes, k);
     k = around(509, 516, sizes, k);
@@ -1177,7 +1177,7 @@ TEST(factors_of_all_sizes)
             }
     if (scale == SMALL) return;
     for (n = 71; n <= 300; n += by_scale(0, 13, 1)) try_factor(n & 1, n, 1);
-    /* POTRF_BASE; twice that; the block size of the solve. */
+    /* ODVGP__POTRF_BASE; twice that; ODVGP__BASE. */
     k = around(255, 259, sizes, k);
     k = around(511, 515, sizes, k);
     for (r = 0; r < k; r++)
