@@ -50,7 +50,7 @@ $(B)/bench: bench/bench.c
 $(B)/f32/bench: bench/bench.c
 	$(call compile,$(THREADS) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
-demo: $(B)/demo ## learn a real data set in four ways, half a minute, with pictures in build/
+demo: $(B)/demo ## learn a real data set in four ways, less than a minute, with pictures in build/
 	@$(B)/demo --out $(B)
 
 # ---- tests ----

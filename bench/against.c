@@ -1,12 +1,18 @@
-/*  against.c - two versions of odvgp.h beside each other: what a training step and a prediction take.
+/*  against.c - two versions of odvgp.h beside each other: the time of a training step and of a
+    prediction.
 
-        make bench-against OTHER=path/to/other/odvgp.h          or, to choose:
-        build/against THIS.so OTHER.so [steps] [predict] [latents] [profile] [--rounds n] [--member NAME] [--kernel TEXT] [--outputs n]
-                      [--large | --small]
+        make bench-against OTHER=path/to/other/odvgp.h
 
-    Each version is a shared object (against_side.c). Both get the same data, configuration, inducing points and number of steps, and take
-    turns in one process; who begins changes each round. Times are the calling thread's processor time. Printed are the least time of
-    each, their ratio, and, of the ratios within single rounds, the quartiles: those say how far the ratio is to be trusted. */
+    or, to choose what is compared:
+
+        build/against THIS.so OTHER.so [steps] [predict] [latents] [profile] [--rounds n]
+                      [--member NAME] [--kernel TEXT] [--outputs n] [--large | --small]
+
+    Each version is a shared object (against_side.c). Both get the same data, configuration,
+    inducing points and number of steps, and take turns in one process; the first of the two changes
+    each round. Times are the calling thread's processor time. A line holds the least time of each
+    version, their ratio, and the quartiles of the ratios within single rounds, which show how far
+    to trust the ratio. */
 #define _POSIX_C_SOURCE 200809L
 #include "against.h"
 #include <dlfcn.h>
@@ -20,7 +26,8 @@ enum { SIDES = 2, MOST_ROUNDS = 1000, PARTS = 4 };
 enum { STEPS, PREDICT, LATENTS, PROFILE };
 static const char *const part_names[PARTS] = {"steps", "predict", "latents", "profile"};
 
-static const char *const members[] = {"COUPLED", "COUPLEDNAT", "ORTH", "ORTHNAT", "SOLVE-GP", "DECOUPLED", "O(M)"};
+static const char *const members[] = {
+        "COUPLED", "COUPLEDNAT", "ORTH", "ORTHNAT", "SOLVE-GP", "DECOUPLED", "O(M)"};
 static const char *const kernels[] = {"rbf(1, variance=1)", "matern52(1, variance=1, ard)"};
 static const struct size {
     ptrdiff_t M, M_gamma, batch, D;
@@ -29,7 +36,8 @@ enum { MEMBERS = 7, KERNELS = 2, SIZES = 2, LATENT_COUNT = 10 };
 
 static struct {
     int part[PARTS], rounds, outputs, first_size, last_size;
-    const char *member, *kernel; /* NULL: all */
+    /* NULL: all. */
+    const char *member, *kernel;
 } option = {{0, 0, 0, 0}, 60, 1, 0, SIZES - 1, NULL, NULL};
 
 static const against_side *sides[SIDES];
@@ -64,7 +72,8 @@ static double *numbers(ptrdiff_t n)
     return p;
 }
 
-/*  Rows of a smooth function with noise, spread so that at D inputs rows are about sqrt(2) apart. Freed by case_free. */
+/*  Rows of a smooth function with noise, spread so that with D inputs two rows are about sqrt(2)
+    apart. case_free frees them. */
 static against_case case_make(const struct size *s, ptrdiff_t P)
 {
     against_case c = {NULL, NULL, P, s->M, s->M_gamma, s->batch, s->D, 20 * s->batch, NULL, NULL};
@@ -72,7 +81,8 @@ static against_case case_make(const struct size *s, ptrdiff_t P)
     for (ptrdiff_t i = 0; i < c.N; i++) {
         double sum = 0;
         for (ptrdiff_t d = 0; d < c.D; d++) sum += X[i * c.D + d] = spread * (uniform() - 0.5);
-        for (ptrdiff_t p = 0; p < P; p++) Y[i * P + p] = sin(2 * sum + 0.3 * (double)p) + 0.4 * (uniform() - 0.5);
+        for (ptrdiff_t p = 0; p < P; p++)
+            Y[i * P + p] = sin(2 * sum + 0.3 * (double)p) + 0.4 * (uniform() - 0.5);
     }
     c.X = X;
     c.Y = Y;
@@ -92,16 +102,19 @@ static against_model *model_make(const against_side *side, const against_case *c
     return m;
 }
 
-/* ---- who is faster ---- */
+/* ---- which is faster ---- */
 
-/*  Something that two contenders do: time of one of them, doing it `count` times. */
+/*  Something that two contenders do: `time` is the time that contender `who` takes, the mean of
+    `count` times. */
 typedef struct contest {
     double (*time)(void *user, int who, int count);
     void *user;
 } contest;
 
 typedef struct outcome {
-    double least[2], quartile[3]; /* quartiles of the ratios of single rounds */
+    double least[2];
+    /* Of the ratios of single rounds. */
+    double quartile[3];
 } outcome;
 
 static int by_size(const void *a, const void *b)
@@ -117,7 +130,7 @@ static double time_of(const contest *c, int who, int count)
     return t;
 }
 
-/*  `unit` seconds per unit of time. A turn lasts about three milliseconds. */
+/*  `unit` is the number of seconds in a unit of time. A turn lasts about three milliseconds. */
 static outcome contest_run(const contest *c, double unit)
 {
     static double ratio[MOST_ROUNDS];
@@ -140,14 +153,17 @@ static outcome contest_run(const contest *c, double unit)
 
 static void print_head(const char *what, const char *first, const char *second)
 {
-    printf("\n%s, least of %d rounds\n%-11s %-30s %4s %5s %3s %10s %10s %7s   %s\n", what, option.rounds, "member", "kernel", "beta",
-           "batch", "D", first, second, "ratio", "quartiles of rounds");
+    printf("\n%s, least of %d rounds\n%-11s %-30s %4s %5s %3s %10s %10s %7s   %s\n", what,
+            option.rounds, "member", "kernel", "beta", "batch", "D", first, second, "ratio",
+            "quartiles of rounds");
 }
 
-static void print_outcome(const char *name, const against_case *c, const outcome *o, const char *remark)
+static void print_outcome(
+        const char *name, const against_case *c, const outcome *o, const char *remark)
 {
-    printf("%-11s %-30s %4td %5td %3td %10.3f %10.3f %7.3f   %.3f %.3f %.3f%s\n", name, c->kernel, c->M, c->batch, c->D, o->least[0],
-           o->least[1], o->least[0] / o->least[1], o->quartile[0], o->quartile[1], o->quartile[2], remark);
+    printf("%-11s %-30s %4td %5td %3td %10.3f %10.3f %7.3f   %.3f %.3f %.3f%s\n", name, c->kernel,
+            c->M, c->batch, c->D, o->least[0], o->least[1], o->least[0] / o->least[1],
+            o->quartile[0], o->quartile[1], o->quartile[2], remark);
     fflush(stdout);
 }
 
@@ -172,7 +188,10 @@ static void pair_free(pair *p)
     for (int i = 0; i < SIDES; i++) sides[i]->release(p->model[i]);
 }
 
-static double pair_step(void *user, int who, int count) { return sides[who]->step(((pair *)user)->model[who], count); }
+static double pair_step(void *user, int who, int count)
+{
+    return sides[who]->step(((pair *)user)->model[who], count);
+}
 
 static double pair_predict(void *user, int who, int count)
 {
@@ -222,7 +241,8 @@ static double latents_step(void *user, int who, int count)
 static void compare_latents(const char *kernel)
 {
     static const char *const names[SIDES] = {"this", "other"};
-    against_case ten = case_make(&sizes[SIZES - 1], LATENT_COUNT), one = case_make(&sizes[SIZES - 1], 1);
+    against_case ten = case_make(&sizes[SIZES - 1], LATENT_COUNT),
+                 one = case_make(&sizes[SIZES - 1], 1);
     ten.member = one.member = "ORTHNAT";
     ten.kernel = one.kernel = kernel;
     for (int i = 0; i < SIDES; i++) {
@@ -243,7 +263,8 @@ static const against_operation *find(const against_operation *in, int count, con
     return NULL;
 }
 
-/*  Time of each operation, and of what is done beside the tape; an operation that only one version has counts as 0 in the other. */
+/*  Prints the time of each operation and of the work beside the tape. An operation that only one
+    version has counts as 0 in the other. */
 static void compare_operations(const against_case *c)
 {
     static against_operation all[SIDES][AGAINST_OPERATIONS], turn[AGAINST_OPERATIONS];
@@ -257,15 +278,20 @@ static void compare_operations(const against_case *c)
             if (count[i] < 0) fail("error", "see above");
             for (int j = 0; j < count[i]; j++)
                 for (int pass = 0; k && pass < 2; pass++)
-                    turn[j].milliseconds[pass] = fmin(turn[j].milliseconds[pass], all[i][j].milliseconds[pass]);
+                    turn[j].milliseconds[pass] =
+                            fmin(turn[j].milliseconds[pass], all[i][j].milliseconds[pass]);
             memcpy(all[i], turn, sizeof turn);
         }
-    printf("\nMilliseconds by operation, this and other: %s, %s, P %td\n%-14s %5s %5s %9s %9s %9s %9s\n", c->member, c->kernel, c->P,
-           "operation", "nodes", "other", "forward", "other", "reverse", "other");
+    printf("\nMilliseconds by operation, this and other: %s, %s, P %td\n%-14s %5s %5s %9s %9s %9s "
+           "%9s\n",
+            c->member, c->kernel, c->P, "operation", "nodes", "other", "forward", "other",
+            "reverse", "other");
     for (int i = 0; i < SIDES; i++)
         for (int j = 0; j < count[i]; j++) {
-            const against_operation *here = &all[i][j], *there = find(all[!i], count[!i], here->name);
-            if (i && there) continue; /* printed */
+            const against_operation *here = &all[i][j],
+                                    *there = find(all[!i], count[!i], here->name);
+            /* The first version has printed this operation. */
+            if (i && there) continue;
             if (!there) there = &none;
             if (!here->nodes && !there->nodes) continue;
             const against_operation *a = i ? there : here, *b = i ? here : there;
@@ -273,8 +299,8 @@ static void compare_operations(const against_case *c)
                 sum[0] += a->milliseconds[pass];
                 sum[1] += b->milliseconds[pass];
             }
-            printf("%-14s %5d %5d %9.4f %9.4f %9.4f %9.4f\n", here->name, a->nodes, b->nodes, a->milliseconds[0], b->milliseconds[0],
-                   a->milliseconds[1], b->milliseconds[1]);
+            printf("%-14s %5d %5d %9.4f %9.4f %9.4f %9.4f\n", here->name, a->nodes, b->nodes,
+                    a->milliseconds[0], b->milliseconds[0], a->milliseconds[1], b->milliseconds[1]);
         }
     printf("%-14s %11s %9.4f %9.4f %9.3f\n", "sum of leasts", "", sum[0], sum[1], sum[0] / sum[1]);
     fflush(stdout);
@@ -322,7 +348,8 @@ static void read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) fail("usage", "against THIS.so OTHER.so [steps] [predict] [latents] [profile] [options]");
+    if (argc < 3)
+        fail("usage", "against THIS.so OTHER.so [steps] [predict] [latents] [profile] [options]");
     read_options(argc, argv);
     for (int i = 0; i < SIDES; i++) sides[i] = side_open(argv[1 + i]);
     if (option.part[STEPS]) {
@@ -335,7 +362,8 @@ int main(int argc, char **argv)
     }
     if (option.part[LATENTS]) {
         print_head("ORTHNAT step with ten latents and with one, milliseconds", "ten", "one");
-        for (int k = 0; k < (option.kernel ? 1 : KERNELS); k++) compare_latents(option.kernel ? option.kernel : kernels[k]);
+        for (int k = 0; k < (option.kernel ? 1 : KERNELS); k++)
+            compare_latents(option.kernel ? option.kernel : kernels[k]);
     }
     if (option.part[PROFILE]) for_each(compare_operations);
     return 0;

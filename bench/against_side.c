@@ -14,28 +14,31 @@ static void against_probe(int node, int reverse);
 #include <string.h>
 #include <time.h>
 
-/*  Since version 5 of the predictor, predictions take a server and nodes of the tape are numbered from 1. */
+/*  Since version 5 of the predictor, predictions take a server, and the tape numbers its nodes
+    from 1. */
 #if ODVGP__PREDICTOR_VERSION >= 5
 typedef odvgp_server against_server;
-static odvgp_status against_freeze(odvgp_model *m, void *block, size_t bytes, against_server *s, odvgp_info *info)
+static odvgp_status against_freeze(
+        odvgp_model *m, void *block, size_t bytes, against_server *s, odvgp_info *info)
 {
     odvgp_status status = odvgp_freeze(m, NULL, block, bytes, info);
     return status ? status : odvgp_server_from_block(s, block, bytes, ODVGP_ISA_AUTO, info);
 }
-#define AGAINST_SERVER(m) (&(m)->server)
+#define AGAINST_SERVER(m)  (&(m)->server)
 #define AGAINST_NODE(m, i) (&(m)->tape.node[(i) + 1])
-#define AGAINST_NODES(m) ((m)->tape.nodes)
-#define AGAINST_FIRST 1
+#define AGAINST_NODES(m)   ((m)->tape.nodes)
+#define AGAINST_FIRST      1
 #else
 typedef const odvgp_predictor *against_server;
-static odvgp_status against_freeze(odvgp_model *m, void *block, size_t bytes, against_server *s, odvgp_info *info)
+static odvgp_status against_freeze(
+        odvgp_model *m, void *block, size_t bytes, against_server *s, odvgp_info *info)
 {
     return odvgp_freeze(m, NULL, block, bytes, s, info);
 }
-#define AGAINST_SERVER(m) ((m)->server)
+#define AGAINST_SERVER(m)  ((m)->server)
 #define AGAINST_NODE(m, i) (&(m)->tape.node[i])
-#define AGAINST_NODES(m) ((m)->tape.n)
-#define AGAINST_FIRST 0
+#define AGAINST_NODES(m)   ((m)->tape.n)
+#define AGAINST_FIRST      0
 #endif
 
 enum { MOST_ROWS = 256, TOUCHED = 2 };
@@ -43,7 +46,8 @@ enum { MOST_ROWS = 256, TOUCHED = 2 };
 struct against_model {
     against_case c;
     odvgp_model *model;
-    void *block, *scratch; /* of the predictor; NULL until the first prediction */
+    /* Of the predictor; NULL until the first prediction. */
+    void *block, *scratch;
     size_t scratch_bytes;
     against_server server;
     double *mean, *var;
@@ -58,13 +62,14 @@ static double now(void)
 
 static int failed(odvgp_status status, const char *what, const odvgp_info *info)
 {
-    if (status) fprintf(stderr, "against: %s: %s\n", what, info ? info->text : odvgp_status_text(status));
+    if (status)
+        fprintf(stderr, "against: %s: %s\n", what, info ? info->text : odvgp_status_text(status));
     return status != ODVGP_OK;
 }
 
 /* ---- a model ---- */
 
-/*  0 if the name is unknown. */
+/*  Returns 0 if the name is unknown. */
 static int set_member(odvgp_config *cfg, const char *name)
 {
     size_t length = strlen(name);
@@ -90,9 +95,12 @@ static int set_member(odvgp_config *cfg, const char *name)
     return 0;
 }
 
-static int has_gamma(const char *name) { return strncmp(name, "COUPLED", 7) && strcmp(name, "O(M)"); }
+static int has_gamma(const char *name)
+{
+    return strncmp(name, "COUPLED", 7) && strcmp(name, "O(M)");
+}
 
-/*  The same points for every build, whatever its initialisation does. */
+/*  Sets the same points in every build, whatever its initialisation does. */
 static int set_points(odvgp_model *model, const against_case *c)
 {
     static const char *const names[] = {"Z_beta", "Z_gamma", "Z_alpha"};
@@ -100,7 +108,9 @@ static int set_points(odvgp_model *model, const against_case *c)
     for (int i = 0; i < 3; i++) {
         const odvgp_slot *slot = odvgp_slot_find(model, names[i]);
         ptrdiff_t first = i ? c->M : 0, rows = i ? c->M_gamma : c->M;
-        if (slot && failed(odvgp_set(model, names[i], c->X + first * c->D, rows * c->D, &info), names[i], &info)) return 0;
+        if (slot && failed(odvgp_set(model, names[i], c->X + first * c->D, rows * c->D, &info),
+                            names[i], &info))
+            return 0;
     }
     return !failed(odvgp_init_q(model, &info), "q", &info);
 }
@@ -110,7 +120,8 @@ static double step(against_model *m, int steps)
     odvgp_info info;
     double from = now();
     for (int i = 0; i < steps; i++)
-        if (failed(odvgp_step(m->model, m->c.X, m->c.Y, NULL, &info), m->c.member, &info)) return -1;
+        if (failed(odvgp_step(m->model, m->c.X, m->c.Y, NULL, &info), m->c.member, &info))
+            return -1;
     return 1e3 * (now() - from) / steps;
 }
 
@@ -125,10 +136,12 @@ static void release(against_model *m)
     free(m);
 }
 
-/*  A few steps old: the first touch the memory, and do what is done once in a hundred steps. */
+/*  The model has made a few steps: the first ones touch its memory and do the work that comes once
+    in a hundred steps. */
 static against_model *make(const against_case *c)
 {
-    odvgp_config cfg = odvgp_config_defaults(c->N, c->D, c->P, c->M, has_gamma(c->member) ? c->M_gamma : 0);
+    odvgp_config cfg =
+            odvgp_config_defaults(c->N, c->D, c->P, c->M, has_gamma(c->member) ? c->M_gamma : 0);
     against_model *m = (against_model *)calloc(1, sizeof *m);
     odvgp_info info;
     if (!m) return NULL;
@@ -142,7 +155,8 @@ static against_model *make(const against_case *c)
     cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
     cfg.optim.batch = c->batch;
     cfg.init.beta = ODVGP_INIT_BETA_RANDOM;
-    if (failed(odvgp_model_create(&m->model, &cfg, c->X, c->Y, NULL, &info), c->member, &info)) goto fail;
+    if (failed(odvgp_model_create(&m->model, &cfg, c->X, c->Y, NULL, &info), c->member, &info))
+        goto fail;
     if (!set_points(m->model, c) || step(m, TOUCHED) < 0) goto fail;
     return m;
 fail:
@@ -169,9 +183,12 @@ static void *reserve(size_t bytes)
 static int freeze(against_model *m)
 {
     odvgp_info info;
-    size_t bytes = odvgp_predictor_size(m->model), outputs = (size_t)(m->c.P * MOST_ROWS) * sizeof(double);
+    size_t bytes = odvgp_predictor_size(m->model),
+           outputs = (size_t)(m->c.P * MOST_ROWS) * sizeof(double);
     m->block = reserve(bytes);
-    if (!m->block || failed(against_freeze(m->model, m->block, bytes, &m->server, &info), "freeze", &info)) return 0;
+    if (!m->block ||
+            failed(against_freeze(m->model, m->block, bytes, &m->server, &info), "freeze", &info))
+        return 0;
     m->scratch_bytes = odvgp_predict_scratch(AGAINST_SERVER(m), MOST_ROWS);
     m->scratch = reserve(m->scratch_bytes);
     m->mean = (double *)reserve(outputs);
@@ -185,7 +202,8 @@ static double predict(against_model *m, ptrdiff_t rows, int calls)
     double from = now();
     for (int i = 0; i < calls; i++) {
         const double *X = m->c.X + i % 16 * rows * m->c.D;
-        odvgp_status status = odvgp_predict(AGAINST_SERVER(m), X, rows, m->mean, m->var, NULL, m->scratch, m->scratch_bytes);
+        odvgp_status status = odvgp_predict(
+                AGAINST_SERVER(m), X, rows, m->mean, m->var, NULL, m->scratch, m->scratch_bytes);
         if (failed(status, "prediction", NULL)) return -1;
     }
     return 1e6 * (now() - from) / calls;
@@ -194,7 +212,8 @@ static double predict(against_model *m, ptrdiff_t rows, int calls)
 /* ---- time by operation ---- */
 
 static struct {
-    const odvgp_model *model; /* NULL: nothing is timed */
+    /* NULL: the probe measures nothing. */
+    const odvgp_model *model;
     double from, seconds[AGAINST_OPERATIONS][2];
 } probe;
 
@@ -213,7 +232,7 @@ static void keep_least(double *least, double t, int first)
     if (first || t < *least) *least = t;
 }
 
-/*  What is done beside the tape comes last, as a pass forward. */
+/*  The work beside the tape comes last, as a pass forward. */
 static int profile(against_model *m, int steps, against_operation *to)
 {
     double all = 0;
@@ -231,7 +250,8 @@ static int profile(against_model *m, int steps, against_operation *to)
             }
         keep_least(&to[ODVGP__OPS].milliseconds[0], rest, !k);
     }
-    for (int op = 0; op < ODVGP__OPS; op++) snprintf(to[op].name, sizeof to[op].name, "%s", odvgp__ops[op].name);
+    for (int op = 0; op < ODVGP__OPS; op++)
+        snprintf(to[op].name, sizeof to[op].name, "%s", odvgp__ops[op].name);
     snprintf(to[ODVGP__OPS].name, sizeof to[0].name, "beside");
     to[ODVGP__OPS].nodes = 1;
     probe.model = NULL;

@@ -1,11 +1,17 @@
-/*  bench.c - how long a training step takes, what it spends it on, and how fast the linear algebra below it is, beside other
-    libraries where they are installed. Prints tables; nothing is checked.
+/*  bench.c - how long a training step takes, where its time goes, and how fast the linear algebra
+    below it is, beside other libraries where they are installed. The program prints tables; it
+    checks nothing.
 
-        make bench      or      build/bench [steps] [members] [serve] [flops] [profile] [vmath] [blas] [options], see --help
+        make bench
 
-    The parts are in headers of their own, included here. A step is timed from outside, as a caller sees it: batch, bound, gradient,
-    natural step, Adam. Whatever is compared takes turns, so that what else the machine does meets all alike; the smallest and the
-    middle time of the repeats are printed. */
+    or, to choose (see --help):
+
+        build/bench [steps] [members] [serve] [flops] [profile] [vmath] [blas] [options]
+
+    The parts are in headers of their own, included here. The program times a step from outside, as
+    a caller sees it: batch, bound, gradient, natural step, Adam. Contenders take turns, so that
+    other work of the machine slows all of them alike. The tables hold the smallest and the middle
+    time of the repeats. */
 #define _POSIX_C_SOURCE 200809L
 static void bench_probe(int node, int reverse);
 #define ODVGP__PROBE(node, reverse) bench_probe(node, reverse)
@@ -34,7 +40,8 @@ static void steps_of(const setting *s, const dataset *r, int threads)
     crew c = crew_start(threads);
     odvgp_info info;
     for (int k = 0; k < MEMBERS; k++) model[k] = model_make(&members[k], s, r, &c.hook);
-    int count = 1; /* steps per repeat: enough to be well above the clock's resolution */
+    /* Steps per repeat: enough to be well above the clock's resolution. */
+    int count = 1;
     double from = now();
     check(odvgp_step(model[0], r->X, r->y, NULL, &info), "step", &info);
     double once = now() - from;
@@ -42,13 +49,15 @@ static void steps_of(const setting *s, const dataset *r, int threads)
     for (int k = 0; k < option.repeats; k++)
         for (int i = 0; i < MEMBERS; i++) {
             from = now();
-            for (int j = 0; j < count; j++) check(odvgp_step(model[i], r->X, r->y, NULL, &info), members[i].name, &info);
+            for (int j = 0; j < count; j++)
+                check(odvgp_step(model[i], r->X, r->y, NULL, &info), members[i].name, &info);
             times[i][k] = 1e3 * (now() - from) / count;
         }
     for (int i = 0; i < MEMBERS; i++) {
         qsort(times[i], (size_t)option.repeats, sizeof times[i][0], by_size);
-        printf("%-11s %6td %7td %6td %3td %8d %9.1f %9.1f\n", members[i].name, s->M, members[i].orth ? s->Mg : (ptrdiff_t)0,
-               s->B, s->D, threads, times[i][0], times[i][option.repeats / 2]);
+        printf("%-11s %6td %7td %6td %3td %8d %9.1f %9.1f\n", members[i].name, s->M,
+                members[i].orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads, times[i][0],
+                times[i][option.repeats / 2]);
         odvgp_model_free(model[i]);
     }
     fflush(stdout);
@@ -57,11 +66,12 @@ static void steps_of(const setting *s, const dataset *r, int threads)
 
 static void bench_steps(void)
 {
-    printf("\nTraining step, milliseconds\n%-11s %6s %7s %6s %3s %8s %9s %9s\n", "member", "|beta|", "|gamma|", "B", "D",
-           "threads", "best", "median");
+    printf("\nTraining step, milliseconds\n%-11s %6s %7s %6s %3s %8s %9s %9s\n", "member", "|beta|",
+            "|gamma|", "B", "D", "threads", "best", "median");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
         dataset r = dataset_for(&settings[i]);
-        for (int threads = option.first_threads; threads <= option.last_threads; threads++) steps_of(&settings[i], &r, threads);
+        for (int threads = option.first_threads; threads <= option.last_threads; threads++)
+            steps_of(&settings[i], &r, threads);
         dataset_free(&r);
     }
 }
@@ -73,14 +83,16 @@ typedef struct contender {
     setting s;
 } contender;
 
-/*  What a second block costs: beside the first alone, and beside one block of as many points. By turns in single steps, the least
-    time of each. */
+/*  The cost of a second block, beside the first block only and beside one block of as many points.
+    The members take turns of single steps; the least time of each counts. */
 static void members_of(int natgrad)
 {
-    static const contender all[] = {{{"COUPLED", 0, 0, 0}, {300, 0, 1024, 8}},
-                                    {{"COUPLED", 0, 0, 0}, {600, 0, 1024, 8}},
-                                    {{"SOLVE-GP", 1, 0, 1}, {300, 300, 1024, 8}},
-                                    {{"ORTH", 1, 0, 0}, {300, 700, 1024, 8}}};
+    static const contender all[] = {
+            {{"COUPLED", 0, 0, 0}, {300, 0, 1024, 8}},
+            {{"COUPLED", 0, 0, 0}, {600, 0, 1024, 8}},
+            {{"SOLVE-GP", 1, 0, 1}, {300, 300, 1024, 8}},
+            {{"ORTH", 1, 0, 0}, {300, 700, 1024, 8}},
+    };
     static const struct {
         int one, other;
         double goal;
@@ -105,13 +117,15 @@ static void members_of(int natgrad)
             if (t < least[i]) least[i] = t;
         }
     for (int i = 0; i < ALL; i++) {
-        printf("%-11s %6td %7td %8s %9.2f\n", all[i].who.name, all[i].s.M, all[i].s.Mg, natgrad ? "on" : "off", least[i]);
+        printf("%-11s %6td %7td %8s %9.2f\n", all[i].who.name, all[i].s.M, all[i].s.Mg,
+                natgrad ? "on" : "off", least[i]);
         odvgp_model_free(model[i]);
     }
     for (int i = 0; i < RATIOS; i++) {
         const contender *a = &all[ratio[i].one], *b = &all[ratio[i].other];
-        printf("    %s %td + %td / %s %td: %.2f, at most %.1f wanted\n", a->who.name, a->s.M, a->s.Mg, b->who.name, b->s.M,
-               least[ratio[i].one] / least[ratio[i].other], ratio[i].goal);
+        printf("    %s %td + %td / %s %td: %.2f, at most %.1f wanted\n", a->who.name, a->s.M,
+                a->s.Mg, b->who.name, b->s.M, least[ratio[i].one] / least[ratio[i].other],
+                ratio[i].goal);
     }
     fflush(stdout);
     dataset_free(&r);
@@ -120,8 +134,9 @@ static void members_of(int natgrad)
 
 static void bench_members(void)
 {
-    printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s %6s %7s %8s %9s\n",
-           5 * option.repeats, "member", "|beta|", "|gamma|", "natgrad", "best");
+    printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s "
+           "%6s %7s %8s %9s\n",
+            5 * option.repeats, "member", "|beta|", "|gamma|", "natgrad", "best");
     members_of(1);
     members_of(0);
 }
@@ -134,15 +149,23 @@ typedef struct part {
     int wanted;
 } part;
 
-static part parts[] = {{"blas", bench_algebra, 0},    {"vmath", bench_vmath, 0}, {"flops", bench_flops, 0},
-                       {"profile", bench_profile, 0}, {"steps", bench_steps, 0}, {"members", bench_members, 0},
-                       {"serve", bench_serve, 0}};
+static part parts[] = {
+        {"blas", bench_algebra, 0},
+        {"vmath", bench_vmath, 0},
+        {"flops", bench_flops, 0},
+        {"profile", bench_profile, 0},
+        {"steps", bench_steps, 0},
+        {"members", bench_members, 0},
+        {"serve", bench_serve, 0},
+};
 enum { PARTS = 7 };
 
 static int help(FILE *to)
 {
+    /* clang-format off */
     fprintf(to, "usage: bench [parts] [options]      all parts unless some are named\n"
-                "  blas      linear algebra beside OpenBLAS and BLIS, and in per cent of the measured peak\n"
+                "  blas      linear algebra beside OpenBLAS and BLIS, "
+                "and in per cent of the measured peak\n"
                 "  vmath     arithmetic on arrays beside the C library\n"
                 "  flops     flops of one training step, done over needed\n"
                 "  profile   time of one training step by operation\n"
@@ -154,18 +177,22 @@ static int help(FILE *to)
                 "  --threads 1|2                   instead of both in turn\n"
                 "  --repeats N                     1 to 99, default 7\n"
                 "  --large off                     training steps at the small setting only\n"
-                "  --sizes N,N,...                 of blas, at most 16; default 32,64,128,300,512,1024,1500,2000\n"
+                "  --sizes N,N,...                 of blas, at most 16; "
+                "default 32,64,128,300,512,1024,1500,2000\n"
                 "  --routine NAME                  of blas, one alone:");
     for (int i = 0; i < ROUTINES; i++) fprintf(to, "%s \"%s\"", i ? "," : "", routines[i].name);
     fprintf(to, "\n"
-                "  --openblas-core NAME            as OPENBLAS_CORETYPE: Haswell, SkylakeX, ...; else the faster of its\n"
+                "  --openblas-core NAME            as OPENBLAS_CORETYPE: Haswell, SkylakeX, ...; "
+                "else the faster of its\n"
                 "                                  own choice and, beside our AVX-512, SkylakeX\n"
-                "  --blis-arch NAME                as BLIS_ARCH_TYPE: haswell, skx, ...; BLIS ends the program if it was\n"
+                "  --blis-arch NAME                as BLIS_ARCH_TYPE: haswell, skx, ...; "
+                "BLIS ends the program if it was\n"
                 "                                  built without\n");
+    /* clang-format on */
     return to == stderr ? 2 : 0;
 }
 
-/*  A list of sizes into option; 0 if it is not one. */
+/*  Reads a list of sizes into `option`; returns 0 if the text is no such list. */
 static int read_sizes(const char *text)
 {
     for (option.sizes = 0; option.sizes < MOST_SIZES; text++) {
@@ -198,7 +225,7 @@ static int read_routine(const char *text)
     return 0;
 }
 
-/*  An option and its value; 0 if they are none. */
+/*  Reads an option and its value; returns 0 if they are none. */
 static int read_option(const char *name, const char *value)
 {
     if (!strcmp(name, "--isa")) return read_isa(value);

@@ -1,5 +1,5 @@
-/*  common.h - what all parts of the benchmark, and the cost curves, share: clock, memory, random numbers, threads, options, the
-    machine, models to step. Part of bench.c and cost.c. */
+/*  common.h - what all parts of the benchmark, and the cost curves, share: clock, memory, random
+    numbers, threads, options, the machine, models to step. Part of bench.c and cost.c. */
 
 static double now(void)
 {
@@ -8,7 +8,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/*  What one call of now() adds to a time: taken off where single short calls are timed. */
+/*  What one call of now() adds to a time. Where single short calls are timed, it is subtracted. */
 static inline double clock_cost(void)
 {
     double least = 1;
@@ -31,7 +31,7 @@ static void fail(const char *what, const char *why)
     exit(2);
 }
 
-/*  Zeroed, and aligned to a cache line for all alike. */
+/*  The block is zeroed, and aligned to a cache line for all contenders alike. */
 static void *reserve(size_t bytes)
 {
     void *p = NULL;
@@ -40,7 +40,10 @@ static void *reserve(size_t bytes)
     return p;
 }
 
-static odvgp_real *reserve_reals(ptrdiff_t n) { return (odvgp_real *)reserve((size_t)n * sizeof(odvgp_real)); }
+static odvgp_real *reserve_reals(ptrdiff_t n)
+{
+    return (odvgp_real *)reserve((size_t)n * sizeof(odvgp_real));
+}
 
 static void check(odvgp_status status, const char *what, const odvgp_info *info)
 {
@@ -88,13 +91,16 @@ enum { MOST_REPEATS = 99, MOST_SIZES = 16 };
 
 /*  What the command line says. */
 static struct {
-    odvgp_isa isa, isa_used; /* as asked for, and what that came to */
+    /* The instruction set asked for, and the one that the library then used. */
+    odvgp_isa isa, isa_used;
     int repeats, large;
     int first_threads, last_threads;
-    const char *routine; /* NULL: all */
+    /* NULL: all. */
+    const char *routine;
     ptrdiff_t size[MOST_SIZES];
     int sizes;
-} option = {ODVGP_ISA_AUTO, ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL, {32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
+} option = {ODVGP_ISA_AUTO, ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL,
+        {32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
 
 /*  The machine and the build, without the end of the line. */
 static void print_machine(FILE *to)
@@ -126,9 +132,10 @@ static void print_machine(FILE *to)
 #else
     const char *optimised = "NOT OPTIMISED";
 #endif
-    fprintf(to, "odvgp.h %d.%d.%d, %s; %s, %s\n%s, %ld cores online; instruction set %s", ODVGP_VERSION / 10000,
-            ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100, sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised,
-            model, sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas));
+    fprintf(to, "odvgp.h %d.%d.%d, %s; %s, %s\n%s, %ld cores online; instruction set %s",
+            ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100,
+            sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised, model,
+            sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas));
     option.isa_used = odvgp__isa_of(&blas)->id;
     free(block);
 }
@@ -137,14 +144,20 @@ static void print_machine(FILE *to)
 
 typedef struct member {
     const char *name;
-    int orth, natgrad, solve; /* orth: has gamma points; solve: SOLVE-GP makes blocks of them */
+    /* orth: it has gamma points; solve: these form a second block, as in SOLVE-GP. */
+    int orth, natgrad, solve;
 } member;
 
-static const member members[] = {{"COUPLED", 0, 0, 0}, {"COUPLEDNAT", 0, 1, 0}, {"ORTH", 1, 0, 0}, {"ORTHNAT", 1, 1, 0}};
+static const member members[] = {
+        {"COUPLED", 0, 0, 0},
+        {"COUPLEDNAT", 0, 1, 0},
+        {"ORTH", 1, 0, 0},
+        {"ORTHNAT", 1, 1, 0},
+};
 enum { MEMBERS = 4, GAMMA_BATCH = 64 };
 static const member solve_gp = {"SOLVE-GP", 1, 1, 1};
 
-/*  The two sizes that are measured throughout. */
+/*  All parts measure these two sizes. */
 typedef struct setting {
     ptrdiff_t M, Mg, B, D;
 } setting;
@@ -172,7 +185,7 @@ static dataset dataset_make(ptrdiff_t N, ptrdiff_t D)
     return r;
 }
 
-/*  Epochs of 20 steps. */
+/*  An epoch has 20 steps. */
 static inline dataset dataset_for(const setting *s) { return dataset_make(20 * s->B, s->D); }
 
 static void dataset_free(dataset *r)
@@ -181,16 +194,18 @@ static void dataset_free(dataset *r)
     free(r->y);
 }
 
-/*  A model with the paper's settings, Matern 5/2 plus RBF and 64 gamma columns, one step old: the first touches the memory, and
-    does what is done once in a hundred steps. */
-static odvgp_model *model_make(const member *who, const setting *s, const dataset *r, const odvgp_threads *threads)
+/*  A model with the paper's settings, Matern 5/2 plus RBF and 64 gamma columns. It has made one
+    step: the first one touches its memory and does the work that comes once in a hundred steps. */
+static odvgp_model *model_make(
+        const member *who, const setting *s, const dataset *r, const odvgp_threads *threads)
 {
     char kernel[100];
     odvgp_model *model;
     odvgp_info info;
     odvgp_config cfg = odvgp_config_defaults(r->N, s->D, 1, s->M, who->orth ? s->Mg : 0);
     double width = sqrt((double)s->D);
-    snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)", 0.1 * width, width);
+    snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
+            0.1 * width, width);
     cfg.layer[0].kernel = kernel;
     cfg.lik.noise_variance = (odvgp_real)0.1;
     cfg.optim.batch = s->B;

@@ -1,13 +1,20 @@
-/*  cost.c - what a training step costs: milliseconds against |gamma|, |beta|, B, D, N and the number of threads, one of them at a time.
+/*  cost.c - what a training step costs: milliseconds against |gamma|, |beta|, B, D, N and the
+    number of threads, one of them at a time.
 
-        make cost-curves          or          build/cost run | report [options], see --help
+        make cost-curves
 
-    run       steps all members at one size by turns, so that what else the machine does meets all alike, and writes a row of rows.csv
-              for each as soon as the size is done; rows that stand there already are not measured again
-    report    prints the table and draws cost-curves.svg from whatever rows there are
+    or, to choose (see --help):
 
-    Rows say: panel, member, value, threads, the smallest and the middle time of the steps in milliseconds, how many steps. The smallest
-    is what is drawn: of a machine with other work it says most. All other sizes are those of `base`. */
+        build/cost run | report [options]
+
+    run       steps all members at one size by turns, so that other work of the machine slows all of
+              them alike, and writes a row of rows.csv for each as soon as the size is done; it does
+              not measure again the rows that stand there already
+    report    prints the table and draws cost-curves.svg from the rows so far
+
+    A row holds panel, member, value, threads, the smallest and the middle time of the steps in
+    milliseconds, and the number of steps. The picture shows the smallest time, which says most on a
+    machine with other work. All other sizes are those of `base`. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -20,12 +27,15 @@
 #include "common.h"
 #include "flops.h"
 
+/* clang-format off */
 static const char usage[] =
     "usage: cost run|report [--out DIR] [--seconds X] [--panel NAME] [--cpu]\n"
     "  --out DIR     where everything is kept, default build/cost-curves; it must exist\n"
     "  --seconds X   to spend on each member at each size, default 1.5; five steps at least\n"
     "  --panel NAME  run: this one alone, of gamma beta B D N threads\n"
-    "  --cpu         time of the processor, not of the clock: where other work runs beside; threads excepted\n";
+    "  --cpu         time of the processor, not of the clock: where other work runs beside; "
+    "threads excepted\n";
+/* clang-format on */
 
 /* ---- what is measured ---- */
 
@@ -33,7 +43,15 @@ typedef enum size { GAMMA, BETA, BATCH, INPUTS, ROWS, THREADS, SIZES } size;
 static const ptrdiff_t base[SIZES] = {700, 300, 1024, 8, 20000, 1};
 
 static const member *const contenders[] = {&members[1], &members[3], &solve_gp};
-enum { COUPLEDNAT, ORTHNAT, SOLVE_GP, CONTENDERS, VALUES = 10, REFERENCES = 3, SOLVE_MOST_GAMMA = 2000 };
+enum {
+    COUPLEDNAT,
+    ORTHNAT,
+    SOLVE_GP,
+    CONTENDERS,
+    VALUES = 10,
+    REFERENCES = 3,
+    SOLVE_MOST_GAMMA = 2000
+};
 
 /*  A straight line of this slope, through the last point of a member. */
 typedef struct reference {
@@ -43,32 +61,31 @@ typedef struct reference {
 /*  A panel for each size, in the order of `size`. */
 typedef struct panel {
     const char *name, *title, *label;
-    ptrdiff_t value[VALUES]; /* up to the first 0 */
+    /* Up to the first 0. */
+    ptrdiff_t value[VALUES];
     reference line[REFERENCES];
     int lines;
-    const char *expected[CONTENDERS]; /* the slope that the cost comes to; NULL: not measured */
+    /* The slope that the cost approaches; NULL: not measured. */
+    const char *expected[CONTENDERS];
 } panel;
 
-/*  A step costs O(B M^2 + B Mg D + M Mg D + M^3), with SOLVE-GP's second block O(B Mg^2 + Mg^3) beside. */
+/*  A step costs O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP's second block adds O(B Mg^2 + Mg^3). */
+/* clang-format off */
 static const panel panels[SIZES] = {
-    {"gamma",
-     "Points of the mean",
-     "|gamma|",
-     {500, 1000, 2000, 4000, 8000, 16000},
-     {{1, ORTHNAT}, {2, SOLVE_GP}, {3, SOLVE_GP}},
-     3,
-     {NULL, "1", "2 to 3"}},
-    {"beta",
-     "Points of mean and variance",
-     "|beta|",
-     {50, 100, 200, 400, 800, 1200, 2000},
-     {{2, ORTHNAT}, {3, ORTHNAT}},
-     2,
-     {"2 to 3", "2 to 3", "2 to 3"}},
-    {"B", "Rows of a batch", "B", {64, 128, 256, 512, 1024, 2048, 4096, 8192}, {{1, ORTHNAT}}, 1, {"1", "1", "1"}},
-    {"D", "Inputs", "D", {1, 2, 4, 8, 16, 32, 64, 128, 256}, {{1, ORTHNAT}}, 1, {"1", "1", "1"}},
-    {"N", "Rows of data", "N", {1024, 10000, 100000, 1000000}, {{0, ORTHNAT}}, 1, {"0", "0", "0"}},
-    {"threads", "Threads", "threads", {1, 2, 4, 8, 16, 32, 64}, {{-1, ORTHNAT}}, 1, {"-1", "-1", "-1"}}};
+    {"gamma", "Points of the mean", "|gamma|", {500, 1000, 2000, 4000, 8000, 16000},
+     {{1, ORTHNAT}, {2, SOLVE_GP}, {3, SOLVE_GP}}, 3, {NULL, "1", "2 to 3"}},
+    {"beta", "Points of mean and variance", "|beta|", {50, 100, 200, 400, 800, 1200, 2000},
+     {{2, ORTHNAT}, {3, ORTHNAT}}, 2, {"2 to 3", "2 to 3", "2 to 3"}},
+    {"B", "Rows of a batch", "B", {64, 128, 256, 512, 1024, 2048, 4096, 8192},
+     {{1, ORTHNAT}}, 1, {"1", "1", "1"}},
+    {"D", "Inputs", "D", {1, 2, 4, 8, 16, 32, 64, 128, 256},
+     {{1, ORTHNAT}}, 1, {"1", "1", "1"}},
+    {"N", "Rows of data", "N", {1024, 10000, 100000, 1000000},
+     {{0, ORTHNAT}}, 1, {"0", "0", "0"}},
+    {"threads", "Threads", "threads", {1, 2, 4, 8, 16, 32, 64},
+     {{-1, ORTHNAT}}, 1, {"-1", "-1", "-1"}},
+};
+/* clang-format on */
 
 static struct {
     const char *out, *panel;
@@ -108,27 +125,30 @@ static const row *row_find(int p, int who, ptrdiff_t value)
 
 static void path_of(const char *name, char *path, size_t bytes)
 {
-    if ((size_t)snprintf(path, bytes, "%s/%s", wanted.out, name) >= bytes) fail("--out", "too long");
+    if ((size_t)snprintf(path, bytes, "%s/%s", wanted.out, name) >= bytes)
+        fail("--out", "too long");
 }
 
-/*  A line of the file; what is not one, such as the first, is passed over. */
+/*  Reads a line of the file. A line that is no row, such as the first, is skipped. */
 static void row_read(const char *line)
 {
     char name[2][32];
     long value, threads;
     row r = {-1, -1, 0, 0, 0, 0, 0};
-    if (sscanf(line, "%31[^,],%31[^,],%ld,%ld,%lf,%lf,%d", name[0], name[1], &value, &threads, &r.best, &r.median, &r.steps) !=
-        7)
+    if (sscanf(line, "%31[^,],%31[^,],%ld,%ld,%lf,%lf,%d", name[0], name[1], &value, &threads,
+                &r.best, &r.median, &r.steps) != 7)
         return;
     r.value = value, r.threads = threads;
     for (int p = 0; p < SIZES; p++)
         if (!strcmp(panels[p].name, name[0])) r.panel = p;
     for (int k = 0; k < CONTENDERS; k++)
         if (!strcmp(contenders[k]->name, name[1])) r.member = k;
-    if (r.panel >= 0 && r.member >= 0 && row_count < MOST_ROWS && !row_find(r.panel, r.member, r.value)) rows[row_count++] = r;
+    if (r.panel >= 0 && r.member >= 0 && row_count < MOST_ROWS &&
+            !row_find(r.panel, r.member, r.value))
+        rows[row_count++] = r;
 }
 
-/*  1 if the file ends within a line: the program was stopped there. */
+/*  Returns 1 if the file ends within a line: the program was stopped there. */
 static int rows_read(const char *path)
 {
     char line[200] = "";
@@ -151,8 +171,8 @@ static FILE *rows_append(const char *path, int within_line)
 
 static void row_write(FILE *f, const row *r)
 {
-    fprintf(f, "%s,%s,%td,%td,%.4f,%.4f,%d\n", panels[r->panel].name, contenders[r->member]->name, r->value, r->threads,
-            r->best, r->median, r->steps);
+    fprintf(f, "%s,%s,%td,%td,%.4f,%.4f,%d\n", panels[r->panel].name, contenders[r->member]->name,
+            r->value, r->threads, r->best, r->median, r->steps);
     fflush(f);
 }
 
@@ -161,14 +181,20 @@ static void row_write(FILE *f, const row *r)
 enum { LEAST_STEPS = 5, MOST_STEPS = 5000 };
 
 typedef struct timing {
-    double ms[MOST_STEPS], all; /* all: seconds */
+    double ms[MOST_STEPS];
+    /* The sum, in seconds. */
+    double all;
     int steps;
 } timing;
 
-/*  Seconds: by the clock, or as --cpu says. */
-static double seconds(int p) { return wanted.cpu && p != THREADS ? (double)clock() / CLOCKS_PER_SEC : now(); }
+/*  Seconds of the clock, or with --cpu of the processor. */
+static double seconds(int p)
+{
+    return wanted.cpu && p != THREADS ? (double)clock() / CLOCKS_PER_SEC : now();
+}
 
-/*  Some steps of one model in a row, so that it has its caches to itself as in a training; 50 ms or one step. */
+/*  Makes some steps of one model in a row, so that it has its caches to itself as in a training:
+    50 ms or one step. */
 static void turn(int p, odvgp_model *m, const dataset *r, timing *t)
 {
     odvgp_info info;
@@ -181,14 +207,17 @@ static void turn(int p, odvgp_model *m, const dataset *r, timing *t)
     }
 }
 
-static int enough(const timing *t) { return t->steps == MOST_STEPS || (t->steps >= LEAST_STEPS && t->all >= wanted.seconds); }
+static int enough(const timing *t)
+{
+    return t->steps == MOST_STEPS || (t->steps >= LEAST_STEPS && t->all >= wanted.seconds);
+}
 
 static int is_measured(int p, int who, ptrdiff_t value)
 {
     return panels[p].expected[who] && (p != GAMMA || who != SOLVE_GP || value <= SOLVE_MOST_GAMMA);
 }
 
-/*  All members at one size that have no row yet. */
+/*  Measures all members that have no row at this size yet. */
 static void measure(FILE *f, int p, ptrdiff_t value)
 {
     static timing t[CONTENDERS];
@@ -236,8 +265,9 @@ static void run(void)
 
 /* ---- table ---- */
 
-/*  What a step needs, by formula: flops of matrices, and of what is done for each pair of points, element by element, with 3 D of
-    a distance and 20 of an exponential. The model of a step's time is that each of the two kinds has one speed. */
+/*  What a step needs, by formula: flops of matrices, and flops of the work on each pair of points,
+    element by element, 3 D for a distance and 20 for an exponential. The model of a step's time is
+    that each of the two kinds has one speed. */
 enum { MATRICES, PAIRS, KINDS };
 typedef struct work {
     double flops[KINDS];
@@ -249,23 +279,27 @@ static work work_at(int p, int who, ptrdiff_t value)
     need n = flops_needed(contenders[who], &s);
     work w = {{0, 3 * (double)s.D * n.distances + 20 * n.exponentials}};
     for (int op = 0; op < ODVGP__OPS; op++)
-        w.flops[op == ODVGP__KERNEL || op == ODVGP__KERNEL_VEC ? PAIRS : MATRICES] += n.op[op][FORWARD] + n.op[op][REVERSE];
+        w.flops[op == ODVGP__KERNEL || op == ODVGP__KERNEL_VEC ? PAIRS : MATRICES] +=
+                n.op[op][FORWARD] + n.op[op][REVERSE];
     for (int stage = 0; stage < STAGES; stage++) w.flops[MATRICES] += n.stage[stage];
     if (p == THREADS)
         for (int k = 0; k < KINDS; k++) w.flops[k] /= (double)value;
     return w;
 }
 
-/*  Milliseconds per flop of each kind, from all rows but those of threads: least squares of the relative errors. */
+/*  Milliseconds per flop of each kind: least squares of the relative errors of all rows except
+    those of threads. */
 static work model_fit(void)
 {
     double a[KINDS][KINDS] = {{0, 0}, {0, 0}}, b[KINDS] = {0, 0};
     for (int i = 0; i < row_count; i++) {
-        if (rows[i].panel == THREADS) continue; /* with --cpu a time of another kind */
+        /* With --cpu these rows hold a time of another kind. */
+        if (rows[i].panel == THREADS) continue;
         work w = work_at(rows[i].panel, rows[i].member, rows[i].value);
         for (int k = 0; k < KINDS; k++) {
             b[k] += w.flops[k] / rows[i].best;
-            for (int l = 0; l < KINDS; l++) a[k][l] += w.flops[k] / rows[i].best * (w.flops[l] / rows[i].best);
+            for (int l = 0; l < KINDS; l++)
+                a[k][l] += w.flops[k] / rows[i].best * (w.flops[l] / rows[i].best);
         }
     }
     double determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0];
@@ -291,7 +325,8 @@ static curve curve_of(int p, int who, const work *fit)
         if (!r) continue;
         work w = work_at(p, who, r->value);
         c.value[c.n] = (double)r->value, c.best[c.n] = r->best, c.median[c.n] = r->median;
-        c.model[c.n++] = w.flops[MATRICES] * fit->flops[MATRICES] + w.flops[PAIRS] * fit->flops[PAIRS];
+        c.model[c.n++] =
+                w.flops[MATRICES] * fit->flops[MATRICES] + w.flops[PAIRS] * fit->flops[PAIRS];
     }
     return c;
 }
@@ -307,7 +342,8 @@ static void print_curve(int p, int who, const work *fit)
 {
     curve c = curve_of(p, who, fit);
     for (int i = 0; i < c.n; i++) {
-        printf("%-11s %8.0f %9.2f %9.2f %9.2f  ", contenders[who]->name, c.value[i], c.best[i], c.median[i], c.model[i]);
+        printf("%-11s %8.0f %9.2f %9.2f %9.2f  ", contenders[who]->name, c.value[i], c.best[i],
+                c.median[i], c.model[i]);
         print_slope(c.value, c.best, i);
         print_slope(c.value, c.model, i);
         printf("%s%s\n", i == c.n - 1 ? "  -> " : "", i == c.n - 1 ? panels[p].expected[who] : "");
@@ -318,24 +354,26 @@ static void print_table(const work *fit)
 {
     print_machine(stdout);
     printf("\n\nMilliseconds of the %s per step, least and median; natural gradients.\n"
-           "|gamma| %td (64 of them for the KL), |beta| %td, B %td, D %td, N %td, %td thread, but for what a table varies.\n",
-           wanted.cpu ? "processor (of the clock, for threads)" : "clock", base[GAMMA], base[BETA], base[BATCH], base[INPUTS],
-           base[ROWS], base[THREADS]);
+           "|gamma| %td (64 of them for the KL), |beta| %td, B %td, D %td, N %td, %td thread, "
+           "but for what a table varies.\n",
+            wanted.cpu ? "processor (of the clock, for threads)" : "clock", base[GAMMA], base[BETA],
+            base[BATCH], base[INPUTS], base[ROWS], base[THREADS]);
     if (fit->flops[MATRICES] > 0 && fit->flops[PAIRS] > 0)
-        printf(
-            "Model: the flops needed by formula at the two speeds that fit all tables but that of threads best, %.1f GF/s for\n"
-            "matrices and %.1f for what is done pair by pair. Slope: of log time between a row and the one before, measured "
-            "and "
-            "of\nthe model; -> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), and of SOLVE-GP also O(B Mg^2 + Mg^3), comes "
-            "to "
-            "in\nthe end.\n",
-            1e-6 / fit->flops[MATRICES], 1e-6 / fit->flops[PAIRS]);
+        printf("Model: the flops needed by formula at the two speeds that fit all tables "
+               "but that of threads best, %.1f GF/s for\n"
+               "matrices and %.1f for what is done pair by pair. Slope: of log time between a row "
+               "and the one before, measured and of\n"
+               "the model; -> is what the cost O(B M^2 + B Mg D + M Mg D + M^3), "
+               "and of SOLVE-GP also O(B Mg^2 + Mg^3), comes to in\n"
+               "the end.\n",
+                1e-6 / fit->flops[MATRICES], 1e-6 / fit->flops[PAIRS]);
     else printf("Too few rows yet for a model of the time.\n");
     for (int p = 0; p < SIZES; p++) {
         int measured = 0;
         for (int i = 0; i < row_count; i++) measured += rows[i].panel == p;
         if (!measured) continue;
-        printf("\n%-11s %8s %9s %9s %9s   %6s %6s\n", "member", panels[p].label, "least", "median", "model", "slope", "model");
+        printf("\n%-11s %8s %9s %9s %9s   %6s %6s\n", "member", panels[p].label, "least", "median",
+                "model", "slope", "model");
         for (int k = 0; k < CONTENDERS; k++) print_curve(p, k, fit);
     }
 }
@@ -351,30 +389,33 @@ typedef struct drawing {
     int count;
 } drawing;
 
-/*  Many points: where the axis of the threads is not logarithmic, the line is a curve. */
+/*  The line has many points because it is a curve where the axis of threads is not logarithmic. */
 static void draw_reference(drawing *d, const panel *p, int which, double xmin, double xmax)
 {
-    static const char *const names[] = {"slope \342\210\2221", "slope 0", "slope 1", "slope 2", "slope 3"};
+    static const char *const names[] = {
+            "slope \342\210\2221", "slope 0", "slope 1", "slope 2", "slope 3"};
     static const int dash[] = {0, 4, 1, 2, 3};
     const reference *r = &p->line[which];
     const curve *c = &d->c[r->member];
     if (!c->n) return;
-    int at = r->slope < 0 ? 0 : c->n - 1; /* of threads the first */
+    /* In the panel of threads the line passes through the first point. */
+    int at = r->slope < 0 ? 0 : c->n - 1;
     for (int i = 0; i < REFERENCE_POINTS; i++) {
         double x = xmin * pow(xmax / xmin, (double)i / (REFERENCE_POINTS - 1));
         d->x[which][i] = x;
         d->y[which][i] = c->best[at] * pow(x / c->value[at], r->slope);
     }
-    plot_item line = {PLOT_LINE, names[r->slope + 1], d->x[which], d->y[which],
-                      NULL,      REFERENCE_POINTS,    GREY,        dash[r->slope + 1]};
+    plot_item line = {PLOT_LINE, names[r->slope + 1], d->x[which], d->y[which], NULL,
+            REFERENCE_POINTS, GREY, dash[r->slope + 1]};
     d->items[d->count++] = line;
 }
 
-/*  The ranges of a panel's values and times; 0 if it has none yet. */
+/*  The ranges of a panel's values and times. */
 typedef struct extent {
     double first, last, least, most;
 } extent;
 
+/*  Returns 0 if the panel has no rows yet. */
 static int extent_of(const drawing *d, extent *e)
 {
     e->first = e->least = HUGE_VAL, e->last = e->most = 0;
@@ -386,7 +427,8 @@ static int extent_of(const drawing *d, extent *e)
     return e->last > 0;
 }
 
-/*  Lines of the members above those of the slopes, but before them in the legend: so each first as a name alone. */
+/*  Lines of the members lie above those of the slopes, but come before them in the legend. So the
+    first items are only the members' names. */
 static void draw_items(drawing *d, int which, const extent *e)
 {
     double beyond = which == THREADS ? 1 : 1.3;
@@ -395,7 +437,8 @@ static void draw_items(drawing *d, int which, const extent *e)
         plot_item name = {PLOT_LINE, contenders[k]->name, NULL, NULL, NULL, 0, k, 0};
         d->items[d->count++] = name;
     }
-    for (int i = 0; i < panels[which].lines; i++) draw_reference(d, &panels[which], i, e->first / beyond, e->last * beyond);
+    for (int i = 0; i < panels[which].lines; i++)
+        draw_reference(d, &panels[which], i, e->first / beyond, e->last * beyond);
     for (int k = 0; k < CONTENDERS; k++) {
         const curve *c = &d->c[k];
         plot_item line = {PLOT_LINE, NULL, c->value, c->best, NULL, c->n, k, 0};
@@ -405,7 +448,8 @@ static void draw_items(drawing *d, int which, const extent *e)
     }
 }
 
-/*  The range of y is that of the times, and a decade and a half at least, so that what is flat looks flat. 0 without rows. */
+/*  The range of y is that of the times, but at least a decade and a half, so that a flat curve
+    looks flat. Returns 0 without rows. */
 static int draw_panel(drawing *d, int which, const work *fit, plot_scene *scene)
 {
     extent e;
@@ -413,17 +457,11 @@ static int draw_panel(drawing *d, int which, const work *fit, plot_scene *scene)
     if (!extent_of(d, &e)) return 0;
     draw_items(d, which, &e);
     double room = fmax(1.15, sqrt(pow(10, 1.5) * e.least / e.most));
-    plot_scene s = {panels[which].title,
-                    panels[which].label,
-                    which % 3 ? NULL : "ms per step",
-                    d->items,
-                    d->count,
-                    e.first / 1.3,
-                    1.3 * e.last,
-                    e.least / room,
-                    e.most * room,
-                    PLOT_LOGX + PLOT_LOGY};
-    if (which == THREADS && e.last <= 8) s.xmin = 0, s.xmax = e.last + 1, s.log = PLOT_LOGY; /* too few for decades */
+    plot_scene s = {panels[which].title, panels[which].label, which % 3 ? NULL : "ms per step",
+            d->items, d->count, e.first / 1.3, 1.3 * e.last, e.least / room, e.most * room,
+            PLOT_LOGX + PLOT_LOGY};
+    /* So few threads span no decade. */
+    if (which == THREADS && e.last <= 8) s.xmin = 0, s.xmax = e.last + 1, s.log = PLOT_LOGY;
     *scene = s;
     return 1;
 }
@@ -441,7 +479,8 @@ static void report(void)
     if (!count) fail(path, "holds no rows yet");
     print_table(&fit);
     path_of("cost-curves.svg", path, sizeof path);
-    if (plot_grid(path, "Time of a training step", scenes, count, 3)) fail(path, "cannot be written");
+    if (plot_grid(path, "Time of a training step", scenes, count, 3))
+        fail(path, "cannot be written");
     printf("\n%s\n", path);
 }
 

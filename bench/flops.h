@@ -1,6 +1,7 @@
-/*  flops.h - the arithmetic that one training step needs, by formula. Part of bench.c and cost.c. */
+/*  flops.h - the arithmetic that one training step needs, by formula. Part of bench.c and
+    cost.c. */
 
-/*  Who is at work: a node of the tape, forward or in reverse, or a stage beside the tape. */
+/*  The work belongs to a node of the tape, forward or in reverse, or to a stage beside the tape. */
 enum { AT_EVALUATE, AT_NATURAL, AT_ADAM, STAGES };
 enum { FORWARD, REVERSE };
 
@@ -8,73 +9,86 @@ typedef struct need {
     double op[ODVGP__OPS][2], stage[STAGES], distances, exponentials;
 } need;
 
-/*  Flops of one step, from the mathematics of the bound and not from the tape: M = |beta|, G = |gamma|, B rows, D inputs, one
-    output, two leaves that share their distances. A product of a triangle with a full matrix M x B is M^2 B; one of which only a
-    triangle is wanted as well. w = q_mu - c, g_m and g_v the adjoints of mean and variance. Exponentials and distances are needed
-    once for each pair of points (and leaf), so half of Kb's: the values could be kept for the way back. That would take leaves
-    times B (M + G) reals of memory, so the library computes them twice.
+/*  Flops of one step, from the mathematics of the bound and not from the tape: M = |beta|,
+    G = |gamma|, B rows, D inputs, one output, two leaves that share their distances. A product of a
+    triangle with a full matrix M x B takes M^2 B flops, and so does a product of which only a
+    triangle is needed. w = q_mu - c; g_m and g_v are the adjoints of mean and variance.
 
-    First a pair's part in the adjoints of variance and lengthscale of each leaf, and in those of the inputs on one side, from
-    G [z, 1]. */
+    A step needs the distance of each pair of points, and the exponential for each leaf, once: of Kb
+    one triangle, and for the pass in reverse the values could be kept. That would take leaves times
+    B (M + G) reals of memory, so the library computes them twice. */
+
+/*  HYPER: a pair's part in the adjoints of variance and lengthscale of each leaf. */
 enum { LEAVES = 2, HYPER = 4 * LEAVES };
 
+/*  A pair's part in the adjoints of the inputs on one side, from G [z, 1]. */
 static double flops_input(double D) { return 2 * (D + 1); }
 
-/*  A block of M points with Gaussian q: all that it would take alone, as COUPLED does. */
+/*  What a block of M points with Gaussian q takes without any other, as in COUPLED. */
 static void block_needs(need *n, const member *who, double M, double B, double D)
 {
-    const double Kb = M * (M + 1) / 2;                /* pairs */
-    n->op[ODVGP__CHOL][FORWARD] += M * M * M / 3;     /* Kb = L L^T */
-    n->op[ODVGP__CHOL][REVERSE] += 2 * M * M * M / 3; /* dL to dKb: as much again for each of the two factors L in it */
+    /* Pairs of Kb. */
+    const double Kb = M * (M + 1) / 2;
+    /* Kb = L L^T. */
+    n->op[ODVGP__CHOL][FORWARD] += M * M * M / 3;
+    /* dL to dKb: as much again for each of the two factors L in Kb. */
+    n->op[ODVGP__CHOL][REVERSE] += 2 * M * M * M / 3;
 
-    n->op[ODVGP__SOLVE][FORWARD] += M * M * B;                          /* A = L^-1 K(Zb,X) */
-    n->op[ODVGP__SOLVE][REVERSE] += M * M * B                           /* L^-T dA */
-                                    + M * M * B;                        /* dL = -lower((L^-T dA) A^T) */
-    n->op[ODVGP__TRI_SQUARES][FORWARD] += M * M * B;                    /* T = q_sqrt^T A */
-    n->op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B;                    /* dA = 2 q_sqrt T diag(g_v) */
-    if (!who->natgrad) n->op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B; /* dq_sqrt = 2 lower(A diag(g_v) T^T) */
-    else
-        n->op[ODVGP__NAT_STATS][REVERSE] += M * M * B                     /* lower(A diag(g_v) A^T) */
-                                            + 2 * M * B;                  /* A g_m */
-    n->op[ODVGP__PRODUCT][FORWARD] += 2 * M * B;                          /* w^T A */
-    n->op[ODVGP__PRODUCT][REVERSE] += 2 * M * B                           /* dA = w g_m^T */
-                                      + 2 * M * B;                        /* dw = A g_m */
-    n->op[ODVGP__KERNEL][REVERSE] += M * B * (HYPER + flops_input(D))     /* K(Zb,X), towards Zb */
-                                     + Kb * (HYPER + 2 * flops_input(D)); /* Kb, both sides of its lower triangle */
+    /* A = L^-1 K(Zb,X). */
+    n->op[ODVGP__SOLVE][FORWARD] += M * M * B;
+    /* L^-T dA, and dL = -lower((L^-T dA) A^T). */
+    n->op[ODVGP__SOLVE][REVERSE] += M * M * B + M * M * B;
+    /* T = q_sqrt^T A. */
+    n->op[ODVGP__TRI_SQUARES][FORWARD] += M * M * B;
+    /* dA = 2 q_sqrt T diag(g_v). */
+    n->op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B;
+    /* Without natural steps dq_sqrt = 2 lower(A diag(g_v) T^T); with them lower(A diag(g_v) A^T),
+       and A g_m. */
+    if (!who->natgrad) n->op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B;
+    else n->op[ODVGP__NAT_STATS][REVERSE] += M * M * B + 2 * M * B;
+    /* w^T A. */
+    n->op[ODVGP__PRODUCT][FORWARD] += 2 * M * B;
+    /* dA = w g_m^T, and dw = A g_m. */
+    n->op[ODVGP__PRODUCT][REVERSE] += 2 * M * B + 2 * M * B;
+    /* K(Zb,X), towards Zb; Kb, both sides of its lower triangle. */
+    n->op[ODVGP__KERNEL][REVERSE] +=
+            M * B * (HYPER + flops_input(D)) + Kb * (HYPER + 2 * flops_input(D));
     n->distances += M * B + Kb;
+    /* P = R^T R, R^-1, A diag(g_v) A^T times q_mu (symmetric), and q_mu = R^-1 R^-T j. */
     if (who->natgrad)
-        n->stage[AT_NATURAL] += M * M * M / 3    /* P = R^T R */
-                                + M * M * M / 3  /* R^-1 */
-                                + 2 * M * M      /* A diag(g_v) A^T times q_mu, symmetric */
-                                + M * M + M * M; /* q_mu = R^-1 R^-T j */
+        n->stage[AT_NATURAL] += M * M * M / 3 + M * M * M / 3 + 2 * M * M + M * M + M * M;
 }
 
-/*  A mean on G gamma points, S of them sampled for the KL. */
+/*  What the mean on G gamma points takes, S of them sampled for the KL. */
 static void gamma_needs(need *n, double M, double G, double S, double B, double D)
 {
-    const double vec = G * (M + B + S) + S * M;                /* of Kbg a, K(X,Zg) a, rows of Kg a, and of Kgb (Kb^-1 Kbg a) */
-    n->op[ODVGP__SOLVE][FORWARD] += M * M                      /* c = L^-1 Kbg a */
-                                    + M * M;                   /* L^-T c */
-    n->op[ODVGP__SOLVE][REVERSE] += 2 * M * M                  /* their adjoints, */
-                                    + 2 * M * M;               /* and lower triangles of two outer products in dL */
-    n->op[ODVGP__KERNEL_VEC][FORWARD] += 2 * vec;              /* times the weights */
-    n->op[ODVGP__KERNEL_VEC][REVERSE] += vec * (2 + 2 + HYPER) /* pairs' adjoints, the weights' adjoints */
-                                         +
-                                         flops_input(D) * (2 * M * G + B * G + 2 * S * G + 2 * S * M); /* one side where X is */
+    /* Pairs of Kbg a, of K(X,Zg) a, of rows of Kg a, and of Kgb (Kb^-1 Kbg a). */
+    const double vec = G * (M + B + S) + S * M;
+    /* c = L^-1 Kbg a, and L^-T c. */
+    n->op[ODVGP__SOLVE][FORWARD] += M * M + M * M;
+    /* Their adjoints, and the lower triangles of two outer products in dL. */
+    n->op[ODVGP__SOLVE][REVERSE] += 2 * M * M + 2 * M * M;
+    /* Each pair times its weight. */
+    n->op[ODVGP__KERNEL_VEC][FORWARD] += 2 * vec;
+    /* Adjoints of the pairs and of the weights; inputs on one side only where the other is X. */
+    n->op[ODVGP__KERNEL_VEC][REVERSE] +=
+            vec * (2 + 2 + HYPER) + flops_input(D) * (2 * M * G + B * G + 2 * S * G + 2 * S * M);
     n->distances += vec;
 }
 
-/*  What beta takes away from SOLVE-GP's second block of G points. */
+/*  What the part of beta in SOLVE-GP's second block of G points takes. */
 static void between_needs(need *n, double M, double G, double B, double D)
 {
-    n->op[ODVGP__SOLVE][FORWARD] += M * M * G;                             /* W = L^-1 Kbg */
-    n->op[ODVGP__SOLVE][REVERSE] += 2 * M * M * G;                         /* as of A */
-    n->op[ODVGP__MINUS_PRODUCT][FORWARD] += M * G * G                      /* C = Kg - W^T W */
-                                            + 2 * M * G * B;               /* K(Zg,X) - W^T A */
-    n->op[ODVGP__MINUS_PRODUCT][REVERSE] += 2 * M * G * G                  /* dW = -W (dC + dC^T), */
-                                            + 2 * M * G * B                /* and of the second one, */
-                                            + 2 * M * G * B;               /* and dA */
-    n->op[ODVGP__KERNEL][REVERSE] += M * G * (HYPER + 2 * flops_input(D)); /* Kbg */
+    /* W = L^-1 Kbg. */
+    n->op[ODVGP__SOLVE][FORWARD] += M * M * G;
+    /* As for A. */
+    n->op[ODVGP__SOLVE][REVERSE] += 2 * M * M * G;
+    /* C = Kg - W^T W, and K(Zg,X) - W^T A. */
+    n->op[ODVGP__MINUS_PRODUCT][FORWARD] += M * G * G + 2 * M * G * B;
+    /* dW = -W (dC + dC^T), dW of the second product, and dA. */
+    n->op[ODVGP__MINUS_PRODUCT][REVERSE] += 2 * M * G * G + 2 * M * G * B + 2 * M * G * B;
+    /* Kbg. */
+    n->op[ODVGP__KERNEL][REVERSE] += M * G * (HYPER + 2 * flops_input(D));
     n->distances += M * G;
 }
 

@@ -1,24 +1,31 @@
-/*  peak.h - the most multiply-adds a second that the machine was seen to do, for each instruction set. Part of bench.c.
+/*  peak.h - the most multiply-adds a second that the machine was seen to do, for each instruction
+    set. Part of bench.c.
 
-    Twelve independent chains hide the latency of the units; they start from different numbers, or the compiler would keep only
-    one. Without FMA a multiplication and an addition count as two flops, too. Plain C is what the compiler makes of it. */
+    Twelve independent chains hide the latency of the units; they start from different numbers, or
+    the compiler would keep only one. Without FMA a multiplication and an addition count as two
+    flops, too. Plain C reaches what the compiler makes of it. */
 
-#define PEAK_CHAINS(X, S) X(S, 0) X(S, 1) X(S, 2) X(S, 3) X(S, 4) X(S, 5) X(S, 6) X(S, 7) X(S, 8) X(S, 9) X(S, 10) X(S, 11)
-#define PEAK_START(S, i)  ODVGP__V_##S c##i = ODVGP__SET1_##S(ODVGP__R(1 + 0.01 * i));
-#define PEAK_STEP(S, i)   c##i = ODVGP__FMA_##S(c##i, a, b);
-#define PEAK_SUM(S, i)    sum = sum + c##i;
-#define PEAK(TARGET, S)                                                                                                        \
-    TARGET static double peak_##S(long n)                                                                                      \
-    {                                                                                                                          \
-        ODVGP__V_##S a = ODVGP__SET1_##S(ODVGP__R(0.999999)), b = ODVGP__SET1_##S(ODVGP__R(1e-6)), sum = b;                    \
-        odvgp_real out[ODVGP__LANES_##S];                                                                                      \
-        PEAK_CHAINS(PEAK_START, S)                                                                                             \
-        for (; n > 0; n--) {                                                                                                   \
-            PEAK_CHAINS(PEAK_STEP, S)                                                                                          \
-        }                                                                                                                      \
-        PEAK_CHAINS(PEAK_SUM, S)                                                                                               \
-        ODVGP__STORE_##S(out, sum);                                                                                            \
-        return (double)out[0];                                                                                                 \
+/* clang-format off */
+#define PEAK_CHAINS(X, S) \
+    X(S, 0) X(S, 1) X(S, 2) X(S, 3) X(S, 4) X(S, 5) X(S, 6) X(S, 7) X(S, 8) X(S, 9) \
+    X(S, 10) X(S, 11)
+/* clang-format on */
+#define PEAK_START(S, i) ODVGP__V_##S c##i = ODVGP__SET1_##S(ODVGP__R(1 + 0.01 * i));
+#define PEAK_STEP(S, i)  c##i = ODVGP__FMA_##S(c##i, a, b);
+#define PEAK_SUM(S, i)   sum = sum + c##i;
+#define PEAK(TARGET, S) \
+    TARGET static double peak_##S(long n) \
+    { \
+        ODVGP__V_##S a = ODVGP__SET1_##S(ODVGP__R(0.999999)), b = ODVGP__SET1_##S(ODVGP__R(1e-6)), \
+                     sum = b; \
+        odvgp_real out[ODVGP__LANES_##S]; \
+        PEAK_CHAINS(PEAK_START, S) \
+        for (; n > 0; n--) { \
+            PEAK_CHAINS(PEAK_STEP, S) \
+        } \
+        PEAK_CHAINS(PEAK_SUM, S) \
+        ODVGP__STORE_##S(out, sum); \
+        return (double)out[0]; \
     }
 
 PEAK(, c)
@@ -44,18 +51,18 @@ typedef struct peak_row {
 
 static const peak_row peaks[] = {
 #ifdef ODVGP__AVX512
-    {ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, ODVGP__LANES_avx512},
+        {ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, ODVGP__LANES_avx512},
 #endif
 #ifdef ODVGP__AVX2
-    {ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, ODVGP__LANES_avx2},
+        {ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, ODVGP__LANES_avx2},
 #endif
 #ifdef ODVGP__SSE2
-    {ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, ODVGP__LANES_sse2},
+        {ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, ODVGP__LANES_sse2},
 #endif
 #ifdef ODVGP__NEON
-    {ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, ODVGP__LANES_neon},
+        {ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, ODVGP__LANES_neon},
 #endif
-    {ODVGP_ISA_C, "c: plain C", peak_c, 1},
+        {ODVGP_ISA_C, "c: plain C", peak_c, 1},
 };
 enum { PEAKS = (int)(sizeof peaks / sizeof *peaks), PEAK_TURNS = 500000, PEAK_TRIES = 8 };
 
@@ -67,10 +74,11 @@ static void peak_task(void *arg, int i)
     (void)sink;
 }
 
-/*  GFLOP/s of all threads together, at work at the same time; the best of some tries of about a
-    millisecond, one after the other. More tries where it stays below `enough`: another program may be
-    holding a core for a while. */
-static double peak_of(const peak_row *row, const odvgp_threads *hook, int threads, int tries, double enough)
+/*  GFLOP/s of all threads together, at work at the same time: the best of some tries of about a
+    millisecond, one after the other. While the best stays below `enough`, more tries follow,
+    because another program may hold a core for a while. */
+static double peak_of(
+        const peak_row *row, const odvgp_threads *hook, int threads, int tries, double enough)
 {
     double best = 0;
     peak_row copy = *row;
@@ -82,14 +90,16 @@ static double peak_of(const peak_row *row, const odvgp_threads *hook, int thread
     return best;
 }
 
-/*  The same for an instruction set, now. Plain C may use whatever the compiler's target has without
-    being asked, which is the 128 bit row on x86-64 and aarch64. */
+/*  The same for an instruction set, at this moment. Plain C may use whatever the compiler's target
+    has by default, which is the 128 bit row on x86-64 and aarch64. */
 static double peak_now(odvgp_isa id, const odvgp_threads *hook, int threads)
 {
     double peak = 0;
     for (int i = 0; i < PEAKS; i++) {
-        int basic = id == ODVGP_ISA_C && (peaks[i].id == ODVGP_ISA_SSE2 || peaks[i].id == ODVGP_ISA_NEON);
-        if (peaks[i].id == id || basic) peak = fmax(peak, peak_of(&peaks[i], hook, threads, PEAK_TRIES, 0));
+        int basic = id == ODVGP_ISA_C &&
+                    (peaks[i].id == ODVGP_ISA_SSE2 || peaks[i].id == ODVGP_ISA_NEON);
+        if (peaks[i].id == id || basic)
+            peak = fmax(peak, peak_of(&peaks[i], hook, threads, PEAK_TRIES, 0));
     }
     return peak;
 }
@@ -113,7 +123,7 @@ static void bench_peak(void)
         printf("    %-34s %9.1f %9.1f\n", peaks[i].name, one, two);
     }
     if (scarce)
-        printf("    Two threads did not do much more than one: fewer than two cores are free, and the figures for two say "
-               "little.\n");
+        printf("    Two threads did not do much more than one: fewer than two cores are free, "
+               "and the figures for two say little.\n");
     fflush(stdout);
 }

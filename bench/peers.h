@@ -1,26 +1,35 @@
-/*  peers.h - other libraries to compare with, loaded while running; those that are not there are left out. Part of bench.c.
+/*  peers.h - other libraries to compare with. The program loads them while it runs and leaves out
+    those that are not installed. Part of bench.c.
 
-    OpenBLAS (Debian's libopenblas-dev) and BLIS (libblis-dev), both in this process, each seeing only its own symbols. A release
-    that is older than the processor may pick kernels for a smaller one, and so may a variable in the environment: OpenBLAS 0.3.21
-    takes those for Haswell where it does not know the model. The honest peer is the better one, so where ours uses AVX-512
-    OpenBLAS is tried with its kernels for SkylakeX, too, and the faster ones stay. --openblas-core and --blis-arch decide
-    instead. A BLIS that was built without any kernels of its own says "generic": that one is no yardstick. */
+    The peers are OpenBLAS (Debian's libopenblas-dev) and BLIS (libblis-dev), both in this process,
+    each seeing only its own symbols. A release that is older than the processor may pick kernels
+    for a smaller one, and so may a variable in the environment: OpenBLAS 0.3.21 takes those for
+    Haswell where it does not know the model. The honest peer is the better one, so where ours uses
+    AVX-512, the program also tries OpenBLAS's kernels for SkylakeX and keeps the faster ones.
+    --openblas-core and --blis-arch decide instead. A BLIS that was built without any kernels of its
+    own says "generic": it is no yardstick. */
 #include <dlfcn.h>
 
-typedef void (*peer_gemm)(int order, int ta, int tb, int m, int n, int k, odvgp_real alpha, const odvgp_real *A, int lda,
-                          const odvgp_real *B, int ldb, odvgp_real beta, odvgp_real *C, int ldc);
-typedef void (*peer_syrk)(int order, int uplo, int trans, int n, int k, odvgp_real alpha, const odvgp_real *A, int lda,
-                          odvgp_real beta, odvgp_real *C, int ldc);
-typedef void (*peer_trsm)(int order, int side, int uplo, int trans, int diag, int m, int n, odvgp_real alpha,
-                          const odvgp_real *A, int lda, odvgp_real *B, int ldb);
-typedef void (*peer_potrf)(const char *uplo, const int *n, odvgp_real *A, const int *lda, int *info); /* and lauum */
-typedef void (*peer_trtri)(const char *uplo, const char *diag, const int *n, odvgp_real *A, const int *lda, int *info);
+typedef void (*peer_gemm)(int order, int ta, int tb, int m, int n, int k, odvgp_real alpha,
+        const odvgp_real *A, int lda, const odvgp_real *B, int ldb, odvgp_real beta, odvgp_real *C,
+        int ldc);
+typedef void (*peer_syrk)(int order, int uplo, int trans, int n, int k, odvgp_real alpha,
+        const odvgp_real *A, int lda, odvgp_real beta, odvgp_real *C, int ldc);
+typedef void (*peer_trsm)(int order, int side, int uplo, int trans, int diag, int m, int n,
+        odvgp_real alpha, const odvgp_real *A, int lda, odvgp_real *B, int ldb);
+/*  Also of lauum. */
+typedef void (*peer_potrf)(
+        const char *uplo, const int *n, odvgp_real *A, const int *lda, int *info);
+typedef void (*peer_trtri)(
+        const char *uplo, const char *diag, const int *n, odvgp_real *A, const int *lda, int *info);
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LOWER = 122, NON_UNIT = 131, LEFT = 141 }; /* of the CBLAS */
+/*  The CBLAS's numbers. */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, LOWER = 122, NON_UNIT = 131, LEFT = 141 };
 
 typedef struct peer {
     const char *name;
-    char kernels[64]; /* which of its kernels it took */
+    /* The name of the kernels that it took. */
+    char kernels[64];
     void *library;
     void (*set_threads_int)(int);
     void (*set_threads_long)(ptrdiff_t);
@@ -33,7 +42,8 @@ typedef struct peer {
 
 enum { PEERS = 2 };
 static peer peers[PEERS] = {{.name = "OpenBLAS"}, {.name = "BLIS"}};
-static const char *openblas_core, *blis_arch; /* from the command line */
+/*  From the command line. */
+static const char *openblas_core, *blis_arch;
 
 #ifdef ODVGP_FLOAT
 #define PEER_NAME(before, after) before "s" after
@@ -41,7 +51,7 @@ static const char *openblas_core, *blis_arch; /* from the command line */
 #define PEER_NAME(before, after) before "d" after
 #endif
 
-/*  A function by name. ISO C has no cast from dlsym's pointer to one to a function. */
+/*  Finds a function by name. ISO C has no cast from dlsym's pointer to a pointer to a function. */
 static void peer_find(const peer *p, const char *symbol, void *function)
 {
     void *found = dlsym(p->library, symbol);
@@ -53,7 +63,8 @@ static void peer_link(peer *p)
     peer_find(p, PEER_NAME("cblas_", "gemm"), &p->gemm);
     peer_find(p, PEER_NAME("cblas_", "syrk"), &p->syrk);
     peer_find(p, PEER_NAME("cblas_", "trsm"), &p->trsm);
-    if (p != &peers[0]) return; /* BLIS has no LAPACK, though its file may be linked to one */
+    /* BLIS has no LAPACK, though its file may be linked to one. */
+    if (p != &peers[0]) return;
     peer_find(p, PEER_NAME("", "potrf_"), &p->potrf);
     peer_find(p, PEER_NAME("", "lauum_"), &p->lauum);
     peer_find(p, PEER_NAME("", "trtri_"), &p->trtri);
@@ -79,7 +90,8 @@ static void blis_open(peer *p)
     if (!p->library) return;
     peer_find(p, "bli_arch_query_id", &query);
     peer_find(p, "bli_arch_string", &text);
-    snprintf(p->kernels, sizeof p->kernels, "%s", query && text ? text(query()) : "unknown kernels");
+    snprintf(
+            p->kernels, sizeof p->kernels, "%s", query && text ? text(query()) : "unknown kernels");
     peer_find(p, "bli_thread_set_num_threads", &p->set_threads_long);
 }
 
@@ -107,12 +119,14 @@ static void openblas_reopen(peer *p, const char *core)
     openblas_open(p);
 }
 
-/*  SkylakeX if that is faster than what it took by itself. */
+/*  Takes the kernels for SkylakeX if they are faster than those that OpenBLAS took by itself. */
 static void openblas_choose(peer *p)
 {
     char own[sizeof p->kernels];
     snprintf(own, sizeof own, "%s", p->kernels);
-    if (!p->library || !strcmp(own, "SkylakeX") || !strcmp(own, "Cooperlake") || !strcmp(own, "Sapphirerapids")) return;
+    if (!p->library || !strcmp(own, "SkylakeX") || !strcmp(own, "Cooperlake") ||
+            !strcmp(own, "Sapphirerapids"))
+        return;
     double by_itself = openblas_rate(p);
     openblas_reopen(p, "SkylakeX");
     if (p->library && openblas_rate(p) < by_itself) openblas_reopen(p, own);
@@ -122,7 +136,8 @@ static void peers_open(odvgp_isa ours)
 {
     if (openblas_core) setenv("OPENBLAS_CORETYPE", openblas_core, 1);
     if (blis_arch) setenv("BLIS_ARCH_TYPE", blis_arch, 1);
-    setenv("OPENBLAS_NUM_THREADS", "2", 0); /* the most they will be asked for */
+    /* The program never asks for more than two threads. */
+    setenv("OPENBLAS_NUM_THREADS", "2", 0);
     setenv("BLIS_NUM_THREADS", "2", 0);
     openblas_open(&peers[0]);
     if (ours == ODVGP_ISA_AVX512 && !openblas_core) openblas_choose(&peers[0]);

@@ -1,20 +1,27 @@
-/*  profile.h - one training step taken apart: flops done over flops needed, and the time of each operation. Part of bench.c.
+/*  profile.h - one training step taken apart: flops done over flops needed, and the time of each
+    operation. Part of bench.c.
 
-    A step is run as odvgp_step runs it, by its three stages: evaluation (the tape), natural step, Adam. Within the evaluation
-    ODVGP__PROBE, called by the tape before and after each operation, says whose flops and whose time these are. */
+    A step runs as in odvgp_step, by its three stages: evaluation (the tape), natural step, Adam.
+    During the evaluation the tape calls ODVGP__PROBE before and after each operation, which tells
+    to which operation flops and time belong. */
 
 /*  Of a node of the tape, forward or in reverse, or of a stage beside the tape. */
 typedef struct tally {
-    double seconds, flops, distances, exponentials; /* distances, exponentials: numbers of pairs */
+    double seconds, flops;
+    /* Numbers of pairs. */
+    double distances, exponentials;
     long calls;
 } tally;
 
 static struct {
-    tally (*node)[2]; /* [nodes + 1], forward and in reverse; while nodes is 0 the stages get all */
+    /* [nodes + 1], forward and in reverse. While `nodes` is 0, the stages get all. */
+    tally (*node)[2];
     int nodes;
     tally stage[STAGES];
-    tally *at; /* whose turn it is */
-    int now;   /* the stage */
+    /* The tally of the work under way. */
+    tally *at;
+    /* The stage. */
+    int now;
     double from;
 } probe;
 
@@ -22,18 +29,18 @@ static struct {
 static void probe_start(const odvgp_model *m)
 {
     memset(&probe, 0, sizeof probe);
-    probe.node = (tally(*)[2])reserve(((size_t)m->tape.nodes + 1) * sizeof *probe.node); /* zeroed */
+    probe.node = (tally(*)[2])reserve(((size_t)m->tape.nodes + 1) * sizeof *probe.node);
     probe.nodes = m->tape.nodes;
 }
 
-/*  No longer counts for it: other models have other nodes. */
+/*  Ends the count for this model: other models have other nodes. */
 static void probe_stop(void)
 {
     free(probe.node);
     memset(&probe, 0, sizeof probe);
 }
 
-/*  Time up to here goes to whoever was at work. */
+/*  The time up to here goes to the work that was under way. */
 static void probe_turn(tally *next)
 {
     double t = now();
@@ -80,24 +87,29 @@ static void step_in_stages(odvgp_model *m, const dataset *r)
     probe_turn(NULL);
 }
 
-/* ---- counting: a copy of the instruction set's row, its kernels replaced by ones that count and pass on. Seen is all that goes
-        through them. Loops of plain C are not: sums of squares, the blocks of 24 of the factor's adjoint (0.6 % of it at M =
-        300), O(M B) and O(M^2) arithmetic element by element. What is needed leaves the latter out, too. ---- */
+/* ---- counting ---- */
 
-static const odvgp__isa *counted; /* the real one */
+/*  A copy of the instruction set's row has kernels that count and call the real ones. They see all
+    the work that goes through them. They do not see loops of plain C: sums of squares, the blocks
+    of 24 of the factor's adjoint (0.6 % of it at M = 300), O(M B) and O(M^2) arithmetic element by
+    element. The flops needed leave the latter out, too. */
 
-#define COUNT_KERNELS(NV)                                                                                                      \
-    static void count_ukr##NV(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs,       \
-                              const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs)                                  \
-    {                                                                                                                          \
-        probe.at->flops += 2.0 * counted->MR * NV * counted->lanes * (double)k;                                                \
-        counted->ukr[NV - 1](k, alpha, add, a, ars, acs, b, bs, c, cs);                                                        \
-    }                                                                                                                          \
-    static void count_solve##NV(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *tri,         \
-                                const odvgp_real *x, ptrdiff_t xs, odvgp_real *t, ptrdiff_t ts)                                \
-    {                                                                                                                          \
-        probe.at->flops += (2.0 * (double)k + counted->MR) * counted->MR * NV * counted->lanes;                                \
-        counted->solve[NV - 1](k, a, ars, acs, tri, x, xs, t, ts);                                                             \
+/*  The real row. */
+static const odvgp__isa *counted;
+
+#define COUNT_KERNELS(NV) \
+    static void count_ukr##NV(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, \
+            ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, \
+            ptrdiff_t cs) \
+    { \
+        probe.at->flops += 2.0 * counted->MR * NV * counted->lanes * (double)k; \
+        counted->ukr[NV - 1](k, alpha, add, a, ars, acs, b, bs, c, cs); \
+    } \
+    static void count_solve##NV(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, \
+            const odvgp_real *tri, const odvgp_real *x, ptrdiff_t xs, odvgp_real *t, ptrdiff_t ts) \
+    { \
+        probe.at->flops += (2.0 * (double)k + counted->MR) * counted->MR * NV * counted->lanes; \
+        counted->solve[NV - 1](k, a, ars, acs, tri, x, xs, t, ts); \
     }
 COUNT_KERNELS(1)
 COUNT_KERNELS(2)
@@ -119,12 +131,14 @@ static odvgp_real count_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *
     probe.at->flops += 2.0 * (double)n;
     return counted->dot(n, x, y);
 }
-static void count_sqdist(ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
+static void count_sqdist(
+        ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
 {
     probe.at->distances += ODVGP__CHUNK;
     counted->sqdist(nd, x, zt, ld, r2);
 }
-static void count_radial(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2, odvgp_real *k, odvgp_real *dk)
+static void count_radial(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2,
+        odvgp_real *k, odvgp_real *dk)
 {
     probe.at->exponentials += ODVGP__CHUNK;
     counted->radial(type, v, scale, d2, k, dk);
@@ -178,8 +192,10 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
         }
     for (int op = 0; op < ODVGP__OPS; op++)
         for (int pass = 0; pass < 2; pass++) all += n.op[op][pass], all_done += done[op][pass];
-    for (int stage = 0; stage < STAGES; stage++) all += n.stage[stage], all_done += probe.stage[stage].flops;
-    printf("%s, |beta| %td, |gamma| %td, B %td, D %td\n", who->name, s->M, who->orth ? s->Mg : (ptrdiff_t)0, s->B, s->D);
+    for (int stage = 0; stage < STAGES; stage++)
+        all += n.stage[stage], all_done += probe.stage[stage].flops;
+    printf("%s, |beta| %td, |gamma| %td, B %td, D %td\n", who->name, s->M,
+            who->orth ? s->Mg : (ptrdiff_t)0, s->B, s->D);
     for (int op = 0; op < ODVGP__OPS; op++)
         for (int pass = 0; pass < 2; pass++) {
             snprintf(name, sizeof name, "%s %s", odvgp__ops[op].name, pass ? "reverse" : "forward");
@@ -199,10 +215,10 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
 static void bench_flops(void)
 {
     static const int who[] = {3, 2, 0};
-    printf(
-        "\nFlops of one step, in millions: done, counted at the micro-kernels; needed, by formula; excess: (done - needed) in "
-        "per cent of all that are needed\n    %-22s %11s %11s %7s %10s\n",
-        "operation", "done", "needed", "ratio", "excess");
+    printf("\nFlops of one step, in millions: done, counted at the micro-kernels; "
+           "needed, by formula; excess: (done - needed) in per cent of all that are needed\n"
+           "    %-22s %11s %11s %7s %10s\n",
+            "operation", "done", "needed", "ratio", "excess");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
         dataset r = dataset_for(&settings[i]);
         for (int k = 0; k < 3; k++) flops_of(&members[who[k]], &settings[i], &r);
@@ -225,7 +241,8 @@ static int line_order(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/*  An operation and the size of what it works on: of a kernel the points on both sides, else of its result. */
+/*  Writes the operation and a size: of a kernel the numbers of points on both sides, else the size
+    of the result. */
 static void line_name(odvgp__tape *t, const odvgp__node *nd, char *name, size_t size)
 {
     ptrdiff_t rows = nd->rows, cols = nd->cols;
@@ -239,8 +256,8 @@ static void line_name(odvgp__tape *t, const odvgp__node *nd, char *name, size_t 
 static void print_line(const profile_line *l, double step)
 {
     double both = l->forward + l->reverse;
-    printf("    %-26s %9.1f %9.1f %9.1f %11.3f\n", l->name, 100 * l->forward / step, 100 * l->reverse / step, 100 * both / step,
-           1e3 * both);
+    printf("    %-26s %9.1f %9.1f %9.1f %11.3f\n", l->name, 100 * l->forward / step,
+            100 * l->reverse / step, 100 * both / step, 1e3 * both);
 }
 
 static profile_line stage_line(const char *name, double seconds)
@@ -274,8 +291,9 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
     all = tape;
     for (int i = 0; i < STAGES; i++) all += probe.stage[i].seconds / steps;
     qsort(lines, (size_t)count, sizeof *lines, line_order);
-    printf("%s, |beta| %td, |gamma| %td, B %td, D %td, %d thread%s: %.2f ms, mean of %d steps\n", who->name, s->M,
-           who->orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads, threads > 1 ? "s" : "", 1e3 * all, steps);
+    printf("%s, |beta| %td, |gamma| %td, B %td, D %td, %d thread%s: %.2f ms, mean of %d steps\n",
+            who->name, s->M, who->orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads,
+            threads > 1 ? "s" : "", 1e3 * all, steps);
     for (int i = 0; i < count; i++) {
         if (lines[i].forward + lines[i].reverse >= 0.004 * all) print_line(&lines[i], all);
         else rest.forward += lines[i].forward, rest.reverse += lines[i].reverse;
@@ -287,8 +305,8 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
     beside[2] = stage_line("natural step", probe.stage[AT_NATURAL].seconds / steps);
     beside[3] = stage_line("adam", probe.stage[AT_ADAM].seconds / steps);
     for (int i = 0; i < STAGES + 1; i++)
-        printf("    %-26s %9s %9s %9.1f %11.3f\n", beside[i].name, "", "", 100 * beside[i].forward / all,
-               1e3 * beside[i].forward);
+        printf("    %-26s %9s %9s %9.1f %11.3f\n", beside[i].name, "", "",
+                100 * beside[i].forward / all, 1e3 * beside[i].forward);
     fflush(stdout);
     free(lines);
     probe_stop();
@@ -298,9 +316,10 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
 
 static void bench_profile(void)
 {
-    printf("\nTime of one step, ORTHNAT and SOLVE-GP, by operation, per cent of the step; below 0.4 %% under other\n    %-26s "
-           "%9s %9s %9s %11s\n",
-           "operation", "forward", "reverse", "both", "ms");
+    printf("\nTime of one step, ORTHNAT and SOLVE-GP, by operation, per cent of the step; "
+           "below 0.4 %% under other\n"
+           "    %-26s %9s %9s %9s %11s\n",
+            "operation", "forward", "reverse", "both", "ms");
     for (int i = 0; i < SETTINGS - !option.large; i++) {
         dataset r = dataset_for(&settings[i]);
         for (int threads = option.first_threads; threads <= option.last_threads; threads++)

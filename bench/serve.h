@@ -1,5 +1,5 @@
-/*  serve.h - one row predicted by a frozen model. Part of bench.c; bench/peers/serve.py prints the same rows, of a kernel of one
-    term, with a NumPy formula beside them. */
+/*  serve.h - one row predicted by a frozen model. Part of bench.c. bench/peers/serve.py prints the
+    same lines for a kernel of one term, with a NumPy formula beside them. */
 
 static void bench_serve(void)
 {
@@ -25,14 +25,17 @@ static void bench_serve(void)
         for (int variance = 0; variance < 2; variance++) {
             double from = now(), t;
             for (int i = 0; i < CALLS; i++)
-                check(odvgp_predict(&server, r.X + i * s.D, 1, &mean, variance ? &var : NULL, NULL, scratch, scratch_bytes),
-                      "prediction", NULL);
+                check(odvgp_predict(&server, r.X + i * s.D, 1, &mean, variance ? &var : NULL, NULL,
+                              scratch, scratch_bytes),
+                        "prediction", NULL);
             t = 1e6 * (now() - from) / CALLS;
             if (t < least[variance]) least[variance] = t;
         }
-    printf("\nOne row predicted, microseconds, least of %d rounds; |beta| %td, |gamma| %td, D %td, matern52 + rbf\n", rounds, s.M,
-           s.Mg, s.D);
-    for (int variance = 0; variance < 2; variance++) printf("%-18s %9.2f\n", names[variance], least[variance]);
+    printf("\nOne row predicted, microseconds, least of %d rounds; "
+           "|beta| %td, |gamma| %td, D %td, matern52 + rbf\n",
+            rounds, s.M, s.Mg, s.D);
+    for (int variance = 0; variance < 2; variance++)
+        printf("%-18s %9.2f\n", names[variance], least[variance]);
     fflush(stdout);
     free(scratch);
     free(block);

@@ -38,7 +38,8 @@ static odvgp_status save(odvgp_model *model, const char *path, odvgp_info *info)
 {
     const size_t bytes = odvgp_save_size(model, 0);
     void *file = malloc(bytes);
-    odvgp_status status = file ? odvgp_save(model, NULL, NULL, 0, file, bytes, info) : ODVGP_E_MEMORY;
+    odvgp_status status =
+            file ? odvgp_save(model, NULL, NULL, 0, file, bytes, info) : ODVGP_E_MEMORY;
     if (!status) status = odvgp_file_write(path, file, bytes);
     free(file);
     return status;
@@ -49,28 +50,32 @@ int main(void)
     static double X[N], y[N];
     for (int i = 0; i < N; i++) {
         X[i] = 6 * uniform();
-        if (X[i] > 3.5) X[i] += 1; /* no data from 3.5 to 4.5 */
+        /* No data lie between 3.5 and 4.5. */
+        if (X[i] > 3.5) X[i] += 1;
         y[i] = curve(X[i]) + 0.3 * (uniform() + uniform() + uniform() - 1.5);
     }
 
-    /* 10 beta points carry mean and variance, 40 gamma points refine the mean. Hyperparameters that the kernel does not give start from
-       the data and are then learned with everything else. */
+    /* 10 beta points carry mean and variance; 40 gamma points refine the mean. Hyperparameters that
+       the kernel does not give start from the data and are then learned with everything else. */
     odvgp_config cfg = odvgp_config_defaults(N, 1, 1, BETA, GAMMA);
     cfg.layer[0].kernel = "rbf";
     odvgp_model *model;
-    odvgp_info info; /* a sentence about what went wrong, if something does */
+    /* When a call fails, it writes here a sentence that says why. */
+    odvgp_info info;
     odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
     if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL, &info);
 
     double x[ROWS], mean[ROWS], var[ROWS];
     for (int i = 0; i < ROWS; i++) x[i] = i;
-    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, var, &info); /* of the curve, without the noise */
+    /* Mean and variance are those of the curve, without the noise. */
+    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, var, &info);
     if (status) {
         fprintf(stderr, "%s\n", info.text);
         return 1;
     }
     printf("   x    truth    mean   +- 2 sd\n");
-    for (int i = 0; i < ROWS; i++) printf("%4.1f  %7.2f %7.2f   %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sqrt(var[i]));
+    for (int i = 0; i < ROWS; i++)
+        printf("%4.1f  %7.2f %7.2f   %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sqrt(var[i]));
 
     double noise;
     char kernel[200];

@@ -1,4 +1,5 @@
-/*  Streaming: rows arrive a few at a time and are forgotten after one step; the process drifts, and the model follows.
+/*  Streaming: rows arrive a few at a time and are forgotten after one step. The process drifts, and
+    the model follows.
 
         cc -O2 -I. examples/02_streaming.c -o build/02_streaming -lm && build/02_streaming
 
@@ -38,28 +39,33 @@ static void receive(int t, double *X, double *y, int n)
     }
 }
 
-/*  RMS difference between the predictor's mean and the process of now, on [0, 6]. */
+/*  RMS difference between the predictor's mean and the current process, on [0, 6]. */
 static double error_now(const odvgp_server *now, int t)
 {
-    static double scratch[8192]; /* odvgp_predict_scratch says how many bytes are needed */
+    /* odvgp_predict_scratch says how many bytes are needed. */
+    static double scratch[8192];
     double x[GRID], mean[GRID], square = 0;
     for (int i = 0; i < GRID; i++) x[i] = 6.0 * i / (GRID - 1);
     if (odvgp_predict(now, x, GRID, mean, NULL, NULL, scratch, sizeof scratch)) return -1;
-    for (int i = 0; i < GRID; i++) square += (mean[i] - process(x[i], t)) * (mean[i] - process(x[i], t));
+    for (int i = 0; i < GRID; i++)
+        square += (mean[i] - process(x[i], t)) * (mean[i] - process(x[i], t));
     return sqrt(square / GRID);
 }
 
 int main(void)
 {
-    /* N is how many rows the bound speaks for: here not all that will ever come, but those that should count at any time. A large
-       N remembers long and smooths well, a small one follows a drift faster. */
+    /* N is the number of rows that the bound speaks for: here not all that will ever come, but
+       those that should count at any time. A large N remembers long and smooths well; a small one
+       follows a drift faster. */
     odvgp_config cfg = odvgp_config_defaults(WINDOW, 1, 1, BETA, GAMMA);
     cfg.layer[0].kernel = "rbf(1, variance=1)";
     cfg.optim.batch = BATCH;
-    cfg.optim.natgrad_step = odvgp_constant(0.05); /* each batch replaces a twentieth of what is believed */
+    /* Each batch replaces a twentieth of what the model believes. */
+    cfg.optim.natgrad_step = odvgp_constant(0.05);
     cfg.optim.lr = odvgp_constant(0.002);
 
-    /* Nothing is known yet, so the inducing points are set by hand, and q(u) starts at the prior that they have then. */
+    /* No row has arrived yet, so the program sets the inducing points itself. q(u) then starts at
+       the prior at these points. */
     odvgp_model *model = NULL;
     odvgp_info info;
     size_t bytes;
@@ -83,11 +89,14 @@ int main(void)
     for (int t = 1; t <= 1500 && !status; t++) {
         double X[BATCH], y[BATCH];
         receive(t, X, y, BATCH);
-        status = odvgp_step_batch(model, X, y, BATCH, NULL, &info); /* the rows are not needed any more */
+        /* After this step the rows are not needed any more. */
+        status = odvgp_step_batch(model, X, y, BATCH, NULL, &info);
         if (status || (t != 1 && t != 10 && t != 100 && t % 500)) continue;
         status = odvgp_freeze(model, NULL, frozen, frozen_bytes, &info);
-        if (!status) status = odvgp_server_from_block(&now, frozen, frozen_bytes, ODVGP_ISA_AUTO, &info);
-        if (!status && t == 100) { /* a predictor is its bytes */
+        if (!status)
+            status = odvgp_server_from_block(&now, frozen, frozen_bytes, ODVGP_ISA_AUTO, &info);
+        if (!status && t == 100) {
+            /* A predictor is its bytes: a copy of them is a second predictor. */
             memcpy(early, frozen, frozen_bytes);
             status = odvgp_server_from_block(&at100, early, frozen_bytes, ODVGP_ISA_AUTO, &info);
         }
@@ -98,9 +107,10 @@ int main(void)
     }
     if (status) fprintf(stderr, "%s\n", info.text);
     else
-        printf("%td steps in less than %.0f KB of memory, however many rows come\n", odvgp_steps_done(model),
-               50 * ceil((double)bytes / 5e4));
+        printf("%td steps in less than %.0f KB of memory, however many rows come\n",
+                odvgp_steps_done(model), 50 * ceil((double)bytes / 5e4));
     free(frozen);
-    free(block); /* the model lives in it and needs no release */
+    /* The model lives in this block and needs no release of its own. */
+    free(block);
     return status != ODVGP_OK;
 }

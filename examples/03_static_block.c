@@ -1,5 +1,6 @@
-/*  Static blocks: no malloc, no files, float. Train in one block, freeze into another that could be flash memory, predict with a
-    third of fixed size. What a controller needs for the last part is the frozen block, the scratch and the predicting code.
+/*  Static blocks: no malloc, no files, float. The program trains in one block, freezes into another
+    that could be flash memory, and predicts with a third of fixed size. For predictions a
+    controller needs only the frozen block, the scratch and the predicting code.
 
         cc -O2 -I. examples/03_static_block.c -o build/03_static_block -lm && build/03_static_block
 
@@ -23,10 +24,11 @@
 
 enum { N = 400, BETA = 12, GAMMA = 24 };
 
-/*  Sizes are decided by trial on a desk: odvgp_model_size and odvgp_predictor_size say what is needed. In C11 an _Alignas(64) in
-    front saves some slack; any alignment works. */
+/*  Choose the sizes by trial on a desk: odvgp_model_size and odvgp_predictor_size say how many
+    bytes are needed. In C11 an _Alignas(64) in front saves some slack; any alignment works. */
 static unsigned char training[320 * 1024], scratch[16 * 1024];
-static float frozen[1024], flash[1024]; /* a predictor stands where floats can; flash is where it is copied to */
+/*  A predictor stands where floats can. The program copies it from `frozen` to `flash`. */
+static float frozen[1024], flash[1024];
 
 /*  The joint of a robot arm: the torque that holds it, from angle (rad) and load (kg). */
 static float torque(float angle, float load) { return 9.81f * 0.4f * (1.2f + load) * sinf(angle); }
@@ -44,14 +46,15 @@ static int stop(const char *what, const odvgp_info *info)
     return 1;
 }
 
-/*  With ODVGP_FLOAT the names begin with odvgpf_; what holds no reals keeps its own. */
+/*  With ODVGP_FLOAT the names begin with odvgpf_; a type that holds no reals keeps its name. */
 int main(void)
 {
     static float X[N][2], y[N];
     for (int i = 0; i < N; i++) {
         X[i][0] = 3.0f * uniform() - 1.5f;
         X[i][1] = 2.0f * uniform();
-        y[i] = (torque(X[i][0], X[i][1]) + 0.2f * (uniform() - 0.5f)) / 6.0f; /* about unit size for training */
+        /* The division brings the targets to about unit size. */
+        y[i] = (torque(X[i][0], X[i][1]) + 0.2f * (uniform() - 0.5f)) / 6.0f;
     }
 
     odvgpf_config cfg = odvgpf_config_defaults(N, 2, 1, BETA, GAMMA);
@@ -61,33 +64,37 @@ int main(void)
     odvgp_info info;
     size_t bytes;
     if (odvgpf_model_size(&cfg, &bytes, &info)) return stop("size", &info);
-    if (odvgpf_model_init(&model, &cfg, training, sizeof training, &info)) return stop("init", &info);
+    if (odvgpf_model_init(&model, &cfg, training, sizeof training, &info))
+        return stop("init", &info);
     if (odvgpf_init_data(model, &X[0][0], y, &info)) return stop("start", &info);
     for (int i = 0; i < 1500; i++)
         if (odvgpf_step(model, &X[0][0], y, NULL, &info)) return stop("step", &info);
 
-    /* the predictor gives torques in Nm again */
+    /* These scales make the predictor give torques in Nm again. */
     const float y_mean = 0, y_scale = 6;
     const odvgpf_scales scales = {NULL, NULL, &y_mean, &y_scale};
     if (odvgpf_freeze(model, &scales, frozen, sizeof frozen, &info)) return stop("freeze", &info);
 
-    /* the block holds no pointers: its bytes, written to flash memory or sent elsewhere, are the predictor */
+    /* The block holds no pointers. Its bytes, written to flash memory or sent elsewhere, are the
+       predictor. */
     const size_t size = odvgpf_predictor_size(model);
     memcpy(flash, frozen, size);
 
-    /* on the controller: check the block once, then predict */
+    /* On the controller: check the block once, then predict. */
     odvgpf_server server;
-    if (odvgpf_server_from_block(&server, flash, size, ODVGP_ISA_AUTO, &info)) return stop("server", &info);
-    printf("a block of %zu KB to train, %.0f KB frozen, %.0f KB to predict a row\n", sizeof training / 1024,
-           ceil((double)size / 1e3), ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
+    if (odvgpf_server_from_block(&server, flash, size, ODVGP_ISA_AUTO, &info))
+        return stop("server", &info);
+    printf("a block of %zu KB to train, %.0f KB frozen, %.0f KB to predict a row\n",
+            sizeof training / 1024, ceil((double)size / 1e3),
+            ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
 
     printf("angle  load    torque  predicted  +- 2 sd  (Nm)\n");
     for (int i = 0; i < 6; i++) {
         const float x[2] = {-1.2f + 0.48f * (float)i, 0.4f * (float)i};
         float mean, var;
         if (odvgpf_predict(&server, x, 1, &mean, &var, NULL, scratch, sizeof scratch)) return 1;
-        printf("%5.2f  %4.1f  %8.1f   %8.1f  %7.1f\n", (double)x[0], (double)x[1], (double)torque(x[0], x[1]), (double)mean,
-               2 * (double)sqrtf(var));
+        printf("%5.2f  %4.1f  %8.1f   %8.1f  %7.1f\n", (double)x[0], (double)x[1],
+                (double)torque(x[0], x[1]), (double)mean, 2 * (double)sqrtf(var));
     }
     return 0;
 }

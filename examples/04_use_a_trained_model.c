@@ -1,5 +1,5 @@
-/*  Using a trained model: the whole program of a robot. Training was elsewhere, in double; this is
-    float, without malloc, and only the code that predicts is compiled.
+/*  Using a trained model: the whole program of a robot. Training took place elsewhere, in double.
+    This program uses float and no malloc, and compiles only the code that predicts.
 
     Example 01 writes the model file, so run it first.
 
@@ -26,12 +26,13 @@
 #include "odvgp.h"
 #include <stdio.h>
 
-/*  All memory that predictions need. odvgp_server_size and odvgp_predict_scratch say how much that
-    is; print them on a desk, and take what they say. A block stands where floats can. */
+/*  All memory that predictions need. odvgp_server_size and odvgp_predict_scratch say how many
+    bytes: print them on a desk, and choose these sizes accordingly. A block stands where floats
+    can. */
 static float block[1024], scratch[2048];
 
-/*  The model file. On a robot it is a const array in flash memory (xxd -i makes one of a file), and
-    the program begins with odvgpf_server_size. */
+/*  The model file. On a robot it is a const array in flash memory (xxd -i turns a file into one),
+    and the program begins with odvgpf_server_size. */
 static unsigned char file[32 * 1024];
 
 static size_t file_read(const char *path)
@@ -55,25 +56,25 @@ int main(void)
         return 1;
     }
 
-    /* Once: look at each byte of the file, and place its predictor in the block. The file may be of
-       either precision and is not needed any more. */
+    /* Once: check each byte of the file, and place its predictor in the block. The file may be of
+       either precision. It is not needed afterwards. */
     odvgpf_server server;
     odvgp_info info;
     size_t block_bytes;
     odvgp_status status = odvgpf_server_size(file, file_bytes, &block_bytes, NULL, NULL, &info);
     if (!status)
-        status = odvgpf_server_from_file(&server, file, file_bytes, ODVGP_ISA_AUTO, block,
-                                         sizeof block, &info);
+        status = odvgpf_server_from_file(
+                &server, file, file_bytes, ODVGP_ISA_AUTO, block, sizeof block, &info);
     if (status) {
         fprintf(stderr, "%s: %s\n", path, info.text);
         return 1;
     }
     printf("a file of %.0f KB, a predictor of %.0f KB, scratch of %.0f KB\n",
-           ceil((double)file_bytes / 1e3), ceil((double)block_bytes / 1e3),
-           ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
+            ceil((double)file_bytes / 1e3), ceil((double)block_bytes / 1e3),
+            ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
 
-    /* Forever: predict. The variance is that of the curve; the NULL could be the one of a
-       measurement, with noise. */
+    /* Forever: predict. The variance is that of the curve; an array instead of NULL would receive
+       the variance of a measurement, with noise. */
     printf("   x    mean      sd\n");
     for (int tick = 0; tick <= 8; tick++) {
         const float x = measure(tick);

@@ -45,73 +45,81 @@
 /* ---- help ---- */
 
 static const char usage[] =
-    "odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n\n"
-    "  odvgp train   --data train.csv --model out.odvgp [options]\n"
-    "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
-    "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
-    "  odvgp info    --model out.odvgp [--json]\n"
-    "  odvgp help    [train|compare|predict|info]\n"
-    "  odvgp --version\n";
+        "odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n"
+        "\n"
+        "  odvgp train   --data train.csv --model out.odvgp [options]\n"
+        "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
+        "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
+        "  odvgp info    --model out.odvgp [--json]\n"
+        "  odvgp help    [train|compare|predict|info]\n"
+        "  odvgp --version\n";
 
 static const char command_names[] = "train, compare, predict, info and help";
 
 static const char train_help[] =
-    "odvgp train: learns the last column of a CSV file (or --target) from the others and writes\n"
-    "a model file. Columns are names from the header, or indices from 0; a name goes before an\n"
-    "index. Messages count lines and columns from 1. Ctrl-C saves the model so far.\n"
-    "\n"
-    "Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
-    "The test part is evaluated fifty times in --iters steps, less often where that would take\n"
-    "more than a twentieth of the time. sgpr, solve-collapsed and exact train without q; it is\n"
-    "set to its optimum for evaluations and at the end. --resume after --fit-q end, or with\n"
-    "L-BFGS after one of these three, does not repeat the bits of a training without a pause.\n";
+        "odvgp train learns the last column of a CSV file (or --target) from the others and\n"
+        "writes a model file. A column is given by its name in the header or by its index from 0;\n"
+        "a name goes before an index. Messages count lines and columns from 1. Ctrl-C saves the\n"
+        "model so far.\n"
+        "\n"
+        "Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
+        "The tool evaluates the test part fifty times in --iters steps, less often where that\n"
+        "would take more than a twentieth of the time. sgpr, solve-collapsed and exact train\n"
+        "without q; the tool sets q to its optimum for evaluations and at the end. After --fit-q\n"
+        "end, or with L-BFGS after one of these three, --resume does not repeat the bits of a\n"
+        "training without a pause.\n";
 
 static const char compare_help[] =
-    "odvgp compare: trains several bases on the same rows and prints one table. All see the\n"
-    "same minibatches and start from the same hyperparameters and, where sizes agree, the same\n"
-    "inducing points; they are trained one after another. No model is saved.\n"
-    "\n"
-    "elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
-    "part, it is the mean of the minibatch estimates since the row before. Seconds are those of\n"
-    "training steps, without evaluations, which come at the same steps for all: close to each\n"
-    "other at first, then forty evenly spread. rmse, mae and loglik are of the test part, on\n"
-    "standardised targets. An item of --bases may have its own keys:\n"
-    "coupled:beta=800,orth,orth:natgrad=off. An item that fails gets its reason for a row, the\n"
-    "others continue, and the exit code is 1.\n";
+        "odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
+        "the same minibatches and start from the same hyperparameters and, where sizes agree,\n"
+        "from the same inducing points. They are trained one after another. No model is saved.\n"
+        "\n"
+        "elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
+        "part, it is the mean of the minibatch estimates since the previous row. Seconds are\n"
+        "those of training steps, without evaluations. Evaluations come at the same steps for all\n"
+        "bases: close to each other at first, then forty evenly spread. rmse, mae and loglik are\n"
+        "those of the test part, on standardised targets. An item of --bases may have its own\n"
+        "keys: coupled:beta=800,orth,orth:natgrad=off. If an item fails, its row says why, the\n"
+        "other items continue, and the exit code is 1.\n";
 
 static const char predict_help[] =
-    "odvgp predict: mean, standard deviation of f and of y = f + noise for each row, as CSV, in\n"
-    "the units of the targets. Columns are found by name if both files have headers, else by\n"
-    "position (with or without the target). If the file has the target, metrics are printed\n"
-    "too. With --missing drop, rows with missing inputs get NA.\n";
+        "odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
+        "y = f + noise, in the units of the targets. It finds columns by name if both files have\n"
+        "headers, else by position (with or without the target). If the file has the target, it\n"
+        "prints metrics too. With --missing drop, rows with missing inputs get NA.\n";
 
-static const char info_help[] = "odvgp info: what a model file holds.\n";
+static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
 static const char split_help[] =
-    "\nSplit\n"
-    "  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
-    "  numpy.arange(n), the first int(n * (1 - F)) rows are for training, the others for testing.\n"
-    "  With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which ODVGP's authors\n"
-    "  use, if the file has its rows in their original order.\n";
+        "\n"
+        "Split\n"
+        "  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
+        "  numpy.arange(n); the first int(n * (1 - F)) rows are for training, the others for\n"
+        "  testing. With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which\n"
+        "  ODVGP's authors use, if the file has its rows in their original order.\n";
 
 static const char kernels_help[] =
-    "\nKernels\n"
-    "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
-    "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
-    "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
-    "  constant(variance), white(variance)\n"
-    "  ard: a lengthscale (of linear a variance) for each column. Numbers that are not given are\n"
-    "  estimated from the data, except alpha and period, which start at 1 (standardised inputs).\n"
-    "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
+        "\n"
+        "Kernels\n"
+        "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
+        "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
+        "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
+        "  constant(variance), white(variance)\n"
+        "  ard: a lengthscale (for linear a variance) for each column. Numbers that are not given\n"
+        "  are estimated from the data, except alpha and period, which start at 1 (standardised\n"
+        "  inputs).\n"
+        "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 static const struct {
     const char *name;
     int command;
     const char *help;
-} commands[] = {{"train", TRAIN, train_help},
-                {"compare", COMPARE, compare_help},
-                {"predict", PREDICT, predict_help},
-                {"info", INFO, info_help}};
+} commands[] = {
+        {"train", TRAIN, train_help},
+        {"compare", COMPARE, compare_help},
+        {"predict", PREDICT, predict_help},
+        {"info", INFO, info_help},
+};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /*  TRAIN and so on; 0: there is no such command. */
@@ -135,7 +143,7 @@ static void print_options(int command)
         title = NULL;
         char left[80];
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "",
-                 o->argument ? o->argument : "");
+                o->argument ? o->argument : "");
         printf("  %-42s %s", left, o->help);
         printf(o->preset ? " [%s]\n" : "\n", o->preset);
     }
@@ -154,7 +162,7 @@ static void print_help(int command)
     printf("\nBases\n");
     for (int i = 0; i < BASIS_COUNT; i++)
         printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help,
-               basis_list[i].natgrad ? "" : "; no natural step");
+                basis_list[i].natgrad ? "" : "; no natural step");
     if (command != COMPARE) return;
     bytes names = own_names();
     printf("\nKeys of --bases\n  %s\n", names.at);
@@ -191,8 +199,8 @@ static int run_train(options *o)
     else bytes_print(&path, "%s.odvgp", d.s.dataset);
     check_outputs(o, path.at);
     workers_start(&w, o);
-    model =
-        resume ? model_load(&before, &w, isa, &block) : model_make(o, &d, &w, isa, &block, &notes);
+    model = resume ? model_load(&before, &w, isa, &block)
+                   : model_make(o, &d, &w, isa, &block, &notes);
     if (!resume) model_start(model, &d);
     /* Unchanged, as if there had been no pause. */
     if (resume) bytes_add(&user, before.user, before.user_size);
@@ -274,7 +282,7 @@ static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_ro
             if (p) bytes_add(&b, ",", 1);
             if (there)
                 bytes_print(&b, "%.10g,%.10g,%.10g", f->mean[at], sqrt(f->var_f[at]),
-                            sqrt(f->var_y[at]));
+                        sqrt(f->var_y[at]));
             else bytes_add(&b, "NA,NA,NA", 8);
         }
         bytes_add(&b, "\n", 1);
@@ -283,8 +291,8 @@ static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_ro
     return b;
 }
 
-static void print_predict_json(const metrics *m, const schema *s, const options *o, ptrdiff_t n,
-                               double seconds)
+static void print_predict_json(
+        const metrics *m, const schema *s, const options *o, ptrdiff_t n, double seconds)
 {
     char *name = dataset_name(o->value[OPT_DATA]);
     bytes b = {NULL, 0, 0};
@@ -325,8 +333,8 @@ static int run_predict(options *o)
     odvgp_info info = no_info;
     void *block = take(f.predictor_size, 1);
     odvgp_server server;
-    odvgp_status status = odvgp_server_from_file(&server, f.content, f.size, ODVGP_ISA_AUTO, block,
-                                                 f.predictor_size, &info);
+    odvgp_status status = odvgp_server_from_file(
+            &server, f.content, f.size, ODVGP_ISA_AUTO, block, f.predictor_size, &info);
     if (status) die_of(status, &info, f.path);
     if (server.D != f.s.D || server.T != f.s.target_count)
         die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
@@ -412,12 +420,12 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
     odvgp_events e = odvgp_model_events(model);
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset,
-                f->s.n_train, f->s.D, f->s.target_text);
+            f->s.n_train, f->s.D, f->s.target_text);
     text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
     bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
     bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
-                e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
-                (unsigned long long)e.step_undone);
+            e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
+            (unsigned long long)e.step_undone);
     bytes_print(&b, "inputs  ");
     for (int i = 0; i < f->s.input_count; i++) {
         const field *x = &f->s.inputs[i];
@@ -427,7 +435,7 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
             bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
     }
     bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
-                odvgp_param_count(model), f->size, f->predictor_size);
+            odvgp_param_count(model), f->size, f->predictor_size);
     write_stdout(&b);
     free(b.at);
 }
@@ -454,7 +462,7 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0) {
         printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
-               ODVGP_VERSION % 100);
+                ODVGP_VERSION % 100);
         return 0;
     }
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {

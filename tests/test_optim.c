@@ -581,23 +581,30 @@ TEST(lbfgs_refuses_what_it_cannot_do)
     drop(&a);
 }
 
+typedef struct ending {
+    int steps, converged, stuck;
+} ending;
 static int count_steps(void *user, const odvgp_report *r)
 {
-    int *count = (int *)user;
-    *count += 1;
-    if (r->converged) *count += 1000;
+    ending *end = (ending *)user;
+    end->steps++;
+    end->converged = r->converged;
+    end->stuck = r->stuck;
     return 0;
 }
+/*  In float the last search may find no lower point although the gradient, which is rounding error
+    by then, promises one: the report says "stuck", and training ends as well. */
 TEST(fit_ends_when_lbfgs_has_converged)
 {
     odvgp_config c = lbfgs_config(30, 1, 1, 4, 0);
     fixture a = make_seeded(&c, 47);
-    int count = 0;
+    ending end = {0, 0, 0};
     double now, e;
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, count_steps, &count, NULL), ODVGP_OK);
-    CHECK_SAY(count > 1000 && count < 4000, "%d", count);
-    CHECK_INT(odvgp_steps_done(a.m), count - 1000);
-    test_note("%d steps", count - 1000);
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, count_steps, &end, NULL), ODVGP_OK);
+    CHECK(end.converged || BY_PRECISION(0, end.stuck));
+    CHECK_SAY(end.steps < 3000, "%d", end.steps);
+    CHECK_INT(odvgp_steps_done(a.m), end.steps);
+    test_note("%d steps", end.steps);
     now = elbo_of(&a, NULL, NULL);
     step(&a);
     e = elbo_of(&a, NULL, NULL);

@@ -793,7 +793,13 @@ check "refused: exact on many rows" refuses "--basis exact: 5001 training rows w
 check "refused: the same of train" refuses "--natgrad on: the basis decoupled" \
     train --data named.csv --basis decoupled --natgrad on $m
 check "refused: parameters that a basis does not have" \
-    refuses "--basis solve: reproduce.parametrisation: " $c coupled,solve --param a_beta
+    refuses "--basis solve: --param: A_BETA" $c coupled,solve --param a_beta
+check "refused: the library's message names the option" \
+    refuses "odvgp: --jitter-rel: is out of range" train --data named.csv --jitter-rel 2 $m
+check "refused: the same of two options" refuses "odvgp: --basis orth: --natgrad-gamma: natural" \
+    train --data named.csv --natgrad-gamma exact --gamma-coords differentiated $m
+check "refused: a kernel that there is not" refuses "odvgp: --kernel: no kernel of this name" \
+    train --data named.csv --kernel 'foo(1)' $m
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
 check "refused: the same in other words" refuses \

@@ -35,12 +35,14 @@
 #include "kobe2021_report.h"
 #include "kobe2021_pictures.h"
 
+/* clang-format off */
 static const char usage[] =
     "usage: kobe2021_figs run|report [PREFIX...] [--data FILE] [--out DIR]\n"
     "  PREFIX        only runs whose names begin so, as 4.7 or 4.3-N100; default all\n"
-    "  --data FILE   naval as a CSV file whose last column is the target; without it naval is left "
-    "out\n"
+    "  --data FILE   naval as a CSV file whose last column is the target; "
+    "without it naval is left out\n"
     "  --out DIR     where everything is kept, default build/kobe2021-figs; it must exist\n";
+/* clang-format on */
 
 /* ---- training ---- */
 
@@ -59,14 +61,16 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, s->M, 0);
     /* The paper's. */
     cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    cfg.layer[0].cov_part = how->cov, cfg.reproduce.parametrisation = how->param, cfg.reproduce.diag_step = how->diag;
+    cfg.layer[0].cov_part = how->cov;
+    cfg.reproduce.parametrisation = how->param;
+    cfg.reproduce.diag_step = how->diag;
     if (how->cov == ODVGP_COV_PART_DIAGONAL) cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
     cfg.layer[0].kernel = kernel_of(s, m);
     cfg.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     cfg.lik.noise_variance = hyper_fixed(s)   ? 0.045
-                         : m == BEST_OM_2 ? 0.02
-                         : is_best(m)     ? s->noise
-                                          : 0.1;
+                             : m == BEST_OM_2 ? 0.02
+                             : is_best(m)     ? s->noise
+                                              : 0.1;
     cfg.reproduce.q_init = ODVGP_Q_INIT_IDENTITY;
     /* With the thesis' jitter the search for O(M)'s optimum stops early on some sets. */
     cfg.jitter.absolute = is_best(m) && !hyper_fixed(s) ? 1e-6 : 1e-10, cfg.jitter.relative = 0;
@@ -76,7 +80,7 @@ static odvgp_config config_of(const setting *s, int m, const dataset *d)
     /* On naval the step rises. */
     if (cfg.optim.natgrad)
         cfg.optim.natgrad_step =
-            s->data == NAVAL ? odvgp_falling(1e-4, how->step, 40) : odvgp_constant(how->step);
+                s->data == NAVAL ? odvgp_falling(1e-4, how->step, 40) : odvgp_constant(how->step);
     cfg.reproduce.update = ODVGP_UPDATE_ADAM_FIRST;
     cfg.seed = (uint64_t)s->seed;
     return cfg;
@@ -106,7 +110,7 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
 }
 
 static odvgp_status point_write(FILE *f, odvgp_model *model, const dataset *d, double step,
-                                double seconds, odvgp_info *info)
+        double seconds, odvgp_info *info)
 {
     point p = {step, seconds, 0, 0, 0, 0};
     odvgp_status status = odvgp_elbo(model, d->X, d->y, d->N, &p.bound, NULL, NULL, info);
@@ -131,7 +135,7 @@ static ptrdiff_t next_row(ptrdiff_t step, const setting *s)
 
 /*  Writes rows to f and returns the steps done. */
 static ptrdiff_t train(odvgp_model *model, const setting *s, const dataset *d, FILE *f,
-                       double *seconds, odvgp_info *info)
+        double *seconds, odvgp_info *info)
 {
     ptrdiff_t done = 0, next = 0;
     for (;; done++) {
@@ -227,7 +231,7 @@ static ptrdiff_t maximise(odvgp_model *model, const dataset *d)
 }
 
 static ptrdiff_t find_best(odvgp_model *model, const setting *s, const dataset *d, FILE *f,
-                           double *seconds, odvgp_info *info)
+        double *seconds, odvgp_info *info)
 {
     double from = cpu_seconds();
     ptrdiff_t looks = 1;

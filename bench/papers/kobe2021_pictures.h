@@ -21,8 +21,7 @@ static double shown(const point *p, quantity what, double best)
 static plot_scene scene_of(int i, unsigned which, quantity what, const char *title)
 {
     static const char *const labels[] = {"bound, nats per row", "log10 lengthscale",
-                                         "log10 kernel variance", "log10 noise variance",
-                                         "log10 of the gap, nats per row"};
+            "log10 kernel variance", "log10 noise variance", "log10 of the gap, nats per row"};
     plot_item *items = (plot_item *)reserve(METHODS * sizeof *items);
     plot_scene s = {title, "steps", labels[what], items, 0, 1, settings[i].steps, 0, 0, 1};
     double best = best_of(i), low = HUGE_VAL, from = HUGE_VAL, to = -HUGE_VAL;
@@ -45,8 +44,8 @@ static plot_scene scene_of(int i, unsigned which, quantity what, const char *tit
     return s;
 }
 
-static void draw(const char *figure, const char *title, const plot_scene *scenes, int count,
-                 int columns)
+static void draw(
+        const char *figure, const char *title, const plot_scene *scenes, int count, int columns)
 {
     char name[40];
     if (!count || !scenes[0].count) return;
@@ -75,7 +74,7 @@ static void draw_grid(const char *figure)
         const setting *s = &settings[i];
         if (strcmp(s->figure, figure) || !found(i, NATURAL)) continue;
         snprintf(titles[count], sizeof titles[count], "%d, %d, %d, %g", s->N, s->M, s->batch,
-                 s->noise);
+                s->noise);
         scenes[count] = scene_of(i, PAIR | 1 << NATURAL_1, BOUND, titles[count]);
         count++;
     }
@@ -95,26 +94,18 @@ static void draw_predictions(void)
     dataset d = data_of(&settings[i]);
     for (int p = 0; p < PANELS; p++) {
         double sd[GRID],
-            bend = found(i, which[p]) ? bend_of(i, which[p], x[count], mean[count], sd) : 0;
+                bend = found(i, which[p]) ? bend_of(i, which[p], x[count], mean[count], sd) : 0;
         if (!(bend > 0)) continue;
         for (int k = 0; k < GRID; k++)
             low[count][k] = mean[count][k] - 2 * sd[k], high[count][k] = mean[count][k] + 2 * sd[k];
         const plot_item all[3] = {
-            {PLOT_POINTS, "a quarter of the data", d.X, d.y, NULL, DOTS, 7, 0},
-            {PLOT_BAND, "\xC2\xB1 2 sd of f", x[count], low[count], high[count], GRID, 0, 0},
-            {PLOT_LINE, "mean", x[count], mean[count], NULL, GRID, 0, 0},
+                {PLOT_POINTS, "a quarter of the data", d.X, d.y, NULL, DOTS, 7, 0},
+                {PLOT_BAND, "\xC2\xB1 2 sd of f", x[count], low[count], high[count], GRID, 0, 0},
+                {PLOT_LINE, "mean", x[count], mean[count], NULL, GRID, 0, 0},
         };
         memcpy(items[count], all, sizeof all);
-        plot_scene s = {methods[which[p]].title,
-                        "x",
-                        "y",
-                        items[count],
-                        3,
-                        x[count][0],
-                        x[count][GRID - 1],
-                        0,
-                        0,
-                        0};
+        plot_scene s = {methods[which[p]].title, "x", "y", items[count], 3, x[count][0],
+                x[count][GRID - 1], 0, 0, 0};
         scenes[count++] = s;
     }
     plot_same_y(scenes, count);

@@ -38,7 +38,7 @@ static void result_read(result *r, const char *name)
     int room = 0;
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "%lf,%lf,%lf,%lf,%lf,%lf", &p.step, &p.seconds, &p.bound, &p.lengthscale,
-                   &p.variance, &p.noise) != 6)
+                    &p.variance, &p.noise) != 6)
             continue;
         if (r->n == room) {
             room = 2 * room + 64;
@@ -134,13 +134,13 @@ static void print_run(int i, int m)
     const setting *s = &settings[i];
     const result *r = &results[i][m];
     snprintf(label, sizeof label, "%d/%d/%d/%g/%d%s", s->N, s->M, s->batch, s->noise, s->seed,
-             is_short(s) ? " *" : "");
+            is_short(s) ? " *" : "");
     printf("%-26s %-19s %6d %6d", label, methods[m].title, r->end.numbers, r->end.done);
     print_arrival(arrival(r, best_of(i), within_of(s)));
     print_arrival(arrival(r, r->best->bound, within_of(s)));
     printf(r->late > -1e6 ? " %9.4f" : " %9.1e", r->late);
     printf(" %8.4f %8.4g %8.2g %7.0f %7.0f %7.0f %8.1e\n", r->last->lengthscale, r->last->variance,
-           r->last->noise, r->end.jitter_raised, r->end.shortened, r->end.undone, r->end.slope);
+            r->last->noise, r->end.jitter_raised, r->end.shortened, r->end.undone, r->end.slope);
 }
 
 static void print_runs(const char *figure, const char *title)
@@ -152,12 +152,12 @@ static void print_runs(const char *figure, const char *title)
             if (!rows++) {
                 printf("\nFigure %s: %s\n", figure, title);
                 printf("%-26s %-19s %6s %6s %15s %15s %9s %8s %8s %8s %7s %7s %7s %8s\n", "", "",
-                       "", "", "to the best", "to its own", "bound/row", "length-", "kernel",
-                       "noise", "jitter", "steps", "steps", "slope");
+                        "", "", "to the best", "to its own", "bound/row", "length-", "kernel",
+                        "noise", "jitter", "steps", "steps", "slope");
                 printf("%-26s %-19s %6s %6s %7s %7s %7s %7s %9s %8s %8s %8s %7s %7s %7s %8s\n",
-                       "N/M/batch/noise/seed", "method", "q has", "steps", "steps", "seconds",
-                       "steps", "seconds", "at end", "scale", "variance", "variance", "raised",
-                       "shorter", "undone", "at end");
+                        "N/M/batch/noise/seed", "method", "q has", "steps", "steps", "seconds",
+                        "steps", "seconds", "at end", "scale", "variance", "variance", "raised",
+                        "shorter", "undone", "at end");
             }
             print_run(i, m);
         }
@@ -180,7 +180,7 @@ static int setting_of(const char *figure, int seed, method_id a, method_id b)
 {
     for (int i = 0; i < SETTINGS; i++)
         if (!strcmp(settings[i].figure, figure) && settings[i].seed == seed && found(i, a) &&
-            found(i, b))
+                found(i, b))
             return i;
     return -1;
 }
@@ -192,11 +192,11 @@ static void claims_of_fixed(void)
     double natural = steps_of(i, NATURAL_1), adam = steps_of(i, ADAM),
            slope = found(i, NATURAL_1)->end.slope;
     claim("4.1", "one natural step of size 1 is at the optimum", natural == 1,
-          "within 0.001 after %s", said(natural));
+            "within 0.001 after %s", said(natural));
     claim("4.1", "Adam takes thousands of steps", adam >= 1000, "%s; on u itself %s", said(adam),
-          said(steps_of(i, ADAM_U)));
+            said(steps_of(i, ADAM_U)));
     claim("4.1", "the hyperparameters are the best ones", slope < 1,
-          "the bound has a slope of %.0f nats there", slope);
+            "the bound has a slope of %.0f nats there", slope);
 }
 
 /*  The largest factor by which a hyperparameter changed after the bound was close. */
@@ -217,13 +217,13 @@ static void claims_of_joint(void)
     double n = steps_of(i, NATURAL), a = steps_of(i, ADAM), apart = natural->late - adam->late;
     double move = moved_after(natural, arrival(natural, best_of(i), close_to));
     claim("4.2", "natural arrives in under 1000 steps", n < 1000, "%s; with steps of 1 in %s",
-          said(n), said(steps_of(i, NATURAL_1)));
+            said(n), said(steps_of(i, NATURAL_1)));
     claim("4.2", "natural arrives before Adam", n < a, "%s and %s steps; Adam on u %s", said(n),
-          said(a), said(steps_of(i, ADAM_U)));
+            said(a), said(steps_of(i, ADAM_U)));
     claim("4.2", "both reach the same bound", fabs(apart) < close_to,
-          "natural - Adam = %.4f per row", apart);
+            "natural - Adam = %.4f per row", apart);
     claim("4.2", "hyperparameters still move a lot when the bound has arrived", move > 1.25,
-          "by a factor of %.2f", move);
+            "by a factor of %.2f", move);
 }
 
 /*  How natural gradients and Adam compare in the settings of a figure. */
@@ -262,26 +262,26 @@ static void claims_of_grid(method_id m)
     if (t.settings) {
         printf("4.3   %s, M = 10, %d settings\n", methods[m].title, t.settings);
         claim("", "natural is always faster", t.first == t.settings,
-              "first in %d; its steps %.2f to %.2f of Adam's", t.first, t.least, t.most);
+                "first in %d; its steps %.2f to %.2f of Adam's", t.first, t.least, t.most);
         claim("", "its bound at the end is the same or better", t.better == t.settings, "in %d",
-              t.better);
+                t.better);
     }
     t = tally_of("4.4", m);
     if (t.settings) {
         printf("4.4   %s, M = 100, all rows, %d settings\n", methods[m].title, t.settings);
         claim("", "natural is ahead at first", t.ahead == t.settings, "after 10 steps in %d",
-              t.ahead);
+                t.ahead);
         claim("", "both arrive after the same number of steps (to 20 %)", t.together == t.settings,
-              "in %d; natural first in %d, Adam in %d", t.together, t.first, t.last);
+                "in %d; natural first in %d, Adam in %d", t.together, t.first, t.last);
         claim("", "both reach the same bound", t.level == t.settings,
-              "in %d, natural's the same or better in %d", t.level, t.better);
+                "in %d, natural's the same or better in %d", t.level, t.better);
     }
     t = tally_of("4.5", m);
     if (t.settings) {
         printf("4.5   %s, M = 100, minibatches, %d settings\n", methods[m].title, t.settings);
         claim("", "natural is slower", t.last == t.settings, "in %d", t.last);
         claim("", "both reach the same bound", t.level == t.settings,
-              "at the end in %d, natural's the same or better in %d", t.level, t.better);
+                "at the end in %d, natural's the same or better in %d", t.level, t.better);
     }
 }
 
@@ -294,10 +294,10 @@ static void claims_of_naval(void)
     const point *own = arrival(natural, natural->best->bound, within),
                 *other = arrival(adam, adam->best->bound, within);
     claim("4.6", "natural has converged after 8,000 steps", own->step <= 8000,
-          "within 0.1 of its own best after %.0f", own->step);
+            "within 0.1 of its own best after %.0f", own->step);
     claim("4.6", "Adam has not after 20,000, and is below natural", adam->late < natural->late,
-          "natural ends at %.4f, Adam at %.4f, within 0.1 of its own best after %.0f",
-          natural->late, adam->late, other->step);
+            "natural ends at %.4f, Adam at %.4f, within 0.1 of its own best after %.0f",
+            natural->late, adam->late, other->step);
     if (u)
         claim("4.6", "the same of Adam on u", u->late < natural->late, "it ends at %.4f", u->late);
     for (method_id m = OM_AFFINE; m <= OM_PROJECTED; m++) {
@@ -305,17 +305,17 @@ static void claims_of_naval(void)
         if (!r) continue;
         const point *p = arrival(r, r->best->bound, within);
         printf("4.9   %s%s\n", methods[m].title,
-               r->end.undone > 0 ? "; the library took steps back" : "");
+                r->end.undone > 0 ? "; the library took steps back" : "");
         claim("", "is the first to converge, natural the second",
-              p->step < own->step && own->step < other->step,
-              "to within 0.1 of its own best after %.0f, natural %.0f, Adam %.0f", p->step,
-              own->step, other->step);
+                p->step < own->step && own->step < other->step,
+                "to within 0.1 of its own best after %.0f, natural %.0f, Adam %.0f", p->step,
+                own->step, other->step);
         claim("", "ends at a lower bound than natural", natural->late - r->late > close_to,
-              "%.4f and %.4f", r->late, natural->late);
+                "%.4f and %.4f", r->late, natural->late);
         claim("", "its kernel variance is smaller", r->last->variance < natural->last->variance,
-              "%.3g and %.3g", r->last->variance, natural->last->variance);
+                "%.3g and %.3g", r->last->variance, natural->last->variance);
         claim("", "its noise is larger", r->last->noise > natural->last->noise, "%.3g and %.3g",
-              r->last->noise, natural->last->noise);
+                r->last->noise, natural->last->noise);
     }
 }
 
@@ -366,21 +366,21 @@ static void claims_of_gp(method_id m)
         add(&below, dense->late - r->late);
         level += fabs(dense->late - r->late) < close_to;
         shorter += r->last->lengthscale < dense->last->lengthscale,
-            smaller += r->last->variance < dense->last->variance;
+                smaller += r->last->variance < dense->last->variance;
         noise += fabs(r->last->noise / settings[i].noise - 1) < 0.1;
         add(&bend, ratio), rougher += ratio > 1;
     }
     if (!seeds) return;
     printf("4.7   %s, %d seeds%s\n", methods[m].title, seeds,
-           undone ? "; the library took steps back" : "");
+            undone ? "; the library took steps back" : "");
     claim("", "is the first to come near the best bound", first == seeds, "in %d", first);
     claim("", "ends at natural's bound", level == seeds, "in %d; %.4f below it on average", level,
-          mean_of(&below));
+            mean_of(&below));
     claim("", "its lengthscale is shorter than natural's", shorter == seeds, "in %d", shorter);
     claim("", "its kernel variance is smaller than natural's", smaller == seeds, "in %d", smaller);
     claim("", "finds the noise to a tenth", noise == seeds, "in %d", noise);
     claim("4.8", "its mean is less smooth than natural's", rougher == seeds,
-          "in %d; bend %.3f of natural's", rougher, mean_of(&bend));
+            "in %d; bend %.3f of natural's", rougher, mean_of(&bend));
 }
 
 /*  Where training ends and where the optimum is, relative to the best dense bound on the same
@@ -395,7 +395,7 @@ static void print_variances(void)
             if (i < 0) continue;
             const point *p = found(i, (method_id)m)->last, *best = found(i, BEST)->last;
             add(&at[0], p->variance / best->variance),
-                add(&at[1], p->lengthscale / best->lengthscale);
+                    add(&at[1], p->lengthscale / best->lengthscale);
             add(&at[2], p->noise / best->noise), add(&at[3], best->bound - p->bound);
         }
         if (at[0].n < 2) continue;
@@ -403,7 +403,7 @@ static void print_variances(void)
             printf("\nFigure 4.7, over the optimum of the dense bound on the same data; means over "
                    "seeds with standard errors\n"
                    "%-19s %5s %17s %17s %17s %17s\n",
-                   "", "seeds", "kernel variance", "lengthscale", "noise", "bound/row below");
+                    "", "seeds", "kernel variance", "lengthscale", "noise", "bound/row below");
         printf("%-19s %5d", methods[m].title, at[0].n);
         for (int k = 0; k < 4; k++) printf("  %8.4f %6.4f", mean_of(&at[k]), error_of(&at[k]));
         printf("\n");

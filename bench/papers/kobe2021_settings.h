@@ -38,23 +38,32 @@ typedef struct method {
 } method;
 
 static const method methods[METHODS] = {
-    {"natural", "natural", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0.1},
-    {"natural-1", "natural, 1", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 1},
-    {"adam", "Adam", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0},
-    {"adam-u", "Adam, u", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_PRIMAL, 0},
-    {"om-affine", "O(M) affine", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0.1},
-    {"om-exact", "O(M) exact", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_EXACT, ODVGP_PARAMETRISATION_WHITENED, 0.1},
-    {"om-projected", "O(M) projected", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_PROJECTED_MU, ODVGP_PARAMETRISATION_WHITENED,
-     0.1},
-    {"om-lambda", "the same of S^-1 m", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_PROJECTED, ODVGP_PARAMETRISATION_WHITENED,
-     0.1},
-    {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED,
-     0.3},
-    {"om-exact-0.3", "O(M) exact, 0.3", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_EXACT, ODVGP_PARAMETRISATION_WHITENED, 0.3},
-    {"best", "best, dense", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0},
-    {"best-om", "best, O(M)", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED, 0.1},
-    {"best-om-2", "the same, 2nd start", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE, ODVGP_PARAMETRISATION_WHITENED,
-     0.1},
+        {"natural", "natural", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
+        {"natural-1", "natural, 1", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 1},
+        {"adam", "Adam", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0},
+        {"adam-u", "Adam, u", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_PRIMAL, 0},
+        {"om-affine", "O(M) affine", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
+        {"om-exact", "O(M) exact", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_EXACT,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
+        {"om-projected", "O(M) projected", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_PROJECTED_MU,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
+        {"om-lambda", "the same of S^-1 m", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_PROJECTED,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
+        {"om-affine-0.3", "O(M) affine, 0.3", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0.3},
+        {"om-exact-0.3", "O(M) exact, 0.3", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_EXACT,
+                ODVGP_PARAMETRISATION_WHITENED, 0.3},
+        {"best", "best, dense", ODVGP_COV_PART_DENSE, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0},
+        {"best-om", "best, O(M)", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
+        {"best-om-2", "the same, 2nd start", ODVGP_COV_PART_DIAGONAL, ODVGP_DIAG_STEP_AFFINE,
+                ODVGP_PARAMETRISATION_WHITENED, 0.1},
 };
 
 typedef enum source { SINUSOID, GP_DRAW, NAVAL } source;
@@ -81,6 +90,7 @@ typedef struct setting {
     With M = 1000 a step takes up to a second, so that these runs are shorter than they should be,
     as is one with M = 100. Figure 4.6 is the dense part of 4.9. Figure 4.8 shows the predictions of
     4.7; 4.7's further seeds answer the question about the kernel's variance. */
+/* clang-format off */
 static const setting settings[] = {
     {"4.1", SINUSOID, 300, 10, 300, 0.01, 1, 10000, THREE | 1 << NATURAL_1 | 1 << BEST},
     {"4.2", SINUSOID, 100, 10, 100, 0.01, 1, 10000, THREE | 1 << NATURAL_1},
@@ -116,6 +126,7 @@ static const setting settings[] = {
     {"4.7Z", GP_DRAW, 1000, 50, 1000, 0.01, 1, 5000, FAMILY},
     {"4.9", NAVAL, 11000, 100, 256, 0, 1, 20000, FAMILY | 1 << ADAM_U | 1 << BEST | 1 << BEST_OM},
 };
+/* clang-format on */
 enum { SETTINGS = sizeof settings / sizeof *settings, GRID = 401 };
 
 static const double true_lengthscale = 0.1, true_variance = 0.5, least_g = 1e-10;
@@ -123,7 +134,7 @@ static const double true_lengthscale = 0.1, true_variance = 0.5, least_g = 1e-10
 static void name_of(char *name, size_t size, const setting *s, int m)
 {
     snprintf(name, size, "%s-N%d-M%d-b%d-n%g-s%d-%s", s->figure, s->N, s->M, s->batch, s->noise,
-             s->seed, methods[m].id);
+            s->seed, methods[m].id);
 }
 
 static FILE *file_open(const char *name, const char *end, const char *mode)
@@ -234,9 +245,9 @@ static int ending_read(const char *name, ending *e)
     while (f && fgets(line, sizeof line, f)) {
         ending r;
         if (sscanf(line, "%199[^,],%d,%d,%d,%lf,%lf,%lf,%lf,%lf", path_name, &r.asked, &r.done,
-                   &r.numbers, &r.seconds, &r.jitter_raised, &r.shortened, &r.undone,
-                   &r.slope) == 9 &&
-            !strcmp(path_name, name))
+                    &r.numbers, &r.seconds, &r.jitter_raised, &r.shortened, &r.undone,
+                    &r.slope) == 9 &&
+                !strcmp(path_name, name))
             /* The last one counts. */
             *e = r, found = 1;
     }

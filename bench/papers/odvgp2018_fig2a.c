@@ -26,11 +26,12 @@
 
 enum { BETA = 500, GAMMA = 500, PREPARE_STEPS = 400, SAVE_EVERY = 250, ROWS = 4096 };
 
+/* clang-format off */
 static const char usage[] =
     "usage: odvgp2018_fig2a prepare|run|report [NAME...] [--data FILE] [--out DIR] [--steps N] "
     "[--rows N] [--lr X]\n"
-    "  NAME          members to run, default all: COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT "
-    "HYBRID HYBRIDNAT\n"
+    "  NAME          members to run, default all: "
+    "COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT HYBRID HYBRIDNAT\n"
     "                HYBRIDNAT-EXACT DECOUPLED\n"
     "  --data FILE   a CSV file of numbers whose last column is the target; not needed by report\n"
     "  --out DIR     where everything is kept, default build/odvgp2018-fig2a; it must exist\n"
@@ -38,6 +39,7 @@ static const char usage[] =
     "  --rows N      rows of the file to use, chosen at random, default 2000\n"
     "  --lr X        Adam's learning rate, default 0.001\n"
     "  --gamma-natgrad X   ...-EXACT: the natural step of gamma, in steps of beta, default 0.1\n";
+/* clang-format on */
 
 typedef struct member {
     const char *name;
@@ -55,15 +57,22 @@ typedef struct member {
     does here, 0.1 does not. */
 static const double adam_lr = 0.001, arrived = 1e-6;
 static const member members[] = {
-    {"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
-    {"COUPLEDNAT", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1, 0.5, 0, ODVGP_GAMMA_COORDS_SCALED},
-    {"ORTH", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
-    {"ORTHNAT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0, ODVGP_GAMMA_COORDS_SCALED},
-    {"ORTHNAT-EXACT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_COORDS_SCALED},
-    {"HYBRID", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
-    {"HYBRIDNAT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0, ODVGP_GAMMA_COORDS_SCALED},
-    {"HYBRIDNAT-EXACT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1, ODVGP_GAMMA_COORDS_SCALED},
-    {"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0, 0, 0, ODVGP_GAMMA_COORDS_PLAIN},
+        {"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+        {"COUPLEDNAT", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
+                ODVGP_GAMMA_COORDS_SCALED},
+        {"ORTH", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+        {"ORTHNAT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
+                ODVGP_GAMMA_COORDS_SCALED},
+        {"ORTHNAT-EXACT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1,
+                ODVGP_GAMMA_COORDS_SCALED},
+        {"HYBRID", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 0, 0, 0,
+                ODVGP_GAMMA_COORDS_SCALED},
+        {"HYBRIDNAT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
+                ODVGP_GAMMA_COORDS_SCALED},
+        {"HYBRIDNAT-EXACT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1,
+                ODVGP_GAMMA_COORDS_SCALED},
+        {"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0, 0, 0,
+                ODVGP_GAMMA_COORDS_PLAIN},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -102,15 +111,15 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
     if (bytes) {
         void *file = reserve(bytes), *block;
         check(odvgp_file_read(path, file, bytes, &bytes), path, NULL);
-        check(odvgp_load_size(file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had,
-                              &info),
-              path, &info);
+        check(odvgp_load_size(
+                      file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had, &info),
+                path, &info);
         if (had == user_bytes) {
             if (user_bytes) memcpy(user, from, user_bytes);
             block = reserve(block_bytes);
-            check(
-                odvgp_load(file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info),
-                path, &info);
+            check(odvgp_load(
+                          file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info),
+                    path, &info);
         }
         free(file);
     }
@@ -131,7 +140,8 @@ static odvgp_config config_of(const member *who, const dataset *d, const char *k
     cfg.optim.natgrad = who->natgrad;
     cfg.optim.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
     if (who->gamma_natgrad > 0)
-        cfg.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT, cfg.optim.gamma_step_ratio = who->gamma_natgrad;
+        cfg.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT,
+        cfg.optim.gamma_step_ratio = who->gamma_natgrad;
     if (option.gamma_natgrad > 0) cfg.optim.gamma_step_ratio = option.gamma_natgrad;
     cfg.reproduce.gamma_coords = who->coords;
     cfg.optim.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
@@ -144,8 +154,8 @@ static odvgp_config config_of(const member *who, const dataset *d, const char *k
 }
 
 /*  A member with the initial q and the base's hyperparameters and inducing inputs; only q moves. */
-static odvgp_model *model_of(const member *who, const dataset *d, const odvgp_model *base,
-                             void **block)
+static odvgp_model *model_of(
+        const member *who, const dataset *d, const odvgp_model *base, void **block)
 {
     char kernel[400];
     odvgp_info info;
@@ -196,7 +206,8 @@ static void prepare(const dataset *d)
     odvgp_info info;
     char kernel[400];
     odvgp_model *base = load("base", &best, sizeof best);
-    if (base && odvgp_model_config(base)->N == d->N && odvgp_model_config(base)->layer[0].D == d->D) {
+    if (base && odvgp_model_config(base)->N == d->N &&
+            odvgp_model_config(base)->layer[0].D == d->D) {
         printf("prepared before; remove %s/base.odvgp to do it again\n", option.out);
         return;
     }
@@ -204,7 +215,7 @@ static void prepare(const dataset *d)
     /* The paper's. */
     cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
-             0.1 * sqrt(d->D), sqrt(d->D));
+            0.1 * sqrt(d->D), sqrt(d->D));
     cfg.layer[0].kernel = kernel;
     cfg.lik.noise_variance = 0.1;
     cfg.optim.lr = odvgp_constant(0.01);
@@ -215,13 +226,13 @@ static void prepare(const dataset *d)
     odvgp_kernel_text(base, kernel, sizeof kernel);
     check(odvgp_get(base, "noise_variance", &noise, 1), "base", NULL);
     printf("%td rows, %d inputs; after %d steps: %s, noise variance %.4f\n", d->N, d->D,
-           PREPARE_STEPS, kernel, noise);
+            PREPARE_STEPS, kernel, noise);
     for (int i = 0; i < MEMBERS; i++) {
         void *block;
         odvgp_model *model = model_of(&members[i], d, base, &block);
         best.bound[i] = best_bound(model, d);
         printf("%-14s optimum %.9f nats per point, jitter %.3g\n", members[i].name,
-               best.bound[i] / (double)d->N, odvgp_model_events(model).jitter);
+                best.bound[i] / (double)d->N, odvgp_model_events(model).jitter);
         fflush(stdout);
         free(block);
     }
@@ -258,8 +269,8 @@ static void curve_read(curve *c, const char *name, double last)
     while (f && c->n < ROWS && fgets(line, sizeof line, f)) {
         int k = c->n;
         if (sscanf(line, "%lf,%lf,%lf,%lf", &c->step[k], &c->seconds[k], &c->bound[k],
-                   &c->gap[k]) == 4 &&
-            c->step[k] <= last)
+                    &c->gap[k]) == 4 &&
+                c->step[k] <= last)
             c->n++;
     }
     if (f) fclose(f);
@@ -350,8 +361,8 @@ static void report(void)
     int lines = 0;
     double most_steps = 100, most_seconds = 1;
     printf("%-14s %21s %21s %21s %10s %8s\n%-14s %10s %10s %10s %10s %10s %10s %10s %8s\n", "",
-           "within 1e-2", "within 1e-3", "within 1e-4", "last", "gap", "member", "steps", "seconds",
-           "steps", "seconds", "steps", "seconds", "step", "there");
+            "within 1e-2", "within 1e-3", "within 1e-4", "last", "gap", "member", "steps",
+            "seconds", "steps", "seconds", "steps", "seconds", "step", "there");
     for (int i = 0; i < MEMBERS; i++) {
         curve_read(&c[i], members[i].name, HUGE_VAL);
         if (!c[i].n) continue;
@@ -365,14 +376,8 @@ static void report(void)
         printf(" %10.0f %8.1e\n", c[i].step[c[i].n - 1], fmax(c[i].gap[c[i].n - 1], 0));
         for (int r = 0; r < c[i].n; r++) height[i][r] = log10(fmax(c[i].gap[r], 1e-9));
         for (int p = 0; p < 2; p++) {
-            plot_item line = {PLOT_LINE,
-                              members[i].name,
-                              p ? c[i].seconds : c[i].step,
-                              height[i],
-                              NULL,
-                              c[i].n,
-                              i,
-                              i % 5};
+            plot_item line = {PLOT_LINE, members[i].name, p ? c[i].seconds : c[i].step, height[i],
+                    NULL, c[i].n, i, i % 5};
             items[p][lines] = line;
         }
         most_steps = fmax(most_steps, c[i].step[c[i].n - 1]);
@@ -381,9 +386,9 @@ static void report(void)
     }
     if (!lines) fail(option.out, "holds no rows yet");
     plot_scene scenes[2] = {{"Against steps", "steps", "log10 of the gap, nats per point", items[0],
-                             lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
-                            {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03,
-                             most_seconds, -6, 1.5, PLOT_LOGX}};
+                                    lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
+            {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds,
+                    -6, 1.5, PLOT_LOGX}};
     char *path = path_in(option.out, "odvgp2018-fig2a", ".svg");
     if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2))
         fail(path, "cannot be written");

@@ -19,6 +19,7 @@
 
 enum { GRID = 301 };
 
+/* clang-format off */
 static const char usage[] =
     "usage: solvegp2020_fig2 --data FILE [--out DIR] [--rows N] [--steps N] [--starts N]\n"
     "  --data FILE   a CSV file with one input column and the target\n"
@@ -26,6 +27,7 @@ static const char usage[] =
     "  --rows N      rows of the file to use, chosen at random, default 100\n"
     "  --steps N     Adam steps from each start, default 4000\n"
     "  --starts N    starts, default 10\n";
+/* clang-format on */
 
 typedef struct way {
     const char *name, *title;
@@ -37,14 +39,16 @@ typedef struct way {
 
 /*  The last one is exact GP regression; its M is the number of rows. */
 static const way ways[] = {
-    {"5", "5 inducing points", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 5, 0},
-    {"ODVGP 5+100", "ODVGP, 5 + 100", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED,
-     5, 100},
-    {"SOLVE-GP 5+5", "SOLVE-GP, 5 + 5", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
-     ODVGP_OBJECTIVE_COLLAPSED, 5, 5},
-    {"10", "10 inducing points", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 10,
-     0},
-    {"exact GP", NULL, ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0},
+        {"5", "5 inducing points", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
+                ODVGP_OBJECTIVE_COLLAPSED, 5, 0},
+        {"ODVGP 5+100", "ODVGP, 5 + 100", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE,
+                ODVGP_OBJECTIVE_COLLAPSED, 5, 100},
+        {"SOLVE-GP 5+5", "SOLVE-GP, 5 + 5", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
+                ODVGP_OBJECTIVE_COLLAPSED, 5, 5},
+        {"10", "10 inducing points", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
+                ODVGP_OBJECTIVE_COLLAPSED, 10, 0},
+        {"exact GP", NULL, ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0,
+                0},
 };
 enum { WAYS = sizeof ways / sizeof *ways, PANELS = WAYS - 1 };
 
@@ -102,8 +106,8 @@ static double bound_of(odvgp_model *model, const dataset *d)
     return bound;
 }
 
-static void fit_and_predict(odvgp_model *model, const dataset *d, const double *grid, double *mean,
-                            double *sd)
+static void fit_and_predict(
+        odvgp_model *model, const dataset *d, const double *grid, double *mean, double *sd)
 {
     odvgp_info info;
     fit_q(model, d);
@@ -151,7 +155,7 @@ typedef struct compared {
 } compared;
 
 static compared compare(const double *grid, const dataset *d, const double *mean, const double *sd,
-                        const double *mean0, const double *sd0)
+        const double *mean0, const double *sd0)
 {
     double lo = HUGE_VAL, hi = -HUGE_VAL, square = 0, n = 0, sum[2] = {0, 0}, sum0[2] = {0, 0};
     for (ptrdiff_t i = 0; i < d->N; i++) lo = fmin(lo, d->X[i]), hi = fmax(hi, d->X[i]);
@@ -171,15 +175,15 @@ static void print_table(const result *r, const dataset *d, const double *grid)
     printf("beside exact GP regression, where the data are and beyond: rmse of the mean, mean sd "
            "over its mean sd\n");
     printf(rule, "", "bound", "worst", "length-", "kernel", "noise", "trained", "sd", "sd",
-           "the same", "sd", "log p(y)");
+            "the same", "sd", "log p(y)");
     printf(rule, "", "", "start", "scale", "variance", "variance", "rmse", "within", "beyond",
-           "rmse", "within", "");
+            "rmse", "within", "");
     for (int k = 0; k < WAYS; k++) {
         compared c = compare(grid, d, r[k].mean, r[k].sd, exact->mean, exact->sd);
         compared same = compare(grid, d, r[k].mean, r[k].sd, r[k].same_mean, r[k].same_sd);
         printf("%-13s %8.3f %8.3f %8.4f %8.4f %8.4f   %8.4f %8.3f %8.3f   %8.4f %8.3f %8.3f\n",
-               ways[k].name, r[k].bound, r[k].worst, r[k].lengthscale, r[k].variance, r[k].noise,
-               c.rmse, c.within, c.beyond, same.rmse, same.within, r[k].same_logp);
+                ways[k].name, r[k].bound, r[k].worst, r[k].lengthscale, r[k].variance, r[k].noise,
+                c.rmse, c.within, c.beyond, same.rmse, same.within, r[k].same_logp);
     }
     printf("trained: the last row; the same: exact GP regression with the hyperparameters of the "
            "row\n");
@@ -197,18 +201,18 @@ static void draw(const result *r, const dataset *d, const double *grid)
             low[k][i] = r[k].mean[i] - 2 * r[k].sd[i], high[k][i] = r[k].mean[i] + 2 * r[k].sd[i];
     for (int k = 0; k < PANELS; k++) {
         const plot_item all[ITEMS] = {
-            {PLOT_POINTS, "data", d->X, d->y, NULL, (int)d->N, 6, 0},
-            {PLOT_BAND, "\xC2\xB1 2 sd", grid, low[k], high[k], GRID, 0, 0},
-            {PLOT_LINE, "exact GP", grid, exact->mean, NULL, GRID, 7, 2},
-            {PLOT_LINE, NULL, grid, low[WAYS - 1], NULL, GRID, 7, 2},
-            {PLOT_LINE, NULL, grid, high[WAYS - 1], NULL, GRID, 7, 2},
-            {PLOT_LINE, "mean", grid, r[k].mean, NULL, GRID, 0, 0},
-            {PLOT_RUG, "gamma", r[k].Zg, NULL, NULL, (int)ways[k].Mg, 1, 0},
-            {PLOT_PLUS, "beta", r[k].Z, NULL, NULL, (int)ways[k].M, 1, 0},
+                {PLOT_POINTS, "data", d->X, d->y, NULL, (int)d->N, 6, 0},
+                {PLOT_BAND, "\xC2\xB1 2 sd", grid, low[k], high[k], GRID, 0, 0},
+                {PLOT_LINE, "exact GP", grid, exact->mean, NULL, GRID, 7, 2},
+                {PLOT_LINE, NULL, grid, low[WAYS - 1], NULL, GRID, 7, 2},
+                {PLOT_LINE, NULL, grid, high[WAYS - 1], NULL, GRID, 7, 2},
+                {PLOT_LINE, "mean", grid, r[k].mean, NULL, GRID, 0, 0},
+                {PLOT_RUG, "gamma", r[k].Zg, NULL, NULL, (int)ways[k].Mg, 1, 0},
+                {PLOT_PLUS, "beta", r[k].Z, NULL, NULL, (int)ways[k].M, 1, 0},
         };
         memcpy(items[k], all, sizeof all);
-        plot_scene s = {ways[k].title,  "x",  "y", items[k], ITEMS, grid[0],
-                        grid[GRID - 1], -2.3, 2.3, 0};
+        plot_scene s = {
+                ways[k].title, "x", "y", items[k], ITEMS, grid[0], grid[GRID - 1], -2.3, 2.3, 0};
         scenes[k] = s;
     }
     size_t size = strlen(option.out) + 40;
@@ -248,7 +252,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: bound %.4f\n", ways[k].name, r[k].bound);
     }
     printf("%td rows, %d starts of %td steps each; %.0f seconds of one core\n", d.N, option.starts,
-           option.steps, cpu_seconds() - from);
+            option.steps, cpu_seconds() - from);
     print_table(r, &d, grid);
     draw(r, &d, grid);
     return 0;

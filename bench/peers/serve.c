@@ -1,5 +1,6 @@
-/*  serve.c - one row predicted by a frozen model, for serve.py: the library that it loads, and the numbers of the same model for a
-    NumPy formula. A predictor of (|beta|, |gamma|) points and D inputs, trained for a few steps so that no number is special. */
+/*  serve.c - one row predicted by a frozen model: the library that serve.py loads, and the numbers
+    of the same model for a NumPy formula. The predictor has (|beta|, |gamma|) points and D inputs.
+    The model is trained for a few steps, so that no number is special. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -15,7 +16,7 @@ static double *X, *Z_beta, *Z_gamma;
 
 static double *numbers(ptrdiff_t n) { return (double *)calloc((size_t)n, sizeof(double)); }
 
-/*  0 where the model could be made. Called once. */
+/*  Makes the model; returns 0 if it could. To be called once. */
 int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
 {
     ptrdiff_t N = 4 * (M + Mg);
@@ -30,10 +31,14 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
     for (ptrdiff_t i = 0; i < N; i++) y[i] = sin(4 * X[i * D]) + X[i * D + D - 1];
     odvgp_config c = odvgp_config_defaults(N, D, 1, M, Mg);
     c.layer[0].kernel = kernel;
-    if (odvgp_model_create(&model, &c, X, y, NULL, NULL) || odvgp_fit(model, X, y, 5, NULL, NULL, NULL)) return 1;
-    if (odvgp_get(model, "Z_beta", Z_beta, M * D) || odvgp_get(model, "Z_gamma", Z_gamma, Mg * D)) return 1;
+    if (odvgp_model_create(&model, &c, X, y, NULL, NULL) ||
+            odvgp_fit(model, X, y, 5, NULL, NULL, NULL))
+        return 1;
+    if (odvgp_get(model, "Z_beta", Z_beta, M * D) || odvgp_get(model, "Z_gamma", Z_gamma, Mg * D))
+        return 1;
     size_t bytes = odvgp_predictor_size(model);
-    if (posix_memalign(&block, 64, bytes) || odvgp_freeze(model, NULL, block, bytes, NULL)) return 1;
+    if (posix_memalign(&block, 64, bytes) || odvgp_freeze(model, NULL, block, bytes, NULL))
+        return 1;
     if (odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL)) return 1;
     odvgp_model_free(model);
     free(y);
@@ -41,7 +46,8 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
     return posix_memalign(&scratch, 64, scratch_bytes) != 0;
 }
 
-/*  A piece of the model by its letter: X, B and G for the points, a and g for their coefficients, L, R (the root of q), h. */
+/*  A piece of the model by its letter: X, B and G for the points, a and g for their coefficients,
+    L, R (the factor of q), h. */
 const double *serve_piece(char piece)
 {
     odvgp__view v = odvgp__view_of((const odvgp__predictor *)server.block);
@@ -55,13 +61,16 @@ const double *serve_piece(char piece)
                           : v.hyp;
 }
 
-/*  Microseconds per call, over `count` calls; the last call's mean and variance. */
+/*  Returns microseconds per call, over `count` calls, and the last call's mean and variance. */
 double serve_time(int count, int variance, double *mean, double *var)
 {
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (int i = 0; i < count; i++)
-        if (odvgp_predict(&server, X + i % ROWS * server.D, 1, mean, variance ? var : NULL, NULL, scratch, scratch_bytes)) return -1;
+        if (odvgp_predict(&server, X + i % ROWS * server.D, 1, mean, variance ? var : NULL, NULL,
+                    scratch, scratch_bytes))
+            return -1;
     clock_gettime(CLOCK_MONOTONIC, &to);
-    return (1e6 * (double)(to.tv_sec - from.tv_sec) + 1e-3 * (double)(to.tv_nsec - from.tv_nsec)) / count;
+    return (1e6 * (double)(to.tv_sec - from.tv_sec) + 1e-3 * (double)(to.tv_nsec - from.tv_nsec)) /
+           count;
 }

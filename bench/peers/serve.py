@@ -1,10 +1,16 @@
-"""One row predicted by odvgp and by a NumPy formula of the same model, by turns in one process; the least time of each.
+"""One row predicted by odvgp and by a NumPy formula of the same model, by turns in one process. The
+program prints the least time of each.
 
-    python3 bench/peers/serve.py build/serve.so [|beta| |gamma| D kernel]        or        make bench-serve
+    make bench-serve
 
-The formula has what a NumPy program would prepare once: points divided by the lengthscales, their squares, the inverse of L,
-q_sqrt transposed. It uses one BLAS thread. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are removed from the environment, so that
-NumPy's library chooses its kernels itself."""
+does the same as
+
+    python3 bench/peers/serve.py build/serve.so [|beta| |gamma| D kernel]
+
+The formula has prepared what a NumPy program would prepare once: points divided by the
+lengthscales, their squares, the inverse of L, q_sqrt transposed. It uses one BLAS thread. The
+program removes OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE from the environment, so that NumPy's library
+chooses its kernels itself."""
 import ctypes
 import os
 import sys
@@ -23,7 +29,7 @@ KERNELS = {
 
 
 def model(lib, M, G, D, kernel):
-    """The formulas of mean, and of mean and variance, with all that does not depend on x prepared."""
+    """Formulas of the mean, and of mean and variance. All that does not depend on x is prepared."""
     lib.serve_piece.restype = ctypes.POINTER(ctypes.c_double)
 
     def piece(letter, *shape):
@@ -74,7 +80,8 @@ def main(path, M=300, G=700, D=8, kernel="matern52(ard)"):
             old = least.get(what, (1e9, 1e9))
             least[what] = min(old[0], ours), min(old[1], numpy)
     close = np.allclose([g.value for g in got], want, rtol=1e-6, atol=1e-9)
-    print(f"one row, microseconds, least of {ROUNDS} rounds by turns; |beta| {M}, |gamma| {G}, D {D}, {kernel}")
+    sizes = f"|beta| {M}, |gamma| {G}, D {D}, {kernel}"
+    print(f"one row, microseconds, least of {ROUNDS} rounds by turns; {sizes}")
     for what, name in ((0, "mean"), (1, "mean and variance")):
         ours, numpy = least[what]
         print(f"{name:18} odvgp {ours:7.2f}   numpy {numpy:7.2f}   ratio {ours / numpy:.3f}")

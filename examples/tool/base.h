@@ -43,21 +43,6 @@ NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
     exit(code);
 }
 
-static const odvgp_info no_info = {ODVGP_OK, NULL, -1, 0, ""};
-
-/*  Why a call of the library failed. */
-static const char *reason_of(odvgp_status status, const odvgp_info *info)
-{
-    return info->text[0] ? info->text : odvgp_status_text(status);
-}
-
-/*  Ends the program because the library could not make or load a model. */
-NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
-{
-    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
-    die(ours ? FAILED : BAD_INPUT, "%s: %s", where, reason_of(status, info));
-}
-
 /* ---- memory ---- */
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
@@ -181,7 +166,7 @@ static void check_writable(const char *option, const char *path, const char *dat
     int there = stat(path, &s) == 0;
     if (there && S_ISDIR(s.st_mode)) die(BAD_INPUT, "--%s %s: is a directory", option, path);
     if (there && S_ISREG(s.st_mode) && stat(data, &d) == 0 && s.st_dev == d.st_dev &&
-        s.st_ino == d.st_ino)
+            s.st_ino == d.st_ino)
         die(BAD_INPUT, "--%s %s: is the data file", option, path);
     if (is_device(path)) return;
     bytes beside = {NULL, 0, 0};

@@ -47,16 +47,16 @@ static void candidate_option(candidate *c, const char *text, bytes *name)
         if (strncmp(text, option_list[id].name, length) != 0 || text[length] != '=') continue;
         if (id == OPT_GAMMA && !c->basis->gamma)
             die(BAD_INPUT, "--bases %s: the basis %s has no gamma points", c->label,
-                c->basis->name);
+                    c->basis->name);
         if (id == OPT_BETA && is_exact(c->basis))
             die(BAD_INPUT, "--bases %s: the basis %s has a beta point at each row", c->label,
-                c->basis->name);
+                    c->basis->name);
         option_set(&c->o, id, text + length + 1);
         if (i >= OWN_SHOWN) bytes_print(name, ":%s", text);
         return;
     }
     die(BAD_INPUT, "--bases %s: '%s' must be KEY=VALUE with a key of %s", c->label, text,
-        own_names().at);
+            own_names().at);
 }
 
 /*  Reads an item, NAME[:KEY=VALUE]... */
@@ -112,7 +112,8 @@ static void candidates_free(comparison *all)
 static int same_candidate(const candidate *a, const candidate *b)
 {
     int same = a->basis == b->basis && a->config.layer[0].M == b->config.layer[0].M &&
-               a->config.layer[0].M_gamma == b->config.layer[0].M_gamma && a->config.optim.natgrad == b->config.optim.natgrad;
+               a->config.layer[0].M_gamma == b->config.layer[0].M_gamma &&
+               a->config.optim.natgrad == b->config.optim.natgrad;
     for (int i = OWN_SHOWN; i < OWN_COUNT; i++)
         same &= same_value(a->o.value[own_options[i]], b->o.value[own_options[i]]);
     return same;
@@ -125,7 +126,7 @@ static void candidates_check(comparison *all, bytes *notes)
         candidate *c = &all->list[i];
         model_block block;
         c->config =
-            *odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
+                *odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
         free(block.at);
         for (int k = 0; k < i; k++) {
             const candidate *b = &all->list[k];
@@ -149,7 +150,7 @@ static void candidate_finish(candidate *c, training *t)
         c->upper = upper_bound_of(t);
         if (isnan(c->elbo))
             snprintf(c->reason, sizeof c->reason, "step %td: the bound cannot be evaluated",
-                     t->step);
+                    t->step);
         else if (t->d->test.n && !c->test.n)
             snprintf(c->reason, sizeof c->reason, "step %td: the model cannot predict", t->step);
     }
@@ -220,8 +221,8 @@ static void candidate_cells(const candidate *c, table_cells cells)
 
 static void print_compare_text(const comparison *all)
 {
-    static const char *const titles[TABLE_COLUMNS] = {
-        "basis", "natgrad", "beta", "gamma", "iters", "ms/iter", "elbo", "rmse", "mae", "loglik"};
+    static const char *const titles[TABLE_COLUMNS] = {"basis", "natgrad", "beta", "gamma", "iters",
+            "ms/iter", "elbo", "rmse", "mae", "loglik"};
     table_cells *cells = take((size_t)all->count + 1, sizeof *cells);
     int width[TABLE_COLUMNS] = {0};
     bytes b = {NULL, 0, 0};
@@ -295,11 +296,11 @@ static double curve_value(const evaluation *v, int which, const dataset *d)
 /*  One panel: a curve against steps or seconds, a line for each basis. `room` keeps x and y of all
     lines. The x axis has at most three powers of ten: the first steps decide little and would take
     the most room. */
-static plot_scene compare_scene(const comparison *all, int which, int by_seconds, plot_item *items,
-                                double *room)
+static plot_scene compare_scene(
+        const comparison *all, int which, int by_seconds, plot_item *items, double *room)
 {
     static const char *const titles[] = {"Test RMSE", "Test log-likelihood",
-                                         "Evidence lower bound"},
+            "Evidence lower bound"},
                              *const units[] = {"target sd", "nats per row", "nats per row"};
     double first = HUGE_VAL, last = 0;
     for (int i = 0; i < all->count; i++) {
@@ -315,16 +316,8 @@ static plot_scene compare_scene(const comparison *all, int which, int by_seconds
         items[i] = item;
         room = y + c->history_count;
     }
-    plot_scene scene = {titles[which],
-                        by_seconds ? "seconds of training" : "step",
-                        units[which],
-                        items,
-                        all->count,
-                        fmax(first, last / 1000),
-                        last,
-                        0,
-                        0,
-                        PLOT_LOGX};
+    plot_scene scene = {titles[which], by_seconds ? "seconds of training" : "step", units[which],
+            items, all->count, fmax(first, last / 1000), last, 0, 0, PLOT_LOGX};
     return scene;
 }
 
@@ -337,8 +330,8 @@ static void plot_compare(const comparison *all, const char *path)
     plot_item *items = take((size_t)(panels * all->count), sizeof *items);
     plot_scene scenes[4];
     for (int p = 0; p < panels; p++)
-        scenes[p] =
-            compare_scene(all, first + p / 2, p % 2, items + p * all->count, room + p * 2 * points);
+        scenes[p] = compare_scene(
+                all, first + p / 2, p % 2, items + p * all->count, room + p * 2 * points);
     for (int p = 0; p < panels; p += 2) plot_same_y(&scenes[p], 2);
     if (plot_grid(path, all->d.s.dataset, scenes, panels, 2))
         die(FAILED, "--plot %s: cannot be written", path);

@@ -63,13 +63,13 @@ static void select_item(selection *s, const table *t, int id, const char *item)
             die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
         if (to >= t->columns)
             die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0", option_list[id].name,
-                item, t->columns - 1);
+                    item, t->columns - 1);
     }
     for (; from <= to; from++) {
         for (int k = 0; k < s->count; k++)
             if (s->column[k] == from)
                 die(BAD_INPUT, "--%s: %s is named twice", option_list[id].name,
-                    COLUMN_TEXT(from, t->column[from].name));
+                        COLUMN_TEXT(from, t->column[from].name));
         select_column(s, from);
     }
 }
@@ -115,7 +115,7 @@ static void check_ordinals(const options *o, const table *t)
         if (s[length] != '=' || !s[length + 1] || s[length + 1] == '\n')
             die(BAD_INPUT, "--ordinal %.*s: must look like NAME=a,b,c", length, s);
         while (column < t->columns &&
-               ordinal_levels(o, column, t->column[column].name) != s + length + 1)
+                ordinal_levels(o, column, t->column[column].name) != s + length + 1)
             column++;
         if (column == t->columns) die(BAD_INPUT, "--ordinal: there is no column '%.*s'", length, s);
     }
@@ -158,7 +158,7 @@ static void field_levels(field *f, const table *t, const options *o)
     }
     if (c->level_count > MOST_LEVELS)
         die(BAD_INPUT, "%s: %s has %d different texts; leave it out with --ignore",
-            path_text(o->value[OPT_DATA]), COLUMN_TEXT(f->column, c->name), c->level_count);
+                path_text(o->value[OPT_DATA]), COLUMN_TEXT(f->column, c->name), c->level_count);
     for (int k = 0; k < c->level_count; k++) add_level(f, c->levels[k], strlen(c->levels[k]));
     if (f->levels) qsort(f->levels, (size_t)f->level_count, sizeof *f->levels, by_text);
 }
@@ -172,7 +172,7 @@ static field *fields_make(const selection *s, const table *t, const options *o)
         f->column = s->column[i];
         f->name = copy_text(c->name);
         for (int k = c->name ? table_find(t, c->name, 0) : f->column; k < f->column;
-             k = table_find(t, c->name, k + 1))
+                k = table_find(t, c->name, k + 1))
             f->repeat++;
         if (c->text) field_levels(f, t, o);
     }
@@ -203,14 +203,14 @@ static void schema_columns(schema *s, const table *t, const options *o)
     for (int i = 0; i < inputs.count; i++)
         if (selected(&targets, inputs.column[i]) || selected(&ignored, inputs.column[i]))
             die(BAD_INPUT, "--features: %s is a target or ignored",
-                COLUMN_TEXT(inputs.column[i], t->column[inputs.column[i]].name));
+                    COLUMN_TEXT(inputs.column[i], t->column[inputs.column[i]].name));
     for (int i = 0; i < targets.count; i++) {
         const table_column *c = &t->column[targets.column[i]];
         if (selected(&ignored, targets.column[i]))
             die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
         if (c->text)
             die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers", path,
-                c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0]);
+                    c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0]);
     }
     if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
     s->dataset = dataset_name(o->value[OPT_DATA]);
@@ -262,8 +262,8 @@ static void bind_text(binding *b, const field *f, int i, const table *t, const c
         while (level < f->level_count && strcmp(f->levels[level], c->levels[k]) != 0) level++;
         if (level == f->level_count)
             die(BAD_INPUT, "%s: line %ld, %s: '%s' is none of the %d levels of this column",
-                path_text(path), c->level_lines[k], COLUMN_TEXT(b->input[i], c->name), c->levels[k],
-                f->level_count);
+                    path_text(path), c->level_lines[k], COLUMN_TEXT(b->input[i], c->name),
+                    c->levels[k], f->level_count);
         b->code[i][k] = level;
     }
 }
@@ -276,7 +276,7 @@ static void check_kind(const table *t, int column, const field *f, const char *p
     if (table_check(t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
     if (c->text && !f->level_count)
         die(BAD_INPUT, "%s: line %ld, %s: '%s' is not a number", path_text(path), c->level_lines[0],
-            COLUMN_TEXT(column, c->name), c->levels[0]);
+                COLUMN_TEXT(column, c->name), c->levels[0]);
 }
 
 static binding bind_columns(const schema *s, const table *t, const char *path)
@@ -292,8 +292,8 @@ static binding bind_columns(const schema *s, const table *t, const char *path)
             die(BAD_INPUT, "%s: line 1: there is no column '%s'", path_text(path), f->name);
         if (b.input[i] < 0)
             die(BAD_INPUT,
-                "%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
-                path_text(path), t->columns, s->input_count, s->columns);
+                    "%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
+                    path_text(path), t->columns, s->input_count, s->columns);
         check_kind(t, b.input[i], f, path);
         if (f->level_count) bind_text(&b, f, i, t, path);
     }
@@ -340,11 +340,11 @@ static void refuse_missing(const table *t, int column, const char *path, const c
     const table_column *c = &t->column[column];
     if (c->missing)
         die(BAD_INPUT, "%s: line %ld, %s: the value is missing%s", path_text(path), c->missing_line,
-            COLUMN_TEXT(column, c->name), advice);
+                COLUMN_TEXT(column, c->name), advice);
 }
 
-static int row_complete(const schema *s, const table *t, const binding *b, ptrdiff_t row,
-                        int targets_too)
+static int row_complete(
+        const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
 {
     const double *cell = t->values + row * t->columns;
     for (int i = 0; i < s->input_count; i++)
@@ -356,7 +356,7 @@ static int row_complete(const schema *s, const table *t, const binding *b, ptrdi
 
 /*  The rows without missing cells. A missing cell is an error unless `drop`. */
 static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path,
-                          int drop, int targets_too)
+        int drop, int targets_too)
 {
     const char *advice = "; --missing drop leaves out such rows";
     for (int i = 0; i < s->input_count && !drop; i++) refuse_missing(t, b->input[i], path, advice);
@@ -370,8 +370,8 @@ static rows complete_rows(const schema *s, const table *t, const binding *b, con
 
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
-    part p = {r->n, take_doubles(r->n, s->D),
-              b->target ? take_doubles(r->n, s->target_count) : NULL};
+    part p = {
+            r->n, take_doubles(r->n, s->D), b->target ? take_doubles(r->n, s->target_count) : NULL};
     for (ptrdiff_t k = 0; k < r->n; k++) {
         const double *cell = t->values + r->row[k] * t->columns;
         double *x = p.X + k * s->D;
@@ -393,7 +393,7 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
 }
 
 static void read_table(table *t, const char *path, const options *o,
-                       int (*is_text)(const void *, int, int, const char *), const void *user)
+        int (*is_text)(const void *, int, int, const char *), const void *user)
 {
     char error[400];
     table_options how = {0, option_separator(o), is_text, user};
@@ -420,12 +420,12 @@ static void schema_scales(schema *s, const part *train)
     s->x_scale = take_doubles(s->D, 1);
     s->y_mean = take_doubles(s->target_count, 1);
     s->y_scale = take_doubles(s->target_count, 1);
-    odvgp_info info;
+    odvgp_info info = no_info;
     odvgp_status bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
     if (!bad)
-        bad =
-            odvgp_column_scales(train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
-    if (bad) die(BAD_INPUT, "%s", info.text);
+        bad = odvgp_column_scales(
+                train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
+    if (bad) die_of(bad, &info, NULL);
 }
 
 static odvgp_scales scales_of(const schema *s)
@@ -488,17 +488,17 @@ static char *read_mask(const char *argument, ptrdiff_t data_rows)
     int column = digits ? parse_index(&digits) : -1;
     if (column < 0 || *digits)
         die(BAD_INPUT, "--test-mask %s: must be FILE:COLUMN, a column's index counted from 0",
-            argument);
+                argument);
     *colon = 0;
     table t = {0};
     table_options how = {-1, 0, NULL, NULL};
     if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
     if (column >= t.columns)
         die(BAD_INPUT, "--test-mask %s: the last index is %d, counted from 0", argument,
-            t.columns - 1);
+                t.columns - 1);
     if (t.rows != data_rows)
         die(BAD_INPUT, "--test-mask %s: %td rows for the %td of the data", argument, t.rows,
-            data_rows);
+                data_rows);
     if (table_check(&t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
     refuse_missing(&t, column, path, "");
     if (t.column[column].text)
@@ -584,7 +584,7 @@ static part read_test_file(const schema *s, const options *o, const char *path, 
     binding b = bind_columns(s, &t, path);
     if (!b.target)
         die(BAD_INPUT, "%s: line 1: no target; in the training data it is %s", path_text(path),
-            COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
+                COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
     rows all = complete_rows(s, &t, &b, path, drop, 1);
     part p = encode(s, &t, &b, &all);
     free(all.row);
@@ -633,7 +633,7 @@ static void dataset_read(dataset *d, const options *o)
     }
     s->n_train = d->train.n;
     s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
-                               d->train.Y, d->train.n * s->target_count);
+            d->train.Y, d->train.n * s->target_count);
     schema_scales(s, &d->train);
     for (int k = 0; k < 2; k++) {
         part *p = k ? &d->test : &d->train;

@@ -14,7 +14,7 @@ static odvgp_schedule option_step_size(const options *o, int id, double most, pt
     double from, to;
     if (!parse_range(text, &from, &to) || !(from > 0 && from <= most && to > 0 && to <= most))
         die(BAD_INPUT, "--%s %s: must be a number above 0, at most %.6g, or two, FROM-TO",
-            option_list[id].name, text, most);
+                option_list[id].name, text, most);
     return from < to || from > to ? odvgp_falling(from, to, larger(1, iters))
                                   : odvgp_constant(from);
 }
@@ -31,9 +31,9 @@ static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
         loglinear = end && (!*end || strcmp(end, ":loglinear") == 0);
     if (!(linear || loglinear) || !(start > 0 && start <= 1))
         die(BAD_INPUT,
-            "--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], with a START above 0, at "
-            "most 1",
-            text);
+                "--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], "
+                "with a START above 0, at most 1",
+                text);
     /* Up to FROM, then down to TO. */
     if (s.kind != ODVGP_SCHEDULE_CONSTANT) {
         s.final = s.end;
@@ -79,11 +79,11 @@ static void schedule_parse(const char *text, odvgp_schedule *s, double most)
     }
     if (!rest || *rest || steps < 1)
         die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS",
-            length, text);
+                length, text);
     int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_SCHEDULE_LINEAR);
     if (!(start_ok && start <= most && end > 0 && end <= most))
         die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length,
-            text, s->kind == ODVGP_SCHEDULE_LINEAR ? " (START may be 0)" : "", most);
+                text, s->kind == ODVGP_SCHEDULE_LINEAR ? " (START may be 0)" : "", most);
     s->start = start;
     s->end = end;
     s->steps = steps;
@@ -92,7 +92,7 @@ static void schedule_parse(const char *text, odvgp_schedule *s, double most)
 /*  Applies the --schedule of `what`, if there is one. The other options that set the same step size
     contradict it. */
 static void schedule_apply(const options *o, const char *what, odvgp_schedule *s, double most,
-                           const int *others, int count)
+        const int *others, int count)
 {
     int found = 0;
     for (const char *t = NULL; (t = schedule_next(o, what, t)) != NULL;) {
@@ -102,19 +102,19 @@ static void schedule_apply(const options *o, const char *what, odvgp_schedule *s
     for (int i = 0; i < count && found; i++)
         if (o->given[others[i]])
             die(BAD_INPUT, "--schedule %s and --%s exclude each other", what,
-                option_list[others[i]].name);
+                    option_list[others[i]].name);
 }
 
 /*  Both step sizes of a training of this length. A schedule of anything else is an error. */
-static void schedules_of(const options *o, ptrdiff_t iters, odvgp_schedule *lr,
-                         odvgp_schedule *natgrad)
+static void schedules_of(
+        const options *o, ptrdiff_t iters, odvgp_schedule *lr, odvgp_schedule *natgrad)
 {
     static const int lr_options[] = {OPT_LR},
                      natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
     for (const char *t = NULL; (t = schedule_next(o, NULL, t)) != NULL;)
         if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
             die(BAD_INPUT,
-                "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
+                    "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
     *lr = option_step_size(o, OPT_LR, 1e6, iters);
     *natgrad = natgrad_schedule(o, iters);
     schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
@@ -152,11 +152,11 @@ static ptrdiff_t iters_of(const options *o, ptrdiff_t n)
     long long count = strtoll(text, &end, 10);
     if (end == text || (*end && strcmp(end, "epochs") != 0) || count < 0 || count > INT_MAX)
         die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs",
-            text);
-    double batch =
-        all_rows(o) ? (double)n : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
+                text);
+    double batch = all_rows(o) ? (double)n
+                               : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
     double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
-    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: that is %.3g steps", text, steps);
+    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: %.3g steps are too many", text, steps);
     return (ptrdiff_t)steps;
 }
 
@@ -197,7 +197,7 @@ static int natgrad_way(const options *o, int id, int there)
     const basis *b = basis_of(o);
     if (way && o->given[id] && !there)
         die(BAD_INPUT, "--%s %s: the basis %s has no such natural step", option_list[id].name,
-            o->value[id], b->name);
+                o->value[id], b->name);
     if (way && o->given[id] && !natgrad_of(o, b))
         die(BAD_INPUT, "--%s %s: needs --natgrad on", option_list[id].name, o->value[id]);
     return there && natgrad_of(o, b) ? way : 0;
@@ -205,8 +205,8 @@ static int natgrad_way(const options *o, int id, int there)
 
 static odvgp_gamma_step gamma_way(const options *o, const basis *b)
 {
-    return (odvgp_gamma_step)natgrad_way(
-        o, OPT_NATGRAD_GAMMA, b->mean_part == ODVGP_MEAN_PART_ORTH || b->mean_part == ODVGP_MEAN_PART_HYBRID);
+    return (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA,
+            b->mean_part == ODVGP_MEAN_PART_ORTH || b->mean_part == ODVGP_MEAN_PART_HYBRID);
 }
 
 /*  Sets the defaults that depend on other options: with all rows gradients have no noise, and
@@ -225,10 +225,10 @@ static void natgrad_ways(odvgp_config *c, const options *o)
 {
     int elbo = !without_q(basis_of(o));
     c->optim.gamma_step = gamma_way(o, basis_of(o));
-    c->reproduce.blocks_step = (odvgp_blocks_step)natgrad_way(o, OPT_NATGRAD_BLOCKS,
-                                                    elbo && c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS);
-    c->reproduce.diag_step = (odvgp_diag_step)natgrad_way(o, OPT_NATGRAD_DIAG,
-                                                elbo && c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL);
+    c->reproduce.blocks_step = (odvgp_blocks_step)natgrad_way(
+            o, OPT_NATGRAD_BLOCKS, elbo && c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS);
+    c->reproduce.diag_step = (odvgp_diag_step)natgrad_way(
+            o, OPT_NATGRAD_DIAG, elbo && c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL);
 }
 
 /*  --whiten on is --param whitened, off is primal. */
@@ -240,7 +240,7 @@ static void merge_whiten(options *o)
                      : strcmp(o->value[OPT_PARAM], "whitened") == 0;
     if (o->given[OPT_PARAM] && !agrees)
         die(BAD_INPUT, "--whiten %s: contradicts --param %s", o->value[OPT_WHITEN],
-            o->value[OPT_PARAM]);
+                o->value[OPT_PARAM]);
     if (!o->given[OPT_PARAM]) option_set(o, OPT_PARAM, off ? "primal" : "whitened");
 }
 
@@ -251,7 +251,7 @@ static void check_likelihood(const options *o)
     const char *name = o->value[OPT_LIKELIHOOD];
     if (position_in("bernoulli|robustmax|softmax|student-t|poisson", name) >= 0)
         die(BAD_INPUT, "--likelihood %s: not in this version, which has %s", name,
-            option_list[OPT_LIKELIHOOD].argument);
+                option_list[OPT_LIKELIHOOD].argument);
     option_choice(o, OPT_LIKELIHOOD);
 }
 
@@ -298,13 +298,13 @@ static void size_settle(options *o, int id, ptrdiff_t v)
 /*  A number of inducing points. One that was given must exist; a default, or a recipe's, shrinks to
     the data. */
 static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset,
-                               ptrdiff_t room, ptrdiff_t distinct)
+        ptrdiff_t room, ptrdiff_t distinct)
 {
     ptrdiff_t v = o->value[id] ? (ptrdiff_t)option_integer(o, id, least, INT_MAX) : preset;
     if (!o->given[id]) return smaller(v, room);
     if (v > distinct)
         die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name,
-            v, distinct);
+                v, distinct);
     return v;
 }
 
@@ -316,8 +316,8 @@ static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
     c.layer[0].M = c.optim.batch = n;
     if (odvgp_model_size(&c, &size, NULL)) size = 0;
     die(BAD_INPUT,
-        "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d", n,
-        fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
+            "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d",
+            n, fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
 }
 
 /*  Notes the given options that this basis does not use. */
@@ -333,7 +333,7 @@ static void note_unused(const options *o, const basis *b, bytes *notes)
     if (is_exact(b) && o->given[OPT_BETA])
         bytes_print(notes, text, b->name, "a beta point at each row", "beta");
     if (all_rows(o) && o->given[OPT_BATCH])
-        bytes_print(notes, "note: all rows are used in each step; --batch is not used\n");
+        bytes_print(notes, "note: each step uses all rows; --batch is not used\n");
 }
 
 /*  Sets the sizes from options and data. Surprises go into the notes. */
@@ -342,21 +342,23 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
     ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
     const basis *b = basis_of(o);
     if (is_exact(b)) refuse_many_rows(*c, n);
-    c->layer[0].M = is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
-    c->layer[0].M_gamma =
-        b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, larger(0, distinct - c->layer[0].M), distinct) : 0;
+    c->layer[0].M =
+            is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
+    ptrdiff_t rest = larger(0, distinct - c->layer[0].M);
+    c->layer[0].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, distinct) : 0;
     ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
               gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
     c->optim.batch = all_rows(o) ? n : smaller(batch, n);
     c->optim.gamma_batch = smaller(gamma_batch, c->layer[0].M_gamma);
-    int shrunk = !is_exact(b) && ((!o->value[OPT_BETA] && c->layer[0].M < 300) ||
-                                  (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
+    int shrunk = !is_exact(b) &&
+                 ((!o->value[OPT_BETA] && c->layer[0].M < 300) ||
+                         (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
     note_unused(o, b, notes);
     if (shrunk)
-        bytes_print(notes, "note: %td distinct rows: beta %td, gamma %td\n", distinct, c->layer[0].M,
-                    c->layer[0].M_gamma);
+        bytes_print(notes, "note: there are %td distinct rows, so beta is %td and gamma %td\n",
+                distinct, c->layer[0].M, c->layer[0].M_gamma);
     if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
-        bytes_print(notes, "note: the batch is all %td rows\n", n);
+        bytes_print(notes, "note: each batch holds all %td rows\n", n);
     if (c->layer[0].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[0].M_gamma) {
         /* The same model. */
         c->layer[0].mean_part = ODVGP_MEAN_PART_BETA;
@@ -370,9 +372,9 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
 static void config_set(odvgp_config *c, const options *o)
 {
     static const char names[] =
-        "lik.noise_floor|jitter.max|optim.gamma_step_ratio|optim.lbfgs_memory|optim.adam_beta1|"
-        "optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
-        "reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
+            "lik.noise_floor|jitter.max|optim.gamma_step_ratio|optim.lbfgs_memory|optim.adam_beta1|"
+            "optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
+            "reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
     char *list = copy_text(o->value[OPT_SET]), *rest = list, *item, name[40];
     while ((item = next_item(&rest, '\n')) != NULL) {
         odvgp_info info = no_info;
@@ -421,7 +423,7 @@ static odvgp_isa isa_of(const options *o)
     }
     if (found == ODVGP_ISA_AUTO)
         die(BAD_INPUT, "%s%s: no such instruction set; this machine and this build have auto%s",
-            from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
+                from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
     free(there.at);
     free(block);
     return found;
@@ -435,7 +437,7 @@ typedef struct model_block {
 
 /*  A new model. Checks all its options; model_start follows. */
 static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
-                               model_block *block, bytes *notes)
+        model_block *block, bytes *notes)
 {
     odvgp_info info = no_info;
     odvgp_model *model;
@@ -444,7 +446,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     config_sizes(&c, o, d, notes);
     config_set(&c, o);
     if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
-        fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))
+            fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))
         bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "
                            "most; with a larger one the bound may fall\n");
     c.threads = w->threads;
@@ -452,14 +454,10 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     odvgp_status s = odvgp_model_size(&c, &block->size, &info);
     char with[40];
     snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
-    if (s)
-        die_of(s, &info,
-               s == ODVGP_E_KERNEL        ? "--kernel"
-               : s == ODVGP_E_UNSUPPORTED ? with
-                                          : "model");
+    if (s) die_of(s, &info, s == ODVGP_E_UNSUPPORTED ? with : NULL);
     block->at = take(block->size, 1);
     if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
-        die_of(s, &info, "model");
+        die_of(s, &info, NULL);
     if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
     return model;
 }
@@ -468,7 +466,7 @@ static void model_start(odvgp_model *model, const dataset *d)
 {
     odvgp_info info = no_info;
     odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
-    if (s) die_of(s, &info, "model");
+    if (s) die_of(s, &info, NULL);
 }
 
 /* ---- model files ---- */
@@ -490,8 +488,8 @@ static void model_file_read(model_file *f, const char *path)
     memset(f, 0, sizeof *f);
     f->path = path;
     f->content = read_file(path, &f->size);
-    odvgp_status s =
-        odvgp_server_size(f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
+    odvgp_status s = odvgp_server_size(
+            f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
     if (s) die_of(s, &info, path);
     schema_read(&f->s, path, f->user, f->user_size);
 }
@@ -502,17 +500,17 @@ static void model_file_free(model_file *f)
     schema_free(&f->s);
 }
 
-static odvgp_model *model_load(const model_file *f, const workers *w, odvgp_isa isa,
-                               model_block *block)
+static odvgp_model *model_load(
+        const model_file *f, const workers *w, odvgp_isa isa, model_block *block)
 {
     odvgp_info info = no_info;
     odvgp_model *model;
-    odvgp_status s = odvgp_load_size(f->content, f->size, &w->threads, isa, &block->size, NULL,
-                                     NULL, NULL, &info);
+    odvgp_status s = odvgp_load_size(
+            f->content, f->size, &w->threads, isa, &block->size, NULL, NULL, NULL, &info);
     if (s) die_of(s, &info, f->path);
     block->at = take(block->size, 1);
     if ((s = odvgp_load(f->content, f->size, &w->threads, isa, block->at, block->size, &model,
-                        &info)) != ODVGP_OK)
+                 &info)) != ODVGP_OK)
         die_of(s, &info, f->path);
     return model;
 }
@@ -523,9 +521,9 @@ static void check_same_data(const model_file *f, const dataset *d)
     const schema *a = &f->s, *b = &d->s;
     if (a->n_train != b->n_train || a->D != b->D || a->target_count != b->target_count)
         die(BAD_INPUT,
-            "--resume %s: trained on %td rows of %td inputs and %d target(s); the data have %td, "
-            "%td and %d",
-            f->path, a->n_train, a->D, a->target_count, b->n_train, b->D, b->target_count);
+                "--resume %s: trained on %td rows of %td inputs and %d target(s); "
+                "the data have %td, %td and %d",
+                f->path, a->n_train, a->D, a->target_count, b->n_train, b->D, b->target_count);
     if (a->checksum != b->checksum)
         die(BAD_INPUT, "--resume %s: the training rows are not those of the model", f->path);
 }

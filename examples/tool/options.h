@@ -1,4 +1,5 @@
-/*  options.h - the options of all commands, the recipes, the bases, and how values are read.
+/*  options.h - the options of all commands, errors of the library in their words, the recipes, the
+    bases, and how values are read.
 
     One list makes the enum, the parser, the help and what a model file keeps. Values stay text
     until they are used. The options marked KEPT define a model: its file keeps them, and --resume
@@ -32,13 +33,14 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
-      "draw them as NumPy does (below; default: by --seed)") \
+      "draw the test rows as NumPy does (below; default: by --seed)") \
     X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, \
       "test rows have a 1 in this column of a file without header") \
-    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, "of the targets given f") \
+    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
+      "distribution of the targets given f") \
     X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
-      "what to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
+      "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
       "inducing points of mean and covariance (default: min(300, n/2))") \
     X(GAMMA, "gamma", "M", NULL, FIT | KEPT, \
@@ -49,60 +51,62 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
       "initial noise variance, of standardised targets (default: 0.1)") \
     X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function") \
     X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)") \
-    X(WHITEN, "whiten", "on|off", NULL, FIT, "off is --param primal") \
+    X(WHITEN, "whiten", "on|off", NULL, FIT, "on is --param whitened, off is --param primal") \
     X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, \
       "coordinates in which Adam moves gamma's weights") \
     X(POSITIVE, "positive", "softplus|exp", "exp", FIT | KEPT, \
       "map from an optimiser's coordinate to a positive number") \
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "initial q(u)") \
     X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, \
-      "a paper's settings for what is not given (below)") \
+      "a paper's settings for all options that are not given (below)") \
     X(ITERS, "iters", "N|Nepochs", NULL, FIT, \
-      "all steps, those before --resume too (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
-    X(MINUTES, "minutes", "T", NULL, FIT, "stop after this time; compare: each item after it") \
+      "steps, with those before --resume (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
+    X(MINUTES, "minutes", "T", NULL, FIT, \
+      "stop after this time; compare: stop each item after it") \
     X(PATIENCE, "patience", "N", "0", TRAIN, \
       "stop after N evaluations without a better test loglik or ELBO") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \
     X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, \
-      "L-BFGS uses all rows in each step (default of sgpr, ..., exact)") \
+      "L-BFGS uses all rows in each step (default of sgpr, solve-collapsed, exact)") \
     X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, \
-      "Adam's rate (default 0.01-0.001; all rows 0.01; natgrad-gamma exact 0.001)") \
+      "Adam's learning rate (0.01-0.001; all rows: 0.01; --natgrad-gamma exact: 0.001)") \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, \
-      "natural gradients for q(u); off: --optimizer moves everything") \
+      "natural gradients for q(u); off: --optimizer moves all parameters") \
     X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, \
       "how gamma of orth and hybrid moves beside natural gradients") \
     X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, \
-      "which block of solve a natural step moves") \
+      "blocks of solve that a natural step moves") \
     X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, \
-      "natural step of diagonal") \
+      "form of the natural step of diagonal") \
     X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, \
       "natural step size (default: 0.1-0.01)") \
     X(NATGRAD_WARMUP, "natgrad-warmup", "STEPS:START[:KIND]", NULL, FIT | KEPT, \
-      "raise it from START first; a later fall is of the same kind") \
+      "raise the step size from START first; a later fall has the same KIND") \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, \
       "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)") \
     X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, \
-      "natural step and Adam at once, or one after the other") \
+      "natural step and Adam step together, or one after the other") \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, \
       "set q to its optimum at the start or end of training") \
     X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "initial beta points") \
     X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
     X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
-      "initial hyperparameters, where not given") \
+      "initial hyperparameters that are not given") \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
-      "parameters that stay: noise_variance, Z_beta, kernel.*, ...") \
+      "parameters that stay constant: noise_variance, Z_beta, kernel.*, ...") \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
-    X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, "the same, times its mean diagonal") \
-    X(SEED, "seed", "N", "0", FIT | KEPT, "of everything random") \
+    X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, \
+      "the same, in units of the mean of the diagonal") \
+    X(SEED, "seed", "N", "0", FIT | KEPT, "seed of all random numbers") \
     X(SET, "set", "NAME=VALUE", NULL, FIT | KEPT, \
-      "a setting that has no option of its own, as odvgp.h names it (may be repeated)") \
+      "a field of odvgp.h's config that has no option of its own (may be repeated)") \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
-    X(THREADS, "threads", "N", "0", FIT | PREDICT, "0: one for each core") \
+    X(THREADS, "threads", "N", "0", FIT | PREDICT, "number of threads; 0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
-    X(TRACE, "trace", "FILE", NULL, FIT, "CSV file, one row per evaluation") \
+    X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
     X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of the training curves") \
     X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
     X(QUIET, "quiet", NULL, NULL, FIT | PREDICT, "print no progress and no notes")
@@ -124,11 +128,13 @@ static const option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
 static const struct {
     int first;
     const char *title;
-} option_groups[] = {{OPT_DATA, "Data"},
-                     {OPT_TEST, "Test part"},
-                     {OPT_LIKELIHOOD, "Model"},
-                     {OPT_RECIPE, "Training"},
-                     {OPT_TRACE, "Output"}};
+} option_groups[] = {
+        {OPT_DATA, "Data"},
+        {OPT_TEST, "Test part"},
+        {OPT_LIKELIHOOD, "Model"},
+        {OPT_RECIPE, "Training"},
+        {OPT_TRACE, "Output"},
+};
 
 typedef struct options {
     /* NULL: not given, and without a default. */
@@ -139,10 +145,9 @@ typedef struct options {
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
-static const int own_options[] = {
-    OPT_NATGRAD,      OPT_BETA,         OPT_GAMMA,      OPT_NATGRAD_GAMMA, OPT_NATGRAD_BLOCKS,
-    OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR,         OPT_ITERS,         OPT_FIT_Q,
-    OPT_OPTIMIZER,    OPT_INIT,         OPT_INIT_GAMMA, OPT_INIT_HYPER};
+static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA,
+        OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q,
+        OPT_OPTIMIZER, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
 enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 };
 
 static bytes own_names(void)
@@ -153,56 +158,123 @@ static bytes own_names(void)
     return names;
 }
 
+/* ---- errors of the library ---- */
+
+/*  The option that sets a field of the config. A field without an option is missing here. */
+static const struct {
+    const char *field;
+    int id;
+} option_fields[] = {
+        {"mean_part", OPT_BASIS},
+        {"cov_part", OPT_BASIS},
+        {"objective", OPT_BASIS},
+        {"M", OPT_BETA},
+        {"M_gamma", OPT_GAMMA},
+        {"kernel", OPT_KERNEL},
+        {"mean_function", OPT_MEAN},
+        {"lik.kind", OPT_LIKELIHOOD},
+        {"lik.noise_variance", OPT_NOISE},
+        {"positive_transform", OPT_POSITIVE},
+        {"reproduce.parametrisation", OPT_PARAM},
+        {"reproduce.gamma_coords", OPT_GAMMA_COORDS},
+        {"reproduce.q_init", OPT_Q_INIT},
+        {"reproduce.update", OPT_UPDATE},
+        {"reproduce.blocks_step", OPT_NATGRAD_BLOCKS},
+        {"reproduce.diag_step", OPT_NATGRAD_DIAG},
+        {"optim.kind", OPT_OPTIMIZER},
+        {"optim.batch", OPT_BATCH},
+        {"optim.gamma_batch", OPT_GAMMA_BATCH},
+        {"optim.lr", OPT_LR},
+        {"optim.natgrad", OPT_NATGRAD},
+        {"optim.natgrad_step", OPT_NATGRAD_STEP},
+        {"optim.gamma_step", OPT_NATGRAD_GAMMA},
+        {"init.beta", OPT_INIT},
+        {"init.gamma", OPT_INIT_GAMMA},
+        {"init.hyperparams", OPT_INIT_HYPER},
+        {"jitter.absolute", OPT_JITTER},
+        {"jitter.relative", OPT_JITTER_REL},
+        {"seed", OPT_SEED},
+        {"isa", OPT_ISA},
+};
+
+static const odvgp_info no_info = {ODVGP_OK, NULL, -1, 0, ""};
+
+/*  Returns the reason why a call of the library failed. Where the library names a field of the
+    config, the text names the option that sets it. The text is valid until the next call, and as
+    long as `info`. */
+static const char *reason_of(odvgp_status status, const odvgp_info *info)
+{
+    static char text[sizeof info->text + 40];
+    const char *reason = info->text[0] ? info->text : odvgp_status_text(status);
+    size_t length = strcspn(reason, ":");
+    for (size_t i = 0; i < sizeof option_fields / sizeof *option_fields; i++)
+        if (reason[length] && is_word(reason, length, option_fields[i].field)) {
+            const char *name = option_list[option_fields[i].id].name;
+            snprintf(text, sizeof text, "--%s%s", name, reason + length);
+            return text;
+        }
+    return reason;
+}
+
+/*  Ends the program because the library could not make or load a model. `where` may be NULL. */
+NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
+{
+    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
+    die(ours ? FAILED : BAD_INPUT, "%s%s%s", where ? where : "", where ? ": " : "",
+            reason_of(status, info));
+}
+
 /* ---- recipes: a paper's settings; $x stands for x times the root of the number of inputs ---- */
 
 enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
 static const char *const recipe_about[RECIPE_COUNT] = {
-    "default    the defaults above",
-    "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
-    "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, only Adam, "
-    "100 epochs, 36 % for testing",
-    "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, natural steps "
-    "that grow to 0.1"};
+        "default    the defaults above",
+        "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
+        "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam only, "
+        "100 epochs, 36 % for testing",
+        "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, "
+        "natural steps that grow to 0.1",
+};
 
 static const struct {
     int recipe, id;
     const char *value;
 } recipe_list[] = {
-    {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
-    {RECIPE_ODVGP, OPT_NOISE, "0.1"},
-    {RECIPE_ODVGP, OPT_BETA, "300"},
-    {RECIPE_ODVGP, OPT_GAMMA, "700"},
-    {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
-    {RECIPE_ODVGP, OPT_BATCH, "1024"},
-    {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
-    {RECIPE_ODVGP, OPT_LR, "0.001"},
-    {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
-    {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
-    {RECIPE_ODVGP, OPT_ITERS, "20000"},
-    {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
-    {RECIPE_SOLVE, OPT_BETA, "1024"},
-    {RECIPE_SOLVE, OPT_GAMMA, "1024"},
-    {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
-    {RECIPE_SOLVE, OPT_PARAM, "primal"},
-    {RECIPE_SOLVE, OPT_NATGRAD, "off"},
-    {RECIPE_SOLVE, OPT_BATCH, "1024"},
-    {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
-    {RECIPE_SOLVE, OPT_LR, "0.01"},
-    {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
-    {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
-    {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
-    {RECIPE_KOBE, OPT_NOISE, "0.1"},
-    {RECIPE_KOBE, OPT_BETA, "100"},
-    {RECIPE_KOBE, OPT_BATCH, "256"},
-    {RECIPE_KOBE, OPT_LR, "0.01"},
-    {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
-    {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
-    {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
-    {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
-    {RECIPE_KOBE, OPT_JITTER, "1e-10"},
-    {RECIPE_KOBE, OPT_JITTER_REL, "0"},
-    {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
-    {RECIPE_KOBE, OPT_ITERS, "20000"},
+        {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
+        {RECIPE_ODVGP, OPT_NOISE, "0.1"},
+        {RECIPE_ODVGP, OPT_BETA, "300"},
+        {RECIPE_ODVGP, OPT_GAMMA, "700"},
+        {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
+        {RECIPE_ODVGP, OPT_BATCH, "1024"},
+        {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
+        {RECIPE_ODVGP, OPT_LR, "0.001"},
+        {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
+        {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
+        {RECIPE_ODVGP, OPT_ITERS, "20000"},
+        {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
+        {RECIPE_SOLVE, OPT_BETA, "1024"},
+        {RECIPE_SOLVE, OPT_GAMMA, "1024"},
+        {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
+        {RECIPE_SOLVE, OPT_PARAM, "primal"},
+        {RECIPE_SOLVE, OPT_NATGRAD, "off"},
+        {RECIPE_SOLVE, OPT_BATCH, "1024"},
+        {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
+        {RECIPE_SOLVE, OPT_LR, "0.01"},
+        {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
+        {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
+        {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
+        {RECIPE_KOBE, OPT_NOISE, "0.1"},
+        {RECIPE_KOBE, OPT_BETA, "100"},
+        {RECIPE_KOBE, OPT_BATCH, "256"},
+        {RECIPE_KOBE, OPT_LR, "0.01"},
+        {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
+        {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
+        {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
+        {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
+        {RECIPE_KOBE, OPT_JITTER, "1e-10"},
+        {RECIPE_KOBE, OPT_JITTER_REL, "0"},
+        {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
+        {RECIPE_KOBE, OPT_ITERS, "20000"},
 };
 
 /* ---- bases: a row for each member of the family ---- */
@@ -235,8 +307,8 @@ static const basis basis_list[] = {
      "beta points with one number each for mean and covariance"},
     {"sgpr", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, 0, 0,
      "coupled with its best q at every step (Titsias' bound); all rows"},
-    {"solve-collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, 1, 0,
-     "solve with its best q at every step; all rows"},
+    {"solve-collapsed", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED,
+     1, 0, "solve with its best q at every step; all rows"},
     {"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, 0, 0,
      "exact GP regression: every row is a beta point; up to 5000 rows"},
 };
@@ -264,7 +336,7 @@ static const basis *basis_named(int id, const char *name, size_t length)
     for (int i = 0; i < BASIS_COUNT; i++)
         bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
     die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s", option_list[id].name,
-        (int)length, name, names.at);
+            (int)length, name, names.at);
 }
 
 /* ---- reading ---- */
@@ -322,7 +394,7 @@ static int options_parse(options *o, int command, int argc, char **argv)
         } else if (!value) {
             if (++i == argc)
                 die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name,
-                    option_list[id].argument);
+                        option_list[id].argument);
             value = argv[i];
         }
         option_set(o, id, value);
@@ -337,7 +409,7 @@ static long long option_integer(const options *o, int id, long long least, long 
     long long v = strtoll(o->value[id], &end, 10);
     if (end == o->value[id] || *end || errno || v < least || v > most)
         die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
-            o->value[id], least, most);
+                o->value[id], least, most);
     return v;
 }
 
@@ -372,7 +444,7 @@ static int option_choice(const options *o, int id)
     int position = position_in(option_list[id].argument, o->value[id]);
     if (position < 0)
         die(BAD_INPUT, "--%s %s: must be one of %s", option_list[id].name, o->value[id],
-            option_list[id].argument);
+                option_list[id].argument);
     return position;
 }
 
@@ -383,18 +455,15 @@ static const char *option_needed(const options *o, int id)
     return o->value[id];
 }
 
+/*  The character, or 0 for auto. */
 static char option_separator(const options *o)
 {
-    static const struct {
-        const char *name;
-        char character;
-    } names[] = {{"auto", 0},   {"comma", ','}, {",", ','},    {"semicolon", ';'}, {";", ';'},
-                 {"tab", '\t'}, {"\t", '\t'},   {"\\t", '\t'}, {"space", ' '},     {" ", ' '}};
+    static const char words[] = "auto|comma|semicolon|tab|\\t|space", characters[] = "\0,;\t\t ";
     const char *value = o->value[OPT_SEP];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i].name) == 0) return names[i].character;
-    if (value[0] && !value[1] && ispunct((unsigned char)value[0]) && !strchr("\"+-.", value[0]))
-        return value[0];
+    int word = position_in(words, value);
+    if (word >= 0) return characters[word];
+    int allowed = *value == ' ' || *value == '\t' || ispunct((unsigned char)*value);
+    if (allowed && !value[1] && !strchr("\"+-.", *value)) return *value;
     die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
 }
 

@@ -97,8 +97,10 @@ typedef struct plot__axis {
 
 static const char *plot__colour(int i)
 {
+    /* clang-format off */
     static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                           "#E69F00", "#56B4E9", "#000000", "#777777"};
+    /* clang-format on */
     return colours[(unsigned)i % (sizeof colours / sizeof *colours)];
 }
 
@@ -142,8 +144,8 @@ static double plot__width(const char *s)
     return em * PLOT__FONT;
 }
 
-static void plot__label(FILE *f, double x, double y, const char *anchor, const char *style,
-                        const char *s)
+static void plot__label(
+        FILE *f, double x, double y, const char *anchor, const char *style, const char *s)
 {
     if (!s || !*s) return;
     fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
@@ -175,7 +177,7 @@ static int plot__drawn(const plot_item *t, int k, const plot__axis *x, const plo
 
 /*  The range of y from x = start on, both in the scale of their axes. */
 static void plot__range_from(const plot_scene *s, const plot__axis *x, const plot__axis *y,
-                             double start, double *lo, double *hi)
+        double start, double *lo, double *hi)
 {
     *lo = HUGE_VAL, *hi = -HUGE_VAL;
     for (int i = 0; i < s->count; i++) {
@@ -267,11 +269,11 @@ static void plot__ticks(plot__axis *a, int most)
 {
     double raw = (a->hi - a->lo) / most, power = pow(10, floor(log10(raw)));
     double ratio = raw / power;
-    a->step = power * (ratio <= 1.0001   ? 1
-                       : ratio <= 2.0001 ? 2
-                       : ratio <= 2.5001 ? 2.5
-                       : ratio <= 5.0001 ? 5
-                                         : 10);
+    a->step = power * (ratio <= 1.0001          ? 1
+                              : ratio <= 2.0001 ? 2
+                              : ratio <= 2.5001 ? 2.5
+                              : ratio <= 5.0001 ? 5
+                                                : 10);
     double largest = fmax(fabs(a->lo), fabs(a->hi));
     a->unit = 1;
     if (largest >= 1e5 || largest < 1e-2) a->unit = pow(10, 3 * floor(log10(largest) / 3 + 1e-9));
@@ -431,7 +433,7 @@ static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, doubl
 
 /*  Draws one panel, whose frame has the corners (left, top) and (right, bottom). */
 static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top,
-                             double right, double bottom)
+        double right, double bottom)
 {
     plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
     int strips = 0;
@@ -532,12 +534,12 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
                         left, middle - 7, sample, plot__colour(t->colour));
             else if (t->kind == PLOT_POINTS)
                 for (int i = 1; i <= 3; i++)
-                    plot__draw_dot(f, t->colour, left + 0.25 * sample * i,
-                                   middle + (i == 2 ? -4 : 3));
+                    plot__draw_dot(
+                            f, t->colour, left + 0.25 * sample * i, middle + (i == 2 ? -4 : 3));
             else
                 for (int i = 1; i <= (t->kind == PLOT_RUG ? 5 : 1); i++)
-                    plot__draw_mark(
-                        f, t, left + sample * (t->kind == PLOT_RUG ? 0.4 + 0.1 * i : 0.7), middle);
+                    plot__draw_mark(f, t,
+                            left + sample * (t->kind == PLOT_RUG ? 0.4 + 0.1 * i : 0.7), middle);
             plot__label(f, left + sample + 7, y, "start", "", t->name);
             left += sample + 7 + plot__width(t->name) + space;
         }
@@ -545,8 +547,8 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
     return rows;
 }
 
-static void plot__write(FILE *f, const char *title, const plot_scene *scenes, int count,
-                        int columns)
+static void plot__write(
+        FILE *f, const char *title, const plot_scene *scenes, int count, int columns)
 {
     const double panel_w = count > 1 ? 410 : 560, panel_h = count > 1 ? 330 : 350,
                  axis_left = 5.4 * PLOT__FONT;
@@ -577,16 +579,17 @@ static void plot__write(FILE *f, const char *title, const plot_scene *scenes, in
         int line = p / columns;
         double left = p % columns * panel_w, y = top + line * (above + inside + below);
         plot__draw_scene(f, &scenes[p], p, left + axis_left, y, left + panel_w - 2.2 * PLOT__PAD,
-                         y + inside);
+                y + inside);
     }
     fputs("</svg>\n", f);
 }
 
-static inline int plot_grid(const char *path, const char *title, const plot_scene *scenes,
-                            int count, int columns)
+static inline int plot_grid(
+        const char *path, const char *title, const plot_scene *scenes, int count, int columns)
 {
     if (!path || !scenes || count < 1 || columns < 1) return 1;
-    FILE *f = fopen(path, "w"); /* a picture can be drawn again: no other file is touched for its sake */
+    /* No temporary file stands in between: a picture that is lost can be drawn again. */
+    FILE *f = fopen(path, "w");
     if (!f) return 1;
     plot__write(f, title, scenes, count, columns);
     int failed = ferror(f) != 0;
@@ -594,14 +597,14 @@ static inline int plot_grid(const char *path, const char *title, const plot_scen
     return failed;
 }
 
-static inline int plot_scenes(const char *path, const char *title, const plot_scene *scenes,
-                              int count)
+static inline int plot_scenes(
+        const char *path, const char *title, const plot_scene *scenes, int count)
 {
     return plot_grid(path, title, scenes, count, count);
 }
 
-static inline int plot_panels(const char *path, const char *title, const plot_panel *panels,
-                              int count)
+static inline int plot_panels(
+        const char *path, const char *title, const plot_panel *panels, int count)
 {
     if (!panels || count < 1) return 1;
     size_t total = 0, used = 0;
@@ -628,7 +631,7 @@ static inline int plot_panels(const char *path, const char *title, const plot_pa
 }
 
 static inline int plot_lines(const char *path, const char *title, const char *xlabel,
-                             const char *ylabel, const plot_series *series, int count)
+        const char *ylabel, const plot_series *series, int count)
 {
     plot_panel panel = {NULL, xlabel, ylabel, series, count};
     return plot_panels(path, title, &panel, 1);

@@ -90,9 +90,8 @@ static void forecast_task(void *arg, int task)
     for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
         ptrdiff_t from = k * FORECAST_ROWS,
                   m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
-        odvgp_status s =
-            odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m,
-                          local + 2 * P * m, scratch + table_size, job->scratch_size - table_size);
+        odvgp_status s = odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m,
+                local + 2 * P * m, scratch + table_size, job->scratch_size - table_size);
         if (s) {
             job->status[task] = s;
             return;
@@ -107,7 +106,7 @@ static void forecast_task(void *arg, int task)
 }
 
 static void forecast_run(const forecast *f, const odvgp_server *server, const workers *w,
-                         const double *X, ptrdiff_t n)
+        const double *X, ptrdiff_t n)
 {
     forecast_job job;
     memset(&job, 0, sizeof job);
@@ -144,8 +143,8 @@ typedef struct metrics {
 static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
 /*  Metrics of standardised predictions and targets. Targets that are NaN do not count. */
-static metrics metrics_of(const forecast *f, const double *Y, ptrdiff_t n, int P,
-                          const double *y_scale)
+static metrics metrics_of(
+        const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)
 {
     metrics m = {0, 0, 0, 0, 0, 0, 0};
     for (int p = 0; p < P; p++) {

@@ -115,8 +115,9 @@ static void json_finish(bytes *b)
 static const char *basis_text(const odvgp_config *c)
 {
     for (int i = 0; i < BASIS_COUNT; i++)
-        if (basis_list[i].mean_part == c->layer[0].mean_part && basis_list[i].cov_part == c->layer[0].cov_part &&
-            basis_list[i].objective == c->objective)
+        if (basis_list[i].mean_part == c->layer[0].mean_part &&
+                basis_list[i].cov_part == c->layer[0].cov_part &&
+                basis_list[i].objective == c->objective)
             return basis_list[i].name;
     return "unknown";
 }
@@ -135,7 +136,9 @@ static const char *optimizer_text(const odvgp_config *c)
 
 static const char *training_text(const odvgp_config *c)
 {
-    return c->optim.natgrad ? "natural gradients" : c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS" : "Adam only";
+    return c->optim.natgrad                         ? "natural gradients"
+           : c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS"
+                                                    : "Adam only";
 }
 
 /*  The option that chooses this model's natural step, and its word in `value`; NULL: there is
@@ -145,8 +148,8 @@ static const char *natgrad_way_text(const odvgp_config *c, char value[24])
     if (!c->optim.natgrad) return NULL;
     int id = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
              : c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
-             : c->layer[0].M_gamma                        ? OPT_NATGRAD_GAMMA
-                                                 : -1;
+             : c->layer[0].M_gamma                             ? OPT_NATGRAD_GAMMA
+                                                               : -1;
     if (id < 0) return NULL;
     const char *word = option_list[id].argument;
     int which = id == OPT_NATGRAD_BLOCKS ? (int)c->reproduce.blocks_step
@@ -172,7 +175,7 @@ static void text_method(bytes *b, const odvgp_config *c)
     char value[24];
     const char *way = natgrad_way_text(c, value);
     bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c),
-                optimizer_text(c), c->optim.natgrad ? "on" : "off");
+            optimizer_text(c), c->optim.natgrad ? "on" : "off");
     if (way) bytes_print(b, ", %s %s", way, value);
     if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) print_schedule(b, ", lr ", &c->optim.lr);
     if (c->optim.natgrad) print_schedule(b, ", natgrad-step ", &c->optim.natgrad_step);
@@ -247,8 +250,8 @@ static int by_lengthscale(const void *a, const void *b)
     const ranked *x = a, *y = b;
     int x_last = isnan(x->lengthscale), y_last = isnan(y->lengthscale);
     int longer = x_last || y_last
-                     ? x_last - y_last
-                     : (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
+                         ? x_last - y_last
+                         : (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
     return longer ? longer : (x->input > y->input) - (x->input < y->input);
 }
 
@@ -284,7 +287,7 @@ static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrd
     for (ptrdiff_t k = 0; k < *count; k++) {
         r[k].input = odvgp_kernel_column(model, term, k);
         r[k].lengthscale =
-            Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
+                Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
     }
     qsort(r, (size_t)*count, sizeof *r, by_lengthscale);
     free(value);
@@ -368,8 +371,8 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 {
     const odvgp_config *c = odvgp_model_config(model);
     char *kernel = kernel_text(model);
-    bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M, c->layer[0].M_gamma,
-                training_text(c));
+    bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M,
+            c->layer[0].M_gamma, training_text(c));
     text_method(b, c);
     bytes_print(b, "kernel   %s\n", kernel);
     text_lengthscales(b, model, s);
@@ -380,9 +383,9 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 static void text_metrics(bytes *b, const char *title, const metrics *m)
 {
     bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
-                m->mae, m->loglik);
+            m->mae, m->loglik);
     bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
-                m->rmse_raw, m->mae_raw, m->loglik_raw);
+            m->rmse_raw, m->mae_raw, m->loglik_raw);
 }
 
 #endif

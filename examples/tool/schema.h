@@ -228,7 +228,7 @@ static void schema_read(schema *s, const char *path, const void *block, size_t s
     for (int i = 0; i < s->target_count && !a.bad; i++)
         if (s->targets[i].column >= s->columns) a.bad = 1;
     if (a.bad || a.left || sum != hash_bytes(block, size - 8) || D != s->D || !s->dataset ||
-        !s->target_text || !s->settings)
+            !s->target_text || !s->settings)
         die(BAD_INPUT, "%s: damaged: its description of columns is inconsistent", path);
 }
 
@@ -292,8 +292,9 @@ static int same_value(const char *a, const char *b)
 {
     double x[2], y[2];
     if (!a || !b) return a == b;
-    return strcmp(a, b) == 0 || (parse_range(a, &x[0], &x[1]) && parse_range(b, &y[0], &y[1]) &&
-                                 x[0] >= y[0] && x[0] <= y[0] && x[1] >= y[1] && x[1] <= y[1]);
+    return strcmp(a, b) == 0 ||
+           (parse_range(a, &x[0], &x[1]) && parse_range(b, &y[0], &y[1]) && x[0] >= y[0] &&
+                   x[0] <= y[0] && x[1] >= y[1] && x[1] <= y[1]);
 }
 
 /*  Takes the settings of the model that is resumed. An option given again must agree with it. */
@@ -305,7 +306,7 @@ static void settings_apply(options *o, const char *settings)
         if (!kept) kept = option_list[i].preset;
         if (o->given[i] && !same_value(o->value[i], kept))
             die(BAD_INPUT, "--%s %s: the model was made with %s, and --resume keeps that", name,
-                o->value[i], kept ? kept : "none");
+                    o->value[i], kept ? kept : "none");
         option_store(o, i, copy_text(kept));
     }
 }

@@ -88,9 +88,11 @@ typedef struct table_options {
     middle between two doubles remain undecided. */
 static inline double table__scale(uint64_t digits, int power)
 {
+    /* clang-format off */
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    /* clang-format on */
     double p = tens[power < 0 ? -power : power];
     /* Registers wider than double round twice. */
     if (FLT_EVAL_METHOD != 0) return NAN;
@@ -192,8 +194,8 @@ static inline int table__next(const char **s, char separator)
 
 /*  Reads the cell at *s, whatever it holds, and adds line ends inside quotes to *lines. Returns
     NULL, or what is wrong with the cell. */
-static inline const char *table__scan(const char **s, char separator, table__cell *cell,
-                                      long *lines)
+static inline const char *table__scan(
+        const char **s, char separator, table__cell *cell, long *lines)
 {
     const char *p = table__skip_spaces(*s, separator);
     cell->doubled = 0;
@@ -355,7 +357,7 @@ static inline char *table__load(table__reader *r, const char *path)
     long length = -1;
     /* The zero, and one more than the file, so that the first read meets its end. */
     if (!standard && fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 &&
-        fseek(f, 0, SEEK_SET) == 0 && length < LONG_MAX - 2)
+            fseek(f, 0, SEEK_SET) == 0 && length < LONG_MAX - 2)
         room = (size_t)length + 2;
     char *text = NULL;
     for (;;) {
@@ -453,8 +455,8 @@ static inline int table__count_cells(table__reader *r, const char *s)
 /*  Guesses whether the first line is a header: one of its cells is text where the column below
     begins with a number, or all its cells are text and different. first [columns]: the cells of the
     first line; s: the second line. */
-static inline int table__guess_header(const table__reader *r, const table__cell *first,
-                                      const char *s)
+static inline int table__guess_header(
+        const table__reader *r, const table__cell *first, const char *s)
 {
     int columns = r->t->columns, texts = 0, repeats = 0;
     double value;
@@ -472,7 +474,7 @@ static inline int table__guess_header(const table__reader *r, const table__cell 
             long inside = 0;
             if (table__scan(&s, r->t->separator, &cell, &inside)) break;
             if (!table__is_missing(&first[i]) && !table__is_number(&first[i], &value) &&
-                table__is_number(&cell, &value))
+                    table__is_number(&cell, &value))
                 return 1;
             more = table__next(&s, r->t->separator);
         }
@@ -547,7 +549,7 @@ static inline int table__value(table_column *c, const table__cell *cell, long li
         ptrdiff_t length = cell->end - cell->begin, most = (ptrdiff_t)sizeof c->odd - 1;
         if (!c->odd_line)
             snprintf(c->odd, sizeof c->odd, "%.*s", (int)(length < most ? length : most),
-                     cell->begin);
+                    cell->begin);
         if (!c->odd_line) c->odd_line = line;
     } else if (c->text) {
         int level = table__level(c, cell, line);
@@ -582,10 +584,10 @@ static inline int table__row(table__reader *r, double *row)
         }
         if (!more && i + 1 < t->columns)
             return table__fail(r, "line %ld has %d cell%s where the first line has %d", line, i + 1,
-                               i ? "s" : "", t->columns);
+                    i ? "s" : "", t->columns);
         if (more && i + 1 == t->columns)
-            return table__fail(r, "line %ld has more cells than the %d of the first line", line,
-                               t->columns);
+            return table__fail(
+                    r, "line %ld has more cells than the %d of the first line", line, t->columns);
     }
     r->s = table__skip_line_end(s);
     r->line++;
@@ -607,7 +609,7 @@ static inline int table__rows(table__reader *r, const char *end)
                    length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
             room = room ? room + 64 + (size_t)(1.05 * left / length) : 1;
             double *more =
-                room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
+                    room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
             if (!more) return table__fail(r, "too large for the memory");
             t->values = more;
         }
@@ -637,17 +639,12 @@ static inline void table_free(table *t)
 
 /*  Reads a whole file; path "-" is standard input, options NULL guesses everything. Returns 0, or 1
     with one sentence in error [size] and an empty *t. */
-static inline int table_read(table *t, const char *path, const table_options *options, char *error,
-                             size_t size)
+static inline int table_read(
+        table *t, const char *path, const table_options *options, char *error, size_t size)
 {
     static const table_options guess = {0, 0, NULL, NULL};
-    table__reader r = {t,
-                       options ? options : &guess,
-                       strcmp(path, "-") ? path : "standard input",
-                       NULL,
-                       1,
-                       error,
-                       size};
+    table__reader r = {t, options ? options : &guess, strcmp(path, "-") ? path : "standard input",
+            NULL, 1, error, size};
     memset(t, 0, sizeof *t);
     char *text = table__load(&r, path);
     if (!text) return 1;
@@ -668,8 +665,8 @@ static inline int table_find(const table *t, const char *name, int from)
 
 /*  Returns 0 if all cells of the column fit it, else 1 with a sentence that names the first
     misfit. */
-static inline int table_check(const table *t, int column, const char *path, char *error,
-                              size_t size)
+static inline int table_check(
+        const table *t, int column, const char *path, char *error, size_t size)
 {
     const table_column *c = &t->column[column];
     if (!c->odd_line) return 0;
@@ -679,8 +676,8 @@ static inline int table_check(const table *t, int column, const char *path, char
     else if ((end && !*end) || strchr("iI", c->odd[strspn(c->odd, "+-")]))
         what = "is not a finite number";
     snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s",
-             strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
-             c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what);
+            strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
+            c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what);
     return 1;
 }
 

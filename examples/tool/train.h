@@ -20,8 +20,8 @@ typedef enum stop_reason {
     CONVERGED,
     STUCK
 } stop_reason;
-static const char *const stop_words[] = {"",         "iters", "minutes",   "signal",
-                                         "patience", "error", "converged", "stuck"};
+static const char *const stop_words[] = {
+        "", "iters", "minutes", "signal", "patience", "error", "converged", "stuck"};
 
 /*  One row of the trace. */
 typedef struct evaluation {
@@ -171,10 +171,10 @@ static void print_line(const training *t, const evaluation *v)
 /* ---- trace ---- */
 
 static const char trace_header[] =
-    "step,seconds,elbo,test_rmse,test_loglik,noise_variance,"
-    "jitter,jitter_raised,step_shortened,variance_clamped,step_undone\n";
-static const char compare_header[] =
-    "basis,natgrad,beta,gamma,step,seconds,elbo,test_rmse,test_mae,test_loglik,noise_variance\n";
+        "step,seconds,elbo,test_rmse,test_loglik,noise_variance,"
+        "jitter,jitter_raised,step_shortened,variance_clamped,step_undone\n";
+static const char compare_header[] = "basis,natgrad,beta,gamma,step,seconds,elbo,"
+                                     "test_rmse,test_mae,test_loglik,noise_variance\n";
 
 static void trace_check(int bad, int code, const options *o)
 {
@@ -208,8 +208,8 @@ static void trace_bound(FILE *trace, const evaluation *v)
 static void compare_row(const training *t, const evaluation *v)
 {
     const odvgp_config *c = odvgp_model_config(t->model);
-    fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M, c->layer[0].M_gamma,
-            v->step);
+    fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M,
+            c->layer[0].M_gamma, v->step);
     trace_bound(t->trace, v);
     if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
     else fputs(",,,", t->trace);
@@ -247,13 +247,17 @@ static void make_work(training *t)
     t->work.at = take(t->work.used, 1);
 }
 
-/*  Sets q to its optimum for the current parameters. Returns 0 if that fails; `info` says why. */
-static int fit_q(training *t, odvgp_info *info)
+/*  Sets q to its optimum for the current parameters. Returns 0 if that fails; t->reason says
+    why. */
+static int fit_q(training *t)
 {
+    odvgp_info info = no_info;
     const part *p = &t->d->train;
     make_work(t);
-    odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, info);
-    if (s && !info->text[0]) snprintf(info->text, sizeof info->text, "%s", odvgp_status_text(s));
+    odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, &info);
+    if (s)
+        snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
+                reason_of(s, &info));
     return !s;
 }
 
@@ -264,15 +268,11 @@ static int fit_q_when(const options *o) { return option_choice(o, OPT_FIT_Q); }
     training leaves q out. Returns 0 if that fails; t->reason says why. */
 static int fit_q_if_due(training *t, int end)
 {
-    odvgp_info info = no_info;
     int due = (fit_q_when(t->o) & end) || (end == FIT_END && without_q(t->basis));
     if (!due) return 1;
-    if (fit_q(t, &info)) {
-        t->fitted = end == FIT_END;
-        return 1;
-    }
-    snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s", info.text);
-    return 0;
+    if (!fit_q(t)) return 0;
+    t->fitted = end == FIT_END;
+    return 1;
 }
 
 /*  An upper bound of log p(y), at the cost of one or two evaluations of the bound; NAN where that
@@ -285,8 +285,8 @@ static double upper_bound_of(training *t)
     if (is_exact(t->basis) || points * points * (double)p->n > MOST_UPPER_BOUND) return NAN;
     make_work(t);
     return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL)
-               ? NAN
-               : upper;
+                   ? NAN
+                   : upper;
 }
 
 /* ---- evaluation ---- */
@@ -298,8 +298,8 @@ static metrics predict_test(training *t)
     odvgp_info info = no_info;
     odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &info);
     if (!s)
-        s = odvgp_server_from_block(&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO,
-                                    &info);
+        s = odvgp_server_from_block(
+                &server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
     /* The next step takes care of such parameters. */
     if (s) return no_metrics;
     forecast_run(&t->forecast, &server, t->w, test->X, test->n);
@@ -309,11 +309,10 @@ static metrics predict_test(training *t)
 /*  Where training leaves q out, an evaluation makes one and then restores the model's bytes. */
 static metrics evaluate_test(training *t)
 {
-    odvgp_info info = no_info;
     if (!without_q(t->basis)) return predict_test(t);
     if (!t->copy) t->copy = take(t->block.size, 1);
     memcpy(t->copy, t->block.at, t->block.size);
-    metrics m = fit_q(t, &info) ? predict_test(t) : no_metrics;
+    metrics m = fit_q(t) ? predict_test(t) : no_metrics;
     memcpy(t->block.at, t->copy, t->block.size);
     return m;
 }
@@ -425,8 +424,8 @@ static void training_options(training *t, const options *o)
     t->terminal = isatty(STDERR_FILENO);
 }
 
-static void training_begin(training *t, const dataset *d, const workers *w, odvgp_model *model,
-                           model_block block)
+static void training_begin(
+        training *t, const dataset *d, const workers *w, odvgp_model *model, model_block block)
 {
     t->block = block;
     t->basis = basis_of(t->o);
@@ -479,9 +478,11 @@ static void plot_curves(const training *t, const char *path)
         y[2 * n + i] = v->test.loglik;
     }
     plot_series series[3] = {{NULL, x, y, n}, {NULL, x, y + n, n}, {NULL, x, y + 2 * n, n}};
-    plot_panel panel[3] = {{"Evidence lower bound", "step", "nats per row", &series[0], 1},
-                           {"Test RMSE", "step", "target sd", &series[1], 1},
-                           {"Test log-likelihood", "step", "nats per row", &series[2], 1}};
+    plot_panel panel[3] = {
+            {"Evidence lower bound", "step", "nats per row", &series[0], 1},
+            {"Test RMSE", "step", "target sd", &series[1], 1},
+            {"Test log-likelihood", "step", "nats per row", &series[2], 1},
+    };
     if (plot_panels(path, t->d->s.dataset, panel, panels))
         die(FAILED, "--plot %s: cannot be written", path);
     free(x);
@@ -522,7 +523,7 @@ static void print_train_text(const training *t, const outcome *r)
     const metrics *m = &t->history[t->history_count - 1].test;
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n",
-                d->s.dataset, d->train.n, d->test.n, d->s.D, d->s.target_text);
+            d->s.dataset, d->train.n, d->test.n, d->s.D, d->s.target_text);
     text_model(&b, t->basis->name, t->model, &d->s);
     bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
     if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
@@ -531,11 +532,11 @@ static void print_train_text(const training *t, const outcome *r)
     bytes_print(&b, "\n");
     if (m->n) text_metrics(&b, "test", m);
     if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
-        bytes_print(
-            &b, "events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
-            (unsigned long long)t->events.jitter_raised, t->events.jitter,
-            (unsigned long long)t->events.step_shortened,
-            (unsigned long long)t->events.step_undone);
+        bytes_print(&b,
+                "events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
+                (unsigned long long)t->events.jitter_raised, t->events.jitter,
+                (unsigned long long)t->events.step_shortened,
+                (unsigned long long)t->events.step_undone);
     bytes_print(&b, "saved    %s\n", r->path);
     write_stdout(&b);
     free(b.at);
@@ -545,7 +546,8 @@ static void print_train_text(const training *t, const outcome *r)
 static void print_notes(const dataset *d, const bytes *notes)
 {
     if (notes->used) fputs(notes->at, stderr);
-    if (d->dropped) fprintf(stderr, "note: %td rows with missing values dropped\n", d->dropped);
+    if (d->dropped)
+        fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
     for (int k = 0; k < d->s.target_count; k++) {
         ptrdiff_t i = 1;
         while (i < d->train.n && fabs(d->train.Y[i * d->s.target_count + k] - d->train.Y[k]) <= 0)
@@ -555,9 +557,8 @@ static void print_notes(const dataset *d, const bytes *notes)
                     COLUMN_TEXT(d->s.targets[k].column, d->s.targets[k].name));
     }
     if (!d->test.n)
-        fprintf(
-            stderr,
-            "note: no test part, so no test metrics (--test-fraction, --test or --test-mask)\n");
+        fprintf(stderr, "note: no test part, so no test metrics "
+                        "(--test-fraction, --test or --test-mask)\n");
 }
 
 static void print_start(const training *t, const dataset *d, const bytes *notes)
@@ -566,20 +567,22 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
     if (t->quiet) return;
     print_notes(d, notes);
     fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n",
-            d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[0].M, c->layer[0].M_gamma, training_text(c),
-            workers_count(t->w));
+            d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[0].M, c->layer[0].M_gamma,
+            training_text(c), workers_count(t->w));
 }
 
 static void print_stop(const training *t, stop_reason reason)
 {
-    static const char *const sentence[] = {"",
-                                           "",
-                                           "the time is over",
-                                           "stopped by a signal",
-                                           "no better for --patience evaluations",
-                                           "a step failed",
-                                           "converged",
-                                           "stuck: no step lowers the loss"};
+    static const char *const sentence[] = {
+            "",
+            "",
+            "the time limit is reached",
+            "stopped by a signal",
+            "no improvement in --patience evaluations",
+            "a step failed",
+            "converged",
+            "stuck: no step lowers the loss",
+    };
     clear_bar(t);
     if (reason == STEP_FAILED)
         fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
