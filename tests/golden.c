@@ -382,8 +382,8 @@ static const char *const cases[] = {
         "hybrid+dense N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
         "free+inverse N=400 M=50 M_gamma=70 tile=128 steps=20",
         "blocks+blocks N=400 M=50 M_gamma=70 tile=128 steps=20 natgrad",
-        "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual "
-        "gamma_diagonal natgrad",
+        ("orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual "
+         "gamma_diagonal natgrad"),
 #ifndef ODVGP_FLOAT
         /* Not in float, which has too few digits: 10 exact steps of gamma make |a| add up to
            12,000 while C has pivots of 6e-6, and the effect of rounding C on the KL term a^T C a
@@ -391,8 +391,8 @@ static const char *const cases[] = {
            instruction sets is between -1256.5 and -1254.0, and on plain C between -1259.8 and
            -1255.0 for 40 sets of parameters that differ by an ulp. In double all agree to nine
            digits. */
-        "orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual gamma_exact "
-        "natgrad",
+        ("orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 beta_greedy gamma_residual "
+         "gamma_exact natgrad"),
 #endif
         "free+diagonal N=400 M=50 M_gamma=0 tile=128 steps=20 natgrad",
         "blocks+blocks N=400 M=50 M_gamma=70 tile=128 steps=20 collapsed fit_q P=2",

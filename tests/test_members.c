@@ -559,7 +559,7 @@ TEST(values_follow_a_jitter_that_moves)
                     variant v;
                     odvgp_config c = pair_config(mean, cov, 30, 1, 8, 12);
                     size_t bytes;
-                    int own = mean == ORTH || mean == HYBRID;
+                    int own = mean == ORTH || mean == HYBRID, most;
                     v.mean = mean, v.cov = cov, v.param = (odvgp_parametrisation)param,
                     v.coords = (odvgp_gamma_coords)coords;
                     v.gamma = (odvgp_gamma_step)gamma, v.objective = (odvgp_objective)objective;
@@ -573,9 +573,8 @@ TEST(values_follow_a_jitter_that_moves)
                     if (objective && param == ODVGP_PARAMETRISATION_A_BETA) continue;
                     /* This combination does not exist. */
                     if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
-                    for (also_gamma = 0;
-                            also_gamma <= (has_v(mean, cov) || gamma == ODVGP_GAMMA_STEP_EXACT);
-                            also_gamma++, variants++) {
+                    most = has_v(mean, cov) || gamma == ODVGP_GAMMA_STEP_EXACT;
+                    for (also_gamma = 0; also_gamma <= most; also_gamma++, variants++) {
                         v.also_gamma = also_gamma;
                         moved += follows_its_jitter(&v) > 0;
                     }
