@@ -22,7 +22,8 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
-SLOW_FLOAT  := test_leaves test_members test_model test_optim test_robust test_terms
+SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_members test_members_steps test_model test_optim test_predict \
+               test_recovery test_save_load test_start test_terms test_training
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
@@ -54,11 +55,11 @@ demo: $(B)/demo ## learn a real data set in four ways, less than a minute, with 
 
 # ---- tests ----
 
-# Most of the time of twenty programs with the whole header each is the compiler's. A program that reaches into the library compiles
-# it with ODVGP_STATIC, so that what it does not call is left out, at -Og, which takes half of the time of -O1 and makes code about
-# as fast; at -O0 nothing is left out, so that only programs that call most of the library and run for a moment are faster there.
+# Most programs compile the whole header, which takes most of the time of `make test`. A program that uses internals of the library
+# compiles it with ODVGP_STATIC, so that functions it does not call are left out, at -Og, which takes half of the time of -O1 and gives
+# code about as fast. At -O0 nothing is left out: only programs that call most of the library and run briefly are faster there.
 # `make test CFLAGS=-O2` tests what users compile.
-QUICK := alias files leaves oracle shards terms
+QUICK := alias arguments base_kernels files forged_files oracle recovery save_load shards start terms
 $(B)/test_% $(B)/f32/test_%: CFLAGS := -Og
 $(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
 $(B)/test_%: tests/test_%.c
@@ -66,9 +67,10 @@ $(B)/test_%: tests/test_%.c
 $(B)/f32/test_%: tests/test_%.c
 	$(call compile,-DODVGP_STATIC= -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
-# These call only the public interface: they share one object of the library, optimised as
-# for users, and leave their own text of it out by its guard.
-SHARED := $(B)/tool $(B)/test_pool $(B)/test_threads
+# These call only the public interface: they share one object of the library, optimised as for users, and its guard leaves their own
+# copy of the implementation out. In float, where only ALL=1 runs them, they compile their own.
+PUBLIC := $(B)/test_members_steps $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
+SHARED := $(B)/tool $(PUBLIC)
 $(B)/library.o: CFLAGS := -O2
 $(B)/library.o: odvgp.h
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -x c -c $< -o $@
@@ -77,13 +79,13 @@ $(SHARED): LIBS := $(B)/library.o $(LIBS)
 $(SHARED): $(B)/library.o
 $(B)/tool: examples/odvgp.c
 	$(call compile,$(THREADS) -DODVGP__IMPLEMENTED)
-$(B)/test_pool $(B)/test_threads: $(B)/test_%: tests/test_%.c
+$(PUBLIC): $(B)/test_%: tests/test_%.c
 	$(call compile,-DODVGP__IMPLEMENTED)
 
 # Two builds of the library in one program.
-LEAVES := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_leaves)
-$(LEAVES): LIBS := tests/leaves_two.c $(LIBS)
-$(LEAVES): tests/leaves_two.c
+BASE_KERNELS := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_base_kernels)
+$(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
+$(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
 # At -O0: with sanitizers gcc takes ten times as long to optimise the header as the tests take to run.
 SANITIZE := -O0 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all

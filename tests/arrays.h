@@ -1,9 +1,11 @@
-/*  The library's maps over chunks, for arrays of any length: whole chunks, then the rest in a padded one. y may be x; dy, of
-    logcdf, or NULL. For the tests and the benchmark of these functions. */
+/*  Applies the library's maps over chunks to arrays of any length: whole chunks, then the rest
+    in a padded chunk. y may be x; dy, of logcdf, may be NULL. For the tests and the benchmark of
+    these functions. */
 #ifndef ARRAYS_H
 #define ARRAYS_H
 
-static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x,
+        odvgp_real *y, odvgp_real *dy)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
@@ -17,7 +19,10 @@ static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_re
 }
 
 #define ARRAY_MAP(name, f) \
-    static void name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) { array_map(blas, f, n, x, y, NULL); }
+    static void name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) \
+    { \
+        array_map(blas, f, n, x, y, NULL); \
+    }
 ARRAY_MAP(array_exp, ODVGP__EXP)
 ARRAY_MAP(array_expm1, ODVGP__EXPM1)
 ARRAY_MAP(array_log, ODVGP__LOG)
@@ -26,7 +31,8 @@ ARRAY_MAP(array_erf, ODVGP__ERF)
 ARRAY_MAP(array_erfc, ODVGP__ERFC)
 ARRAY_MAP(array_sqrt, ODVGP__VSQRT)
 
-static void array_logcdf(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+static void array_logcdf(
+        const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
 {
     array_map(blas, ODVGP__LOGCDF, n, x, y, dy);
 }

@@ -14,8 +14,8 @@ tests=$*
 
 # What the short form runs: target, program, precisions, and which tests of the program (parts of names; none: all).
 # Products and factors where the machine has instructions of its own, files and sizes where order and width of numbers differ.
-robust="refused kernel_text moved allocat bit_for_bit damaged forged precision on_disk causes largest negative"
-model="own_gaussian coupled gradients unbiased epoch optimum exact_gp slots_tell instruction updates schedules moments"
+save_load="moved bit_for_bit precision on_disk"
+training="allocat instruction updates schedules"
 threads="pool callers task caller workers fork ticket"
 linalg="sets small padding beta carries syrk trsm potrf cut trmm reversed inverse adjoint"
 short="
@@ -25,7 +25,8 @@ aarch64 test_vmath both
 aarch64 test_oracle both
 aarch64 test_files double
 aarch64 test_tape both
-aarch64 test_model double $model
+aarch64 test_model double
+aarch64 test_training double $training
 aarch64 test_threads double $threads
 aarch64 golden double step_by_hand gamma_exact
 armhf test_linalg float $linalg
@@ -33,20 +34,30 @@ armhf test_vmath float
 armhf test_oracle both
 armhf test_files both
 armhf test_tape float
-armhf test_robust double $robust
+armhf test_save_load double $save_load
+armhf test_forged_files double damaged forged
+armhf test_recovery double causes largest
 riscv64 test_oracle double
 riscv64 test_files double
 i386 test_oracle both
 i386 test_files both
-i386 test_robust both
+i386 test_arguments both
+i386 test_base_kernels double
+i386 test_save_load both
+i386 test_forged_files both
+i386 test_recovery double
+i386 test_predict double
 i386 test_linalg double
 i386 test_threads double $threads
 i387 test_oracle both
 i387 test_files both
 s390x test_oracle both
 s390x test_files both
-s390x test_robust double $robust
-s390x test_model double $model
+s390x test_arguments double refused slots_tell
+s390x test_save_load double $save_load
+s390x test_forged_files double damaged forged
+s390x test_model double
+s390x test_predict double negative moments
 "
 
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)

@@ -1,4 +1,5 @@
-/*  The table of a config's fields. The header is compiled without padding, so that a field that is missing in the table shows. */
+/*  The table of a config's fields. The header is compiled without padding, so that a field that
+    is missing in the table is detected. */
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
@@ -23,10 +24,14 @@
 #pragma pack(pop)
 #include "test.h"
 
-TEST(each_byte_belongs_to_one_field) {
-    static const struct { const char *name; size_t at, bytes; } others[] = {
+TEST(each_byte_belongs_to_one_field)
+{
+    static const struct {
+        const char *name;
+        size_t at, bytes;
+    } others[] = {
 #define OTHER(name) {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)0)->name)}
-        OTHER(threads)};
+            OTHER(threads)};
     const odvgp__field *field;
     unsigned char owners[sizeof(odvgp_config)] = {0};
     size_t i, k;
@@ -36,27 +41,37 @@ TEST(each_byte_belongs_to_one_field) {
     }
     for (i = 0; i < sizeof others / sizeof *others; i++)
         for (k = 0; k < others[i].bytes; k++) owners[others[i].at + k]++;
-    for (i = 0; i < sizeof owners; i++) CHECK_SAY(owners[i] == 1, "byte %lu of odvgp_config has %d owners", (unsigned long)i, owners[i]);
+    for (i = 0; i < sizeof owners; i++)
+        CHECK_SAY(owners[i] == 1, "byte %lu of odvgp_config has %d owners", (unsigned long)i,
+                owners[i]);
 }
-/*  A field's type tells how many bytes it has, and a choice has a word for each number of its range. */
-TEST(types_fit_their_fields) {
+/*  The type of a field determines its number of bytes, and a choice has a word for each number
+    of its range. */
+TEST(types_fit_their_fields)
+{
     const odvgp__field *f;
     ptrdiff_t i;
     for (i = 0; (f = odvgp__field_at(i)) != NULL; i++) {
-        size_t want = f->type == ODVGP__FIELD_REAL ? sizeof(odvgp_real) : f->type == ODVGP__FIELD_SCHEDULE ? sizeof(odvgp_schedule)
-                    : f->type == ODVGP__FIELD_BITS ? sizeof(uint64_t) : f->type == ODVGP__FIELD_TEXT ? sizeof(char *)
-                    : f->type == ODVGP__FIELD_CHOICE ? f->bytes : sizeof(ptrdiff_t);
-        CHECK_SAY(f->bytes == want && f->bytes, "%s has %lu bytes", f->name, (unsigned long)f->bytes);
+        size_t want = f->type == ODVGP__FIELD_REAL       ? sizeof(odvgp_real)
+                      : f->type == ODVGP__FIELD_SCHEDULE ? sizeof(odvgp_schedule)
+                      : f->type == ODVGP__FIELD_BITS     ? sizeof(uint64_t)
+                      : f->type == ODVGP__FIELD_TEXT     ? sizeof(char *)
+                      : f->type == ODVGP__FIELD_CHOICE   ? f->bytes
+                                                         : sizeof(ptrdiff_t);
+        CHECK_SAY(
+                f->bytes == want && f->bytes, "%s has %lu bytes", f->name, (unsigned long)f->bytes);
         CHECK_SAY((f->type == ODVGP__FIELD_CHOICE) == (f->words != NULL), "%s: words", f->name);
         if (!f->words) continue;
         CHECK_SAY(f->bytes == 1 || f->bytes == 2 || f->bytes == sizeof(int), "%s", f->name);
         int words = 1;
         for (const char *w = f->words; *w; w++) words += *w == ' ';
-        CHECK_SAY(words == (int)f->most + 1, "%s has %d words for 0 to %g", f->name, words, f->most);
+        CHECK_SAY(
+                words == (int)f->most + 1, "%s has %d words for 0 to %g", f->name, words, f->most);
     }
 }
-/*  Enumerations of one, two and all bytes of an int. */
-TEST(choices_of_all_sizes) {
+/*  Enumerations may have one byte, two, or all bytes of an int. */
+TEST(choices_of_all_sizes)
+{
     static const size_t sizes[] = {1, 2, sizeof(int)};
     static const int values[] = {0, 1, 5, 255, 256, 65535, 65536, INT_MAX};
     size_t s, i;
@@ -71,22 +86,25 @@ TEST(choices_of_all_sizes) {
             CHECK_BITS(at + 1 + sizes[s], around, sizeof at - 1 - sizes[s]);
         }
 }
-/* --- odvgp_config_set --- */
+/* ---- odvgp_config_set ---- */
 
 static odvgp_config base(void) { return odvgp_config_defaults(1000, 3, 2, 20, 30); }
 
-/*  For each name: a bit for each number of a choice that was set by its word, bit 0 for other fields. */
+/*  For each name: one bit for each number of a choice that its word has set, and bit 0 for other
+    fields. */
 static unsigned seen[100];
 
-/*  Which field an assignment names, by its place in the list. */
-static int place_of(const char *text) {
+/*  Returns the index in the list of the field that an assignment names. */
+static int place_of(const char *text)
+{
     size_t n = strcspn(text, "=");
     int i;
     for (i = 0; odvgp_config_name(i); i++)
         if (strlen(odvgp_config_name(i)) == n && !strncmp(odvgp_config_name(i), text, n)) return i;
     return -1;
 }
-static void sets(const char *text, const odvgp_config *want, unsigned bit) {
+static void sets(const char *text, const odvgp_config *want, unsigned bit)
+{
     odvgp_config c = base();
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     int place = place_of(text);
@@ -95,34 +113,37 @@ static void sets(const char *text, const odvgp_config *want, unsigned bit) {
     CHECK_SAY(place >= 0, "%s is not in the list", text);
     if (place >= 0) seen[place] |= 1u << bit;
 }
-#define SETS(text, path, value)                                                                                                   \
-    do {                                                                                                                          \
-        odvgp_config want_ = base(), other_ = base();                                                                             \
-        want_.path = (value);                                                                                                     \
-        CHECK_SAY(memcmp(&want_, &other_, sizeof want_) != 0, "%s is the default", text);                                         \
-        sets(text, &want_, 0);                                                                                                    \
+#define SETS(text, path, value) \
+    do { \
+        odvgp_config want_ = base(), other_ = base(); \
+        want_.path = (value); \
+        CHECK_SAY(memcmp(&want_, &other_, sizeof want_) != 0, "%s is the default", text); \
+        sets(text, &want_, 0); \
     } while (0)
-/*  By word and by number, whatever was there before. */
-#define WORD(name, word, path, value)                                                                                             \
-    do {                                                                                                                          \
-        odvgp_config want_ = base(), c_;                                                                                          \
-        char number_[60];                                                                                                         \
-        int k_;                                                                                                                   \
-        want_.path = (value);                                                                                                     \
-        sets(name "=" word, &want_, (unsigned)(value));                                                                           \
-        snprintf(number_, sizeof number_, "%s=%d", name, (int)(value));                                                           \
-        sets(number_, &want_, (unsigned)(value));                                                                                 \
-        for (k_ = 0; k_ < 2; k_++) {                                                                                              \
-            c_ = base();                                                                                                          \
-            snprintf(number_, sizeof number_, "%s=%d", name, k_);                                                                 \
-            if (strcmp(name, "lik.kind")) CHECK_STATUS(odvgp_config_set(&c_, number_, NULL), ODVGP_OK);                           \
-            CHECK_STATUS(odvgp_config_set(&c_, name "=" word, NULL), ODVGP_OK);                                                   \
-            CHECK_BITS(&c_, &want_, sizeof c_);                                                                                   \
-        }                                                                                                                         \
+/*  Sets a choice by its word and by its number, whatever its previous value. */
+#define WORD(name, word, path, value) \
+    do { \
+        odvgp_config want_ = base(), c_; \
+        char number_[60]; \
+        int k_; \
+        want_.path = (value); \
+        sets(name "=" word, &want_, (unsigned)(value)); \
+        snprintf(number_, sizeof number_, "%s=%d", name, (int)(value)); \
+        sets(number_, &want_, (unsigned)(value)); \
+        for (k_ = 0; k_ < 2; k_++) { \
+            c_ = base(); \
+            snprintf(number_, sizeof number_, "%s=%d", name, k_); \
+            if (strcmp(name, "lik.kind")) \
+                CHECK_STATUS(odvgp_config_set(&c_, number_, NULL), ODVGP_OK); \
+            CHECK_STATUS(odvgp_config_set(&c_, name "=" word, NULL), ODVGP_OK); \
+            CHECK_BITS(&c_, &want_, sizeof c_); \
+        } \
     } while (0)
 
-/*  Each name, and each word of each choice, sets its field and no other byte; none is forgotten here or there. */
-TEST(each_name_sets_its_field) {
+/*  Each name, and each word of each choice, sets its field and no other byte; no name is missing
+    in the table or in this test. */
+TEST(each_name_sets_its_field)
+{
     int i;
     memset(seen, 0, sizeof seen);
     SETS("N=268435456", N, 268435456);
@@ -130,7 +151,8 @@ TEST(each_name_sets_its_field) {
     SETS("P=1", layer[0].P, 1);
     SETS("M=1e3", layer[0].M, 1000);
     SETS("M_gamma=0", layer[0].M_gamma, 0);
-    static const char kernel[] = "kernel= rbf(ard) + white"; /* the config points into it */
+    /* The config points into this text. */
+    static const char kernel[] = "kernel= rbf(ard) + white";
     SETS(kernel, layer[0].kernel, kernel + 8);
     SETS("optim.batch=64", optim.batch, 64);
     SETS("tile=32", tile, 32);
@@ -146,7 +168,8 @@ TEST(each_name_sets_its_field) {
     SETS("jitter.relative=0", jitter.relative, 0);
     SETS("jitter.max=.5", jitter.max, (odvgp_real)0.5);
     SETS("optim.natgrad_step=0.5", optim.natgrad_step, odvgp_constant((odvgp_real)0.5));
-    SETS("optim.lr=0.02-0.001:700", optim.lr, odvgp_falling((odvgp_real)0.02, (odvgp_real)0.001, 700));
+    SETS("optim.lr=0.02-0.001:700", optim.lr,
+            odvgp_falling((odvgp_real)0.02, (odvgp_real)0.001, 700));
     SETS("optim.adam_beta1=0", optim.adam_beta1, 0);
     SETS("optim.adam_beta2=0.99", optim.adam_beta2, (odvgp_real)0.99);
     SETS("optim.adam_eps=1e-7", optim.adam_eps, (odvgp_real)1e-7);
@@ -174,12 +197,16 @@ TEST(each_name_sets_its_field) {
     WORD("reproduce.diag_step", "affine", reproduce.diag_step, ODVGP_DIAG_STEP_AFFINE);
     WORD("reproduce.diag_step", "projected", reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED);
     WORD("reproduce.diag_step", "projected_mu", reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU);
-    WORD("reproduce.parametrisation", "whitened", reproduce.parametrisation, ODVGP_PARAMETRISATION_WHITENED);
-    WORD("reproduce.parametrisation", "primal", reproduce.parametrisation, ODVGP_PARAMETRISATION_PRIMAL);
-    WORD("reproduce.parametrisation", "a_beta", reproduce.parametrisation, ODVGP_PARAMETRISATION_A_BETA);
+    WORD("reproduce.parametrisation", "whitened", reproduce.parametrisation,
+            ODVGP_PARAMETRISATION_WHITENED);
+    WORD("reproduce.parametrisation", "primal", reproduce.parametrisation,
+            ODVGP_PARAMETRISATION_PRIMAL);
+    WORD("reproduce.parametrisation", "a_beta", reproduce.parametrisation,
+            ODVGP_PARAMETRISATION_A_BETA);
     WORD("reproduce.gamma_coords", "plain", reproduce.gamma_coords, ODVGP_GAMMA_COORDS_PLAIN);
     WORD("reproduce.gamma_coords", "scaled", reproduce.gamma_coords, ODVGP_GAMMA_COORDS_SCALED);
-    WORD("reproduce.gamma_coords", "differentiated", reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED);
+    WORD("reproduce.gamma_coords", "differentiated", reproduce.gamma_coords,
+            ODVGP_GAMMA_COORDS_DIFFERENTIATED);
     WORD("reproduce.gamma_kl", "residual", reproduce.gamma_kl, ODVGP_GAMMA_KL_RESIDUAL);
     WORD("reproduce.gamma_kl", "columns", reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS);
     WORD("lik.kind", "gaussian", lik.kind, ODVGP_LIKELIHOOD_GAUSSIAN);
@@ -220,13 +247,19 @@ TEST(each_name_sets_its_field) {
     }
 }
 
-/*  Layer fields have two names, spaces and tabs do not count, and schedules have three forms. */
-TEST(ways_to_write_an_assignment) {
-    static const struct { const char *one, *other; } same[] = {
-        {"M=9", "layer0.M=9"}, {"M=9", "  M\t= 9 "}, {"mean_part=free", "layer0.mean_part = free\t"}, {"M=9", "M=0.9e1"}, {"M=9", "M=009.0"},
-        {"optim.lr=0.1-0.01", "optim.lr=1e-1-1e-2:5000"}, {"optim.lr=0.1-0.01:20", " optim.lr = 0.1 - 0.01 : 20 "}, {"seed=3", "seed= 0003 "},
-        {"lik.noise_floor=-1", "lik.noise_floor = -1.0"}, {"jitter.relative=0", "jitter.relative=0.00e10"}, {"jitter.relative=0", "jitter.relative=-0"},
-        {"optim.natgrad=off", "optim.natgrad=0"}, {"isa=c", "isa=1.0"}};
+/*  Layer fields have two names, spaces and tabs are ignored, and schedules have three forms. */
+TEST(ways_to_write_an_assignment)
+{
+    static const struct {
+        const char *one, *other;
+    } same[] = {{"M=9", "layer0.M=9"}, {"M=9", "  M\t= 9 "},
+            {"mean_part=free", "layer0.mean_part = free\t"}, {"M=9", "M=0.9e1"}, {"M=9", "M=009.0"},
+            {"optim.lr=0.1-0.01", "optim.lr=1e-1-1e-2:5000"},
+            {"optim.lr=0.1-0.01:20", " optim.lr = 0.1 - 0.01 : 20 "}, {"seed=3", "seed= 0003 "},
+            {"lik.noise_floor=-1", "lik.noise_floor = -1.0"},
+            {"jitter.relative=0", "jitter.relative=0.00e10"},
+            {"jitter.relative=0", "jitter.relative=-0"}, {"optim.natgrad=off", "optim.natgrad=0"},
+            {"isa=c", "isa=1.0"}};
     size_t i;
     for (i = 0; i < sizeof same / sizeof *same; i++) {
         odvgp_config a = base(), b = base(), before = base();
@@ -242,43 +275,100 @@ TEST(ways_to_write_an_assignment) {
     CHECK_STATUS(odvgp_config_set(&c, "optim.lr=0.01", NULL), ODVGP_OK);
     CHECK(c.optim.lr.kind == ODVGP_SCHEDULE_CONSTANT && c.optim.lr.end == (odvgp_real)0.01);
     CHECK_STATUS(odvgp_config_set(&c, "optim.lr=0.1-0.01:2000", NULL), ODVGP_OK);
-    CHECK(c.optim.lr.kind == ODVGP_SCHEDULE_LOGLINEAR && c.optim.lr.start == (odvgp_real)0.1 && c.optim.lr.end == (odvgp_real)0.01);
+    CHECK(c.optim.lr.kind == ODVGP_SCHEDULE_LOGLINEAR && c.optim.lr.start == (odvgp_real)0.1 &&
+            c.optim.lr.end == (odvgp_real)0.01);
     CHECK_INT(c.optim.lr.steps, 2000);
 }
-/*  Errors have a status, a culprit and a sentence with this text in it, and change nothing. */
-TEST(errors_leave_the_config) {
-    static const struct { const char *text; odvgp_status status; const char *what, *says; } bad[] = {
-        {"", ODVGP_E_ARG, "assignment", "name=value"}, {"M", ODVGP_E_ARG, "assignment", "name=value"}, {"M 3", ODVGP_E_ARG, "assignment", "name=value"},
-        {"=3", ODVGP_E_NAME, "config", "there is no field ''"}, {"foo=3", ODVGP_E_NAME, "config", "there is no field 'foo'; odvgp_config_name"},
-        {"threads=2", ODVGP_E_NAME, "config", "'threads'"}, {"layer0=2", ODVGP_E_NAME, "config", "'layer0'"}, {"layer0.=2", ODVGP_E_NAME, "config", "'layer0.'"},
-        {"layer1.M=2", ODVGP_E_NAME, "config", "'layer1.M'"}, {"layer0.N=2", ODVGP_E_NAME, "config", "'layer0.N'"}, {"layer0.isa=c", ODVGP_E_NAME, "config", "'layer0.isa'"},
-        {"layer0.layer0.M=2", ODVGP_E_NAME, "config", "'layer0.layer0.M'"}, {"m=2", ODVGP_E_NAME, "config", "'m'"}, {"M_gamm=2", ODVGP_E_NAME, "config", "'M_gamm'"},
-        {"M_gammas=2", ODVGP_E_NAME, "config", "'M_gammas'"}, {"lr=0.1", ODVGP_E_NAME, "config", "'lr'"}, {"optim=0.1", ODVGP_E_NAME, "config", "'optim'"},
-        {"a_name_that_is_much_longer_than_the_names_of_fields_are_and_so_is_cut_where_forty_characters_are_said_of_it_so_that_the_sentence_fits_into_the_text_of_info_and_nothing_is_written_beyond=1",
-         ODVGP_E_NAME, "config", "'a_name_that_is_much_longer_than_the_name'; odvgp_config_name lists"},
-        {"M=", ODVGP_E_ARG, "M", "whole number"}, {"M=x", ODVGP_E_ARG, "M", "whole number"}, {"M=3x", ODVGP_E_ARG, "M", "whole number"}, {"M=3 4", ODVGP_E_ARG, "M", "whole number"},
-        {"M=2.5", ODVGP_E_ARG, "M", "whole number"}, {"M=0x10", ODVGP_E_ARG, "M", "whole number"}, {"M=1e", ODVGP_E_ARG, "M", "whole number"}, {"M==3", ODVGP_E_ARG, "M", "whole number"},
-        {"M=nan", ODVGP_E_ARG, "M", "whole number"}, {"M=0e999", ODVGP_E_ARG, "M", "whole number"}, {"M=0", ODVGP_E_SIZE, "M", "below its least value"}, {"M=-3", ODVGP_E_SIZE, "M", "below its least value"},
-        {"M=1e300", ODVGP_E_SIZE, "M", "too large"}, {"N=1e999", ODVGP_E_SIZE, "N", "too large"}, {"N=-1e999", ODVGP_E_SIZE, "N", "below its least value"},
-        {"optim.lbfgs_memory=0", ODVGP_E_ARG, "optim.lbfgs_memory", "out of range"}, {"shards=3", ODVGP_E_ARG, "shards", "out of range"},
-        {"lik.noise_variance=-1", ODVGP_E_ARG, "lik.noise_variance", "out of range"}, {"lik.noise_variance=1e999", ODVGP_E_ARG, "lik.noise_variance", "out of range"},
-        {"lik.noise_variance=1e-999", ODVGP_E_ARG, "lik.noise_variance", "that the precision has"},
-        {"lik.noise_variance=0.00e", ODVGP_E_ARG, "lik.noise_variance", "a number"}, {"lik.noise_variance=0,1", ODVGP_E_ARG, "lik.noise_variance", "a number"},
-        {"lik.noise_variance=inf", ODVGP_E_ARG, "lik.noise_variance", "a number"}, {"lik.noise_floor=-0.5", ODVGP_E_ARG, "lik.noise_floor", "-1, for none"},
-        {"lik.noise_floor=-2", ODVGP_E_ARG, "lik.noise_floor", "out of range"}, {"optim.adam_beta1=1", ODVGP_E_ARG, "optim.adam_beta1", "out of range"},
-        {"jitter.max=1.5", ODVGP_E_ARG, "jitter.max", "out of range"}, {"optim.gamma_step_ratio=0", ODVGP_E_ARG, "optim.gamma_step_ratio", "out of range"},
-        {"objective=", ODVGP_E_ARG, "objective", "must be one of: elbo collapsed partly tight exact"}, {"objective=elb", ODVGP_E_ARG, "objective", "must be one of: elbo"},
-        {"objective=elbow", ODVGP_E_ARG, "objective", "must be one of: elbo"}, {"objective=ELBO", ODVGP_E_ARG, "objective", "must be one of: elbo"},
-        {"objective=elbo collapsed", ODVGP_E_ARG, "objective", "must be one of: elbo"}, {"objective=5", ODVGP_E_ARG, "objective", "must be one of: elbo"},
-        {"objective=-1", ODVGP_E_ARG, "objective", "must be one of: elbo"}, {"objective=0.5", ODVGP_E_ARG, "objective", "must be one of: elbo"}, {"objective=0e999", ODVGP_E_ARG, "objective", "must be one of: elbo"},
-        {"layer0.mean_part=coupled", ODVGP_E_ARG, "mean_part", "must be one of: beta orth hybrid free blocks"}, {"optim.natgrad=2", ODVGP_E_ARG, "optim.natgrad", "must be one of: off on"},
-        {"isa=6", ODVGP_E_ARG, "isa", "must be one of: auto c avx2 avx512 sse2 neon"}, {"isa=avx", ODVGP_E_ARG, "isa", "must be one of: auto"},
-        {"optim.lr=", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"}, {"optim.lr=-0.1", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"}, {"optim.lr=0.1-", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
-        {"optim.lr=0.1:10", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"}, {"optim.lr=0.1-0.01:", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"}, {"optim.lr=0.1-0.01:2.5", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
-        {"optim.lr=0.1-0.01:1e30", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"}, {"optim.lr=0.1-0.01-0.001", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"}, {"optim.lr=0.1-0.01:0", ODVGP_E_ARG, "optim.lr", "out of range"},
-        {"optim.lr=0", ODVGP_E_ARG, "optim.lr", "out of range"}, {"optim.lr=0-1", ODVGP_E_ARG, "optim.lr", "out of range"}, {"optim.lr=1e7", ODVGP_E_ARG, "optim.lr", "out of range"}, {"optim.lr=0e999", ODVGP_E_ARG, "optim.lr", "out of range"},
-        {"optim.natgrad_step=2", ODVGP_E_ARG, "optim.natgrad_step", "out of range"}, {"seed=", ODVGP_E_ARG, "seed", "whole number"}, {"seed=-1", ODVGP_E_ARG, "seed", "whole number"},
-        {"seed=18446744073709551616", ODVGP_E_ARG, "seed", "whole number"}, {"seed=99999999999999999999", ODVGP_E_ARG, "seed", "whole number"}, {"seed=1.5", ODVGP_E_ARG, "seed", "whole number"}};
+/*  Errors have a status, the name of the field and a sentence with this text in it, and change
+    nothing. */
+TEST(errors_leave_the_config)
+{
+    static const struct {
+        const char *text;
+        odvgp_status status;
+        const char *what, *says;
+    } bad[] = {{"", ODVGP_E_ARG, "assignment", "name=value"},
+            {"M", ODVGP_E_ARG, "assignment", "name=value"},
+            {"M 3", ODVGP_E_ARG, "assignment", "name=value"},
+            {"=3", ODVGP_E_NAME, "config", "there is no field ''"},
+            {"foo=3", ODVGP_E_NAME, "config", "there is no field 'foo'; odvgp_config_name"},
+            {"threads=2", ODVGP_E_NAME, "config", "'threads'"},
+            {"layer0=2", ODVGP_E_NAME, "config", "'layer0'"},
+            {"layer0.=2", ODVGP_E_NAME, "config", "'layer0.'"},
+            {"layer1.M=2", ODVGP_E_NAME, "config", "'layer1.M'"},
+            {"layer0.N=2", ODVGP_E_NAME, "config", "'layer0.N'"},
+            {"layer0.isa=c", ODVGP_E_NAME, "config", "'layer0.isa'"},
+            {"layer0.layer0.M=2", ODVGP_E_NAME, "config", "'layer0.layer0.M'"},
+            {"m=2", ODVGP_E_NAME, "config", "'m'"},
+            {"M_gamm=2", ODVGP_E_NAME, "config", "'M_gamm'"},
+            {"M_gammas=2", ODVGP_E_NAME, "config", "'M_gammas'"},
+            {"lr=0.1", ODVGP_E_NAME, "config", "'lr'"},
+            {"optim=0.1", ODVGP_E_NAME, "config", "'optim'"},
+            {"a_name_that_is_much_longer_than_the_names_of_fields_are_and_so_is_cut_where_forty_"
+             "characters_are_said_of_it_so_that_the_sentence_fits_into_the_text_of_info_and_"
+             "nothing_is_written_beyond=1",
+                    ODVGP_E_NAME, "config",
+                    "'a_name_that_is_much_longer_than_the_name'; odvgp_config_name lists"},
+            {"M=", ODVGP_E_ARG, "M", "whole number"}, {"M=x", ODVGP_E_ARG, "M", "whole number"},
+            {"M=3x", ODVGP_E_ARG, "M", "whole number"}, {"M=3 4", ODVGP_E_ARG, "M", "whole number"},
+            {"M=2.5", ODVGP_E_ARG, "M", "whole number"},
+            {"M=0x10", ODVGP_E_ARG, "M", "whole number"},
+            {"M=1e", ODVGP_E_ARG, "M", "whole number"}, {"M==3", ODVGP_E_ARG, "M", "whole number"},
+            {"M=nan", ODVGP_E_ARG, "M", "whole number"},
+            {"M=0e999", ODVGP_E_ARG, "M", "whole number"},
+            {"M=0", ODVGP_E_SIZE, "M", "below its least value"},
+            {"M=-3", ODVGP_E_SIZE, "M", "below its least value"},
+            {"M=1e300", ODVGP_E_SIZE, "M", "too large"},
+            {"N=1e999", ODVGP_E_SIZE, "N", "too large"},
+            {"N=-1e999", ODVGP_E_SIZE, "N", "below its least value"},
+            {"optim.lbfgs_memory=0", ODVGP_E_ARG, "optim.lbfgs_memory", "out of range"},
+            {"shards=3", ODVGP_E_ARG, "shards", "out of range"},
+            {"lik.noise_variance=-1", ODVGP_E_ARG, "lik.noise_variance", "out of range"},
+            {"lik.noise_variance=1e999", ODVGP_E_ARG, "lik.noise_variance", "out of range"},
+            {"lik.noise_variance=1e-999", ODVGP_E_ARG, "lik.noise_variance",
+                    "that the precision has"},
+            {"lik.noise_variance=0.00e", ODVGP_E_ARG, "lik.noise_variance", "a number"},
+            {"lik.noise_variance=0,1", ODVGP_E_ARG, "lik.noise_variance", "a number"},
+            {"lik.noise_variance=inf", ODVGP_E_ARG, "lik.noise_variance", "a number"},
+            {"lik.noise_floor=-0.5", ODVGP_E_ARG, "lik.noise_floor", "-1, for none"},
+            {"lik.noise_floor=-2", ODVGP_E_ARG, "lik.noise_floor", "out of range"},
+            {"optim.adam_beta1=1", ODVGP_E_ARG, "optim.adam_beta1", "out of range"},
+            {"jitter.max=1.5", ODVGP_E_ARG, "jitter.max", "out of range"},
+            {"optim.gamma_step_ratio=0", ODVGP_E_ARG, "optim.gamma_step_ratio", "out of range"},
+            {"objective=", ODVGP_E_ARG, "objective",
+                    "must be one of: elbo collapsed partly tight exact"},
+            {"objective=elb", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=elbow", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=ELBO", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=elbo collapsed", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=5", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=-1", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=0.5", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"objective=0e999", ODVGP_E_ARG, "objective", "must be one of: elbo"},
+            {"layer0.mean_part=coupled", ODVGP_E_ARG, "mean_part",
+                    "must be one of: beta orth hybrid free blocks"},
+            {"optim.natgrad=2", ODVGP_E_ARG, "optim.natgrad", "must be one of: off on"},
+            {"isa=6", ODVGP_E_ARG, "isa", "must be one of: auto c avx2 avx512 sse2 neon"},
+            {"isa=avx", ODVGP_E_ARG, "isa", "must be one of: auto"},
+            {"optim.lr=", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=-0.1", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1-", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1:10", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1-0.01:", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1-0.01:2.5", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1-0.01:1e30", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1-0.01-0.001", ODVGP_E_ARG, "optim.lr", "FROM-TO:STEPS"},
+            {"optim.lr=0.1-0.01:0", ODVGP_E_ARG, "optim.lr", "out of range"},
+            {"optim.lr=0", ODVGP_E_ARG, "optim.lr", "out of range"},
+            {"optim.lr=0-1", ODVGP_E_ARG, "optim.lr", "out of range"},
+            {"optim.lr=1e7", ODVGP_E_ARG, "optim.lr", "out of range"},
+            {"optim.lr=0e999", ODVGP_E_ARG, "optim.lr", "out of range"},
+            {"optim.natgrad_step=2", ODVGP_E_ARG, "optim.natgrad_step", "out of range"},
+            {"seed=", ODVGP_E_ARG, "seed", "whole number"},
+            {"seed=-1", ODVGP_E_ARG, "seed", "whole number"},
+            {"seed=18446744073709551616", ODVGP_E_ARG, "seed", "whole number"},
+            {"seed=99999999999999999999", ODVGP_E_ARG, "seed", "whole number"},
+            {"seed=1.5", ODVGP_E_ARG, "seed", "whole number"}};
     size_t i;
     for (i = 0; i < sizeof bad / sizeof *bad; i++) {
         odvgp_config c = base(), before = c;
@@ -296,21 +386,27 @@ TEST(errors_leave_the_config) {
     CHECK_SAY(!strcmp(info.text, "config: is NULL"), "%s", info.text);
     CHECK_STATUS(odvgp_config_set(&c, NULL, &info), ODVGP_E_ARG);
     CHECK_SAY(!strcmp(info.text, "assignment: is NULL"), "%s", info.text);
-    c.layer[0].M = -1; /* other fields are not looked at: they can be mended one by one */
+    /* Other fields are not checked: they can be corrected one at a time. */
+    c.layer[0].M = -1;
     CHECK_STATUS(odvgp_config_set(&c, "layer0.D=4", &info), ODVGP_OK);
     CHECK_INT(c.layer[0].D, 4);
 }
-TEST(names_and_size) {
+TEST(names_and_size)
+{
     int n = 0, i, k;
     while (odvgp_config_name(n)) n++;
     CHECK_INT(n, ODVGP__COUNT(odvgp__fields) + ODVGP__COUNT(odvgp__unsaved_fields));
-    CHECK(!odvgp_config_name(-1) && !odvgp_config_name(INT_MIN) && !odvgp_config_name(n + 1) && !odvgp_config_name(INT_MAX));
+    CHECK(!odvgp_config_name(-1) && !odvgp_config_name(INT_MIN) && !odvgp_config_name(n + 1) &&
+            !odvgp_config_name(INT_MAX));
     for (i = 0; i < n; i++)
-        for (k = 0; k < i; k++) CHECK_SAY(strcmp(odvgp_config_name(i), odvgp_config_name(k)) != 0, "%s stands twice", odvgp_config_name(i));
+        for (k = 0; k < i; k++)
+            CHECK_SAY(strcmp(odvgp_config_name(i), odvgp_config_name(k)) != 0, "%s stands twice",
+                    odvgp_config_name(i));
     CHECK(!strcmp(odvgp_config_name(0), "N") && !strcmp(odvgp_config_name(n - 1), "isa"));
     CHECK_INT(odvgp_config_size(), sizeof(odvgp_config));
 }
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     test_begin(argc, argv);
     RUN(each_byte_belongs_to_one_field);
     RUN(types_fit_their_fields);

@@ -1,9 +1,13 @@
-/*  test_oracle [--strict] [DIR]: compares the library with every case file DIR/NAME.txt (DIR: tests/oracle).
-    The format is told in tests/oracle/README.md. One line per case with the worst error relative to its tensor's largest entry, or
-    the reason why this version skips it; a closing `N passed, N failed, N skipped`; non-zero exit on a failure.
-    With --strict, or without DIR, a tensor that nothing looked at is a failure too; else it is only named. */
+/*  test_oracle [--strict] [DIR]: compares the library with every case file DIR/NAME.txt (DIR:
+    tests/oracle). tests/oracle/README.md describes the format. Prints one line per case, with
+    the worst error relative to its tensor's largest element, or with the reason why this version
+    skips the case; then `N passed, N failed, N skipped`. The exit status is non-zero after a
+    failure. With --strict, or without DIR, a tensor that no check has read is a failure too;
+    otherwise it is only named. */
 #define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64 /* where pointers have 32 bits: folders whose entries have numbers above that can be read too */
+/*  On machines with 32-bit pointers this lets the program read folders whose entries have larger
+    numbers. */
+#define _FILE_OFFSET_BITS 64
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -18,7 +22,8 @@ typedef struct tensor {
     int rank;
     ptrdiff_t dim[RANK], count;
     double *v;
-    odvgp_real *r; /* the same, rounded */
+    /* The same values, rounded. */
+    odvgp_real *r;
     int seen;
 } tensor;
 typedef struct word {
@@ -29,21 +34,26 @@ typedef struct ocase {
     tensor *t;
     word *w;
     int tensors, words;
-    double condition, joint; /* the largest in the comment, 0 if there is none; their product, about that of both sets of points */
-    double grads;     /* max |grad_*| */
+    /* The largest condition number in the comment (0 if there is none), and their product, which
+       approximates that of both sets of points together. */
+    double condition, joint;
+    /* max |grad_*|. */
+    double grads;
     double worst;
     char worst_name[120];
     int bad, compared;
     char skip[300];
 } ocase;
 
-static char *copy_text(const char *s, size_t n) {
+static char *copy_text(const char *s, size_t n)
+{
     char *p = NEW(char, n + 1);
     memcpy(p, s, n);
     p[n] = 0;
     return p;
 }
-static char *read_file(const char *path) {
+static char *read_file(const char *path)
+{
     FILE *f = fopen(path, "rb");
     char *text = NULL;
     size_t n = 0, room = 0;
@@ -63,8 +73,9 @@ static char *read_file(const char *path) {
     text[n] = 0;
     return text;
 }
-/*  Cuts the next line off; NULL at the end. */
-static char *next_line(char **rest) {
+/*  Cuts off the next line; NULL at the end. */
+static char *next_line(char **rest)
+{
     char *line = *rest, *end;
     if (!*line) return NULL;
     end = strchr(line, '\n');
@@ -72,12 +83,12 @@ static char *next_line(char **rest) {
         *rest = end + 1;
         *end = 0;
         if (end > line && end[-1] == '\r') end[-1] = 0;
-    } else
-        *rest = line + strlen(line);
+    } else *rest = line + strlen(line);
     return line;
 }
 static void fail(ocase *c, const char *format, ...) TEST_PRINTF(2, 3);
-static void fail(ocase *c, const char *format, ...) {
+static void fail(ocase *c, const char *format, ...)
+{
     va_list args;
     if (++c->bad > 10) return;
     printf("%s: ", c->file);
@@ -88,8 +99,9 @@ static void fail(ocase *c, const char *format, ...) {
 }
 static int starts(const char *s, const char *head) { return strncmp(s, head, strlen(head)) == 0; }
 
-/*  0 when the text is not in the format; says where. */
-static int parse(ocase *c, char *text) {
+/*  Returns 0 if the text is not in the format, and reports where. */
+static int parse(ocase *c, char *text)
+{
     char *rest = text, *line;
     int number = 0, i;
     while ((line = next_line(&rest))) {
@@ -164,7 +176,8 @@ static int parse(ocase *c, char *text) {
             }
             while (s && isspace((unsigned char)*s)) s++;
             if (n != t.count || (s && *s)) {
-                fail(c, "line %d: tensor %s has %ld numbers, not %ld", number, t.name, (long)n, (long)t.count);
+                fail(c, "line %d: tensor %s has %ld numbers, not %ld", number, t.name, (long)n,
+                        (long)t.count);
                 return 0;
             }
             if (strstr(t.name, "grad_"))
@@ -180,7 +193,8 @@ static int parse(ocase *c, char *text) {
     }
     return 1;
 }
-static void drop(ocase *c) {
+static void drop(ocase *c)
+{
     int i;
     for (i = 0; i < c->tensors; i++) {
         free(c->t[i].name);
@@ -194,13 +208,17 @@ static void drop(ocase *c) {
     free(c->t);
     free(c->w);
 }
-static const char *say(const ocase *c, const char *key) { /* "" when it is not there */
+/*  Returns "" if the key is missing. */
+static const char *say(const ocase *c, const char *key)
+{
     int i;
     for (i = 0; i < c->words; i++)
         if (!strcmp(c->w[i].key, key)) return c->w[i].value;
     return "";
 }
-static tensor *find(ocase *c, const char *name) { /* NULL when it is not there; marks it as seen */
+/*  Returns NULL if the tensor is missing; marks it as seen. */
+static tensor *find(ocase *c, const char *name)
+{
     int i;
     for (i = 0; i < c->tensors; i++)
         if (!strcmp(c->t[i].name, name)) {
@@ -209,17 +227,20 @@ static tensor *find(ocase *c, const char *name) { /* NULL when it is not there; 
         }
     return NULL;
 }
-static tensor *need(ocase *c, const char *name) {
+static tensor *need(ocase *c, const char *name)
+{
     tensor *t = find(c, name);
     if (!t) fail(c, "has no tensor %s", name);
     return t;
 }
-static double scalar(ocase *c, const char *name, double otherwise) {
+static double scalar(ocase *c, const char *name, double otherwise)
+{
     tensor *t = find(c, name);
     return t && t->count == 1 ? t->v[0] : otherwise;
 }
 static void skip(ocase *c, const char *format, ...) TEST_PRINTF(2, 3);
-static void skip(ocase *c, const char *format, ...) {
+static void skip(ocase *c, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
     vsnprintf(c->skip, sizeof c->skip, format, args);
@@ -228,12 +249,14 @@ static void skip(ocase *c, const char *format, ...) {
 
 /* ---- comparison ---- */
 
-/*  double: |got - want| <= 1e-9 max|tensor|, for gradients + 1e-11 max|all gradients of the file|.
-    float: 1e-4 and 1e-5 in their places. */
-#define ALLOWED BY_PRECISION(1e-9, 1e-4)
+/*  In double: |got - want| <= 1e-9 max|tensor|, and for gradients + 1e-11 max|all gradients of
+    the file|. In float these are 1e-4 and 1e-5. */
+#define ALLOWED       BY_PRECISION(1e-9, 1e-4)
 #define ALLOWED_GRADS BY_PRECISION(1e-11, 1e-5)
 
-static void compare_wide(ocase *c, const char *name, const wide *got, ptrdiff_t count, const char *variant) {
+static void compare_wide(
+        ocase *c, const char *name, const wide *got, ptrdiff_t count, const char *variant)
+{
     tensor *t = find(c, name);
     double most = 0, worst = 0, scale;
     ptrdiff_t i, at = 0;
@@ -259,30 +282,36 @@ static void compare_wide(ocase *c, const char *name, const wide *got, ptrdiff_t 
         snprintf(c->worst_name, sizeof c->worst_name, "%s", name);
     }
     if (!(worst <= ALLOWED))
-        fail(c, "%s[%ld] is %.17Lg, not %.17g: relative error %.2e%s%s", name, (long)at, got[at], t->v[at], worst, *variant ? ", " : "",
-             variant);
+        fail(c, "%s[%ld] is %.17Lg, not %.17g: relative error %.2e%s%s", name, (long)at, got[at],
+                t->v[at], worst, *variant ? ", " : "", variant);
 }
-static void compare(ocase *c, const char *name, const odvgp_real *got, ptrdiff_t count, const char *variant) {
+static void compare(
+        ocase *c, const char *name, const odvgp_real *got, ptrdiff_t count, const char *variant)
+{
     wide *w = ref_copy(got, count);
     compare_wide(c, name, w, count, variant);
     free(w);
 }
-static int good(ocase *c, odvgp_status status, const char *call, const odvgp_info *info) {
+static int good(ocase *c, odvgp_status status, const char *call, const odvgp_info *info)
+{
     if (status == ODVGP_OK) return 1;
-    fail(c, "%s: %s%s%s", call, odvgp_status_text(status), info && info->text[0] ? ": " : "", info ? info->text : "");
+    fail(c, "%s: %s%s%s", call, odvgp_status_text(status), info && info->text[0] ? ": " : "",
+            info ? info->text : "");
     return 0;
 }
 
 /* ---- models ---- */
 
-/*  The kernel of a file: its expression and the values of its leaves. 0: it cannot be read. */
-static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
+/*  Reads the kernel of a file: its expression and the values of its base kernels. Returns 0 on
+    failure. */
+static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size)
+{
     int i, j;
     char name[64];
     tensor *t;
     if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
     for (i = 0; i < k->base_kernels; i++) {
-        ref_leaf *l = &k->base[i];
+        ref_base *l = &k->base[i];
         sprintf(name, "kernel.%d.active_dims", i);
         if ((t = find(c, name))) {
             if (t->count > REF_DIMS) return 0;
@@ -313,7 +342,6 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size) {
     return 1;
 }
 
-
 typedef struct world {
     ref_kernel kernel;
     char kernel_text[4000];
@@ -324,8 +352,9 @@ typedef struct world {
     void *block;
 } world;
 
-/*  Sizes, kernel and config from the file. 0: skipped or failed. */
-static int read_world(ocase *c, world *w) {
+/*  Reads sizes, kernel and config from the file. Returns 0 if the case is skipped or failed. */
+static int read_world(ocase *c, world *w)
+{
     const char *mean = say(c, "mean");
     memset(w, 0, sizeof *w);
     if (strcmp(say(c, "likelihood"), "gaussian")) {
@@ -347,62 +376,79 @@ static int read_world(ocase *c, world *w) {
     w->M = w->Zb->dim[0];
     w->Mg = w->Zg ? w->Zg->dim[0] : 0;
     w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
-    w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS; /* as the code that made the cases has it */
+    /* The code that made the cases uses softplus. */
+    w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
     w->cfg.layer[0].kernel = w->kernel_text;
     w->cfg.lik.kind = ODVGP_LIKELIHOOD_GAUSSIAN;
     w->cfg.isa = test_isa();
     w->cfg.jitter.absolute = (odvgp_real)scalar(c, "jitter", 0);
     w->cfg.jitter.relative = 0;
     w->cfg.layer[0].mean_part = w->Zg ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
-    w->cfg.layer[0].mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT : !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR : ODVGP_MEAN_FUNCTION_ZERO;
+    w->cfg.layer[0].mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT
+                                    : !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR
+                                                              : ODVGP_MEAN_FUNCTION_ZERO;
     if (*mean && strcmp(mean, "zero") && strcmp(mean, "constant") && strcmp(mean, "linear")) {
         skip(c, "mean function %s is not known to this version", mean);
         return 0;
     }
     if (*say(c, "gamma_precondition")) {
         if (strcmp(say(c, "gamma_precondition"), "D")) {
-            skip(c, "gamma_precondition %s is not known to this version", say(c, "gamma_precondition"));
+            skip(c, "gamma_precondition %s is not known to this version",
+                    say(c, "gamma_precondition"));
             return 0;
         }
         w->cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
     }
-    if (find(c, "gamma_idx")) w->cfg.reproduce.gamma_kl = ODVGP_GAMMA_KL_COLUMNS; /* the paper's estimator */
+    /* This is the paper's estimator. */
+    if (find(c, "gamma_idx")) w->cfg.reproduce.gamma_kl = ODVGP_GAMMA_KL_COLUMNS;
     return 1;
 }
-/*  A model of w->cfg with every slot that the file has a tensor for. 0: skipped or failed. */
-static int make_model(ocase *c, world *w) {
+/*  Makes a model of w->cfg and sets every slot for which the file has a tensor. Returns 0 if the
+    case is skipped or failed. */
+static int make_model(ocase *c, world *w)
+{
     size_t bytes;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     odvgp_status s = odvgp_model_size(&w->cfg, &bytes, &info);
     int i;
     if (!good(c, s, "odvgp_model_size", &info)) return 0;
     w->block = test_alloc(bytes);
-    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init", &info)) return 0;
+    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
+                &info))
+        return 0;
     for (i = 0; i < odvgp_slot_count(w->model); i++) {
         const odvgp_slot *slot = odvgp_slot_at(w->model, i);
         tensor *t = find(c, slot->name);
         if (!t) continue;
-        if (!good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info)) return 0;
+        if (!good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info))
+            return 0;
     }
     return 1;
 }
-/*  The same for a model that has its own inducing points: slots of other sizes than the file's are left. */
-static int make_partly(ocase *c, world *w) {
+/*  Does the same for a model that has inducing points of its own: slots of other sizes than the
+    file's are not set. */
+static int make_partly(ocase *c, world *w)
+{
     size_t bytes;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     int i;
     if (!good(c, odvgp_model_size(&w->cfg, &bytes, &info), "odvgp_model_size", &info)) return 0;
     w->block = test_alloc(bytes);
-    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init", &info)) return 0;
+    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
+                &info))
+        return 0;
     for (i = 0; i < odvgp_slot_count(w->model); i++) {
         const odvgp_slot *slot = odvgp_slot_at(w->model, i);
         tensor *t = find(c, slot->name);
-        if (t && t->count == slot->count && strncmp(slot->name, "q_", 2) && !good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info)) return 0;
+        if (t && t->count == slot->count && strncmp(slot->name, "q_", 2) &&
+                !good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info))
+            return 0;
     }
     return 1;
 }
-/*  Every tensor grad_BOUND.SLOT. */
-static void compare_bound_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad) {
+/*  Compares every tensor grad_BOUND.SLOT. */
+static void compare_bound_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad)
+{
     int i;
     size_t n = strlen(prefix);
     for (i = 0; i < c->tensors; i++) {
@@ -413,59 +459,66 @@ static void compare_bound_grads(ocase *c, world *w, const char *prefix, const od
         else fail(c, "the model has no slot for %s", c->t[i].name);
     }
 }
-static void drop_model(world *w) {
+static void drop_model(world *w)
+{
     free(w->block);
     w->block = NULL;
     w->model = NULL;
 }
 
-/*  Every tensor PREFIX + "grad_" + slot. */
-static void compare_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad, const char *variant) {
+/*  Compares every tensor PREFIX + "grad_" + slot. */
+static void compare_grads(
+        ocase *c, world *w, const char *prefix, const odvgp_real *grad, const char *variant)
+{
     int i;
     size_t n = strlen(prefix);
     for (i = 0; i < c->tensors; i++) {
         const odvgp_slot *slot;
         if (strncmp(c->t[i].name, prefix, n) || strncmp(c->t[i].name + n, "grad_", 5)) continue;
         slot = odvgp_slot_find(w->model, c->t[i].name + n + 5);
-        if (slot)
-            compare(c, c->t[i].name, grad + slot->offset, slot->count, variant);
-        else if (c->t[i].count == 0)
-            c->t[i].seen = 1;
-        else
-            fail(c, "the model has no slot for %s", c->t[i].name);
+        if (slot) compare(c, c->t[i].name, grad + slot->offset, slot->count, variant);
+        else if (c->t[i].count == 0) c->t[i].seen = 1;
+        else fail(c, "the model has no slot for %s", c->t[i].name);
     }
 }
 
-/*  Predictions at X and Xs, `rows` of them at a time. */
-static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *variant) {
+/*  Compares predictions at X and Xs, `rows` of them at a time. */
+static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *variant)
+{
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
     void *block = test_alloc(bytes), *scratch;
     odvgp_server server, *p = &server;
     tensor *Xs = find(c, "Xs"), *Ys = find(c, "Ys");
     ptrdiff_t n = Xs ? Xs->dim[0] : 0, P = w->P, most = n > w->B ? n : w->B;
-    odvgp_real *mean = NEW(odvgp_real, P * most), *var = NEW(odvgp_real, P * most), *var_y = NEW(odvgp_real, P * most),
-               *cov = NEW(odvgp_real, P * n * n), *logp = NEW(odvgp_real, n);
+    odvgp_real *mean = NEW(odvgp_real, P * most), *var = NEW(odvgp_real, P * most),
+               *var_y = NEW(odvgp_real, P * most), *cov = NEW(odvgp_real, P * n * n),
+               *logp = NEW(odvgp_real, n);
     if (good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
         scratch_bytes = odvgp_predict_scratch(p, rows);
         scratch = test_alloc(scratch_bytes);
-        if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, NULL, scratch, scratch_bytes), "odvgp_predict", NULL)) {
+        if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, NULL, scratch, scratch_bytes),
+                    "odvgp_predict", NULL)) {
             compare(c, "f_mean", mean, P * w->B, variant);
             compare(c, "f_var", var, P * w->B, variant);
         }
-        if (Xs && good(c, odvgp_predict(p, Xs->r, n, mean, var, var_y, scratch, scratch_bytes), "odvgp_predict", NULL)) {
+        if (Xs && good(c, odvgp_predict(p, Xs->r, n, mean, var, var_y, scratch, scratch_bytes),
+                          "odvgp_predict", NULL)) {
             compare(c, "f_mean_s", mean, P * n, variant);
             compare(c, "f_var_s", var, P * n, variant);
             compare(c, "y_mean_s", mean, P * n, variant);
             compare(c, "y_var_s", var_y, P * n, variant);
         }
-        if (Xs && Ys && good(c, odvgp_predict_logp(p, Xs->r, Ys->r, n, logp, scratch, scratch_bytes), "odvgp_predict_logp", NULL))
+        if (Xs && Ys &&
+                good(c, odvgp_predict_logp(p, Xs->r, Ys->r, n, logp, scratch, scratch_bytes),
+                        "odvgp_predict_logp", NULL))
             compare(c, "log_density_s", logp, n, variant);
         free(scratch);
         if (Xs && find(c, "f_cov_s")) {
             scratch_bytes = odvgp_predict_scratch(p, n);
             scratch = test_alloc(scratch_bytes);
-            if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes), "odvgp_predict_cov", NULL)) {
+            if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes),
+                        "odvgp_predict_cov", NULL)) {
                 compare(c, "f_cov_s", cov, P * n * n, variant);
                 compare(c, "f_mean_s", mean, P * n, variant);
             }
@@ -480,22 +533,30 @@ static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *
     free(logp);
 }
 
-/*  elbo, kl, var_exp per row, gradients, predictions. */
-static void compare_bound(ocase *c, world *w, const char *variant) {
+/*  Compares elbo, kl, var_exp per row, gradients, and predictions. */
+static void compare_bound(ocase *c, world *w, const char *variant)
+{
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model)), *rows = NEW(odvgp_real, w->B);
+    odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model)),
+                         *rows = NEW(odvgp_real, w->B);
     ptrdiff_t i;
     double N = scalar(c, "N_data", 0);
-    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, &kl, grad, &info), "odvgp_elbo", &info)) {
+    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, &kl, grad, &info), "odvgp_elbo",
+                &info)) {
         compare(c, "elbo", &elbo, 1, variant);
         compare(c, "kl", &kl, 1, variant);
         compare_grads(c, w, "", grad, variant);
     }
-    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info), "odvgp_elbo without gradient", &info))
+    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
+                "odvgp_elbo without gradient", &info))
         compare(c, "elbo", &elbo, 1, variant);
-    /* one row's bound is N var_exp - kl */
+    /* The bound on one row is N var_exp - kl. */
     for (i = 0; i < w->B; i++) {
-        if (!good(c, odvgp_elbo(w->model, w->X->r + i * w->D, w->Y->r + i * w->P, 1, &elbo, &kl, NULL, &info), "odvgp_elbo of a row", &info)) break;
+        if (!good(c,
+                    odvgp_elbo(w->model, w->X->r + i * w->D, w->Y->r + i * w->P, 1, &elbo, &kl,
+                            NULL, &info),
+                    "odvgp_elbo of a row", &info))
+            break;
         rows[i] = (odvgp_real)(((double)elbo + (double)kl) / N);
     }
     if (i == w->B) compare(c, "var_exp", rows, w->B, variant);
@@ -503,18 +564,24 @@ static void compare_bound(ocase *c, world *w, const char *variant) {
     free(rows);
 }
 
-/*  orth_subsample: sub.* on the columns gamma_idx; all_kl on each of the sets all_idx, and their mean. */
-static void compare_columns(ocase *c, world *w, const char *variant) {
+/*  orth_subsample: compares sub.* on the columns gamma_idx, and all_kl on each of the sets
+    all_idx and on average. */
+static void compare_columns(ocase *c, world *w, const char *variant)
+{
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     tensor *idx = find(c, "gamma_idx"), *all = find(c, "all_idx");
     odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model));
     ptrdiff_t j, s, *columns = NEW(ptrdiff_t, w->Mg + 1);
     int i;
-    for (i = 0; i < c->tensors; i++) /* the published code's estimate, which the library does not offer */
+    /* This is the published code's estimate, which the library does not offer. */
+    for (i = 0; i < c->tensors; i++)
         if (starts(c->t[i].name, "authors.")) c->t[i].seen = 1;
     if (idx && idx->count <= w->Mg) {
         for (j = 0; j < idx->count; j++) columns[j] = (ptrdiff_t)idx->v[j];
-        if (good(c, odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, idx->count, &elbo, &kl, grad, &info), "odvgp_elbo_columns", &info)) {
+        if (good(c,
+                    odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, idx->count, &elbo,
+                            &kl, grad, &info),
+                    "odvgp_elbo_columns", &info)) {
             compare(c, "sub.elbo", &elbo, 1, variant);
             compare(c, "sub.kl", &kl, 1, variant);
             compare_grads(c, w, "sub.", grad, variant);
@@ -525,7 +592,11 @@ static void compare_columns(ocase *c, world *w, const char *variant) {
         wide sum = 0;
         for (s = 0; s < all->dim[0]; s++) {
             for (j = 0; j < all->dim[1]; j++) columns[j] = (ptrdiff_t)all->v[s * all->dim[1] + j];
-            if (!good(c, odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, all->dim[1], &elbo, &each[s], NULL, &info), "odvgp_elbo_columns", &info)) break;
+            if (!good(c,
+                        odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, all->dim[1],
+                                &elbo, &each[s], NULL, &info),
+                        "odvgp_elbo_columns", &info))
+                break;
             sum += (wide)each[s];
         }
         mean = (odvgp_real)(sum / (wide)all->dim[0]);
@@ -539,24 +610,35 @@ static void compare_columns(ocase *c, world *w, const char *variant) {
     free(columns);
 }
 
-/*  The members that the files know: what they are made of. */
+/*  The members of the files, and their parts. */
 static const struct member {
     const char *kind;
     odvgp_mean_part mean;
     odvgp_cov_part cov;
-    int natural; /* has a natural step */
-} members[] = {{"coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1},     {"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1},
-               {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1},    {"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0},
-               {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1},    {"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
-static const struct member *member_of(const char *kind) {
+    /* 1 if the member has a natural step. */
+    int natural;
+} members[] = {{"coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1},
+        {"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1},
+        {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1},
+        {"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0},
+        {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1},
+        {"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
+static const struct member *member_of(const char *kind)
+{
     size_t i;
     for (i = 0; i < sizeof members / sizeof *members; i++)
         if (!strcmp(members[i].kind, kind)) return &members[i];
     return NULL;
 }
-static int param_of(const char *text, odvgp_parametrisation *param) {
-    static const struct { const char *text; odvgp_parametrisation param; } known[] = {{"whitened", ODVGP_PARAMETRISATION_WHITENED}, {"primal", ODVGP_PARAMETRISATION_PRIMAL}, {"m_beta", ODVGP_PARAMETRISATION_PRIMAL},
-                                                                            {"a_beta", ODVGP_PARAMETRISATION_A_BETA},     {"inverse", ODVGP_PARAMETRISATION_WHITENED}, {"mu_g", ODVGP_PARAMETRISATION_WHITENED}};
+static int param_of(const char *text, odvgp_parametrisation *param)
+{
+    static const struct {
+        const char *text;
+        odvgp_parametrisation param;
+    } known[] = {{"whitened", ODVGP_PARAMETRISATION_WHITENED},
+            {"primal", ODVGP_PARAMETRISATION_PRIMAL}, {"m_beta", ODVGP_PARAMETRISATION_PRIMAL},
+            {"a_beta", ODVGP_PARAMETRISATION_A_BETA}, {"inverse", ODVGP_PARAMETRISATION_WHITENED},
+            {"mu_g", ODVGP_PARAMETRISATION_WHITENED}};
     size_t i;
     for (i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].text, text)) {
@@ -566,40 +648,53 @@ static int param_of(const char *text, odvgp_parametrisation *param) {
     return 0;
 }
 
-/*  SOLVE-GP's KL in its two parts, ORTH's coefficients that give its mean, and the joint Gaussian of all inducing variables. */
-static void compare_blocks(ocase *c, world *w) {
+/*  Compares the two parts of SOLVE-GP's KL, ORTH's coefficients that give the same mean, and the
+    joint Gaussian of all inducing variables. */
+static void compare_blocks(ocase *c, world *w)
+{
     tensor *t;
-    if ((t = find(c, "kl_u"))) t->seen = 1; /* their sum is kl */
+    /* Their sum is kl. */
+    if ((t = find(c, "kl_u"))) t->seen = 1;
     if ((t = find(c, "kl_v"))) t->seen = 1;
-    if ((t = find(c, "equiv.a_gamma"))) { /* the predictor's coefficients of gamma */
+    /* The predictor's coefficients of gamma. */
+    if ((t = find(c, "equiv.a_gamma"))) {
         size_t bytes = odvgp_predictor_size(w->model);
         void *block = test_alloc(bytes);
         odvgp_server server, *p = &server;
         if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
             odvgp_real *a = NEW(odvgp_real, w->P * w->Mg);
             ptrdiff_t q, F = w->M + w->Mg;
-            for (q = 0; q < w->P; q++) memcpy(a + q * w->Mg, odvgp__view_of((const odvgp__predictor *)p->block).alpha + q * F + w->M, (size_t)w->Mg * sizeof *a);
+            for (q = 0; q < w->P; q++)
+                memcpy(a + q * w->Mg,
+                        odvgp__view_of((const odvgp__predictor *)p->block).alpha + q * F + w->M,
+                        (size_t)w->Mg * sizeof *a);
             compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
             free(a);
         }
         free(block);
     }
-    if ((t = find(c, "joint.m"))) t->seen = 1; /* moments that follow from the slots; test_members makes them anew by brute force */
+    /* These moments follow from the slots; test_members computes them by brute force. */
+    if ((t = find(c, "joint.m"))) t->seen = 1;
     if ((t = find(c, "joint.S"))) t->seen = 1;
     if ((t = find(c, "equiv.m"))) t->seen = 1;
     if ((t = find(c, "equiv.S"))) t->seen = 1;
-    if ((t = find(c, "orth.elbo"))) { /* S_v = C: the same model as ORTH */
+    /* With S_v = C the model is ORTH. */
+    if ((t = find(c, "orth.elbo"))) {
         odvgp_real elbo;
-        if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, NULL), "odvgp_elbo", NULL)) compare(c, "orth.elbo", &elbo, 1, "");
+        if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, NULL),
+                    "odvgp_elbo", NULL))
+            compare(c, "orth.elbo", &elbo, 1, "");
     }
 }
 
-static void run_basis(ocase *c) {
+static void run_basis(ocase *c)
+{
     static const struct {
         const char *name;
         ptrdiff_t tile, rows;
         int natgrad, mixed;
-    } variants[] = {{"", 0, 100, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 2, 1, 3}};
+    } variants[] = {
+            {"", 0, 100, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 2, 1, 3}};
     const struct member *member = member_of(say(c, "kind"));
     size_t v;
     for (v = 0; v < sizeof variants / sizeof *variants; v++) {
@@ -625,11 +720,13 @@ static void run_basis(ocase *c) {
         }
         drop_model(&w);
         if (c->skip[0] || c->bad) return;
-        if (find(c, "coupled.elbo") && w.Mg == 0) { /* no gamma: the coupled model is the same */
+        /* Without gamma the coupled model is the same. */
+        if (find(c, "coupled.elbo") && w.Mg == 0) {
             w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
             if (make_model(c, &w)) {
                 odvgp_real elbo;
-                if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL), "odvgp_elbo", NULL))
+                if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL),
+                            "odvgp_elbo", NULL))
                     compare(c, "coupled.elbo", &elbo, 1, "as COUPLED");
                 compare_bound(c, &w, "as COUPLED");
             }
@@ -640,8 +737,10 @@ static void run_basis(ocase *c) {
 
 /* ---- natural gradients ---- */
 
-/*  One function and one target, without derivatives. */
-static odvgp__lik_job likelihood_job(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean, const odvgp_real *var, const odvgp_real *par) {
+/*  Describes one function and one target, without derivatives. */
+static odvgp__lik_job likelihood_job(ptrdiff_t n, const odvgp_real *y, const odvgp_real *mean,
+        const odvgp_real *var, const odvgp_real *par)
+{
     odvgp__lik_job job;
     memset(&job, 0, sizeof job);
     job.n = job.ld = n;
@@ -652,18 +751,22 @@ static odvgp__lik_job likelihood_job(ptrdiff_t n, const odvgp_real *y, const odv
     job.par = par;
     return job;
 }
-/*  dE_dmean and dE_dvar: the likelihood's derivatives at the predicted moments, times N_data/B. */
-static void compare_derivatives(ocase *c, world *w, const char *variant) {
+/*  Compares dE_dmean and dE_dvar: the likelihood's derivatives at the predicted moments, times
+    N_data/B. */
+static void compare_derivatives(ocase *c, world *w, const char *variant)
+{
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
     void *block = test_alloc(bytes), *scratch;
     odvgp_server server, *p = &server;
     ptrdiff_t n = w->B, P = w->P, i, q;
-    odvgp_real *mean = NEW(odvgp_real, P * n), *var = NEW(odvgp_real, P * n), *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n), *y = NEW(odvgp_real, n);
+    odvgp_real *mean = NEW(odvgp_real, P * n), *var = NEW(odvgp_real, P * n),
+               *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n), *y = NEW(odvgp_real, n);
     double scale = (double)w->cfg.N / (double)n;
     if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
         scratch_bytes = odvgp_predict_scratch(p, n);
         scratch = test_alloc(scratch_bytes);
-        if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes), "odvgp_predict", NULL)) {
+        if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes),
+                    "odvgp_predict", NULL)) {
             for (q = 0; q < P; q++) {
                 for (i = 0; i < n; i++) y[i] = w->Y->r[i * P + q];
                 odvgp_real noise = (odvgp_real)scalar(c, "noise_variance", 0);
@@ -684,21 +787,26 @@ static void compare_derivatives(ocase *c, world *w, const char *variant) {
     free(block), free(mean), free(var), free(dm), free(dv), free(y);
 }
 
-static void run_natgrad(ocase *c) {
+static void run_natgrad(ocase *c)
+{
     static const char *const names[] = {"whitened", "primal", "a_beta"};
     const struct member *member = member_of(say(c, "kind") + strlen("natgrad_"));
     const char *moves = say(c, "gamma");
     int orth = member->mean != ODVGP_MEAN_PART_BETA, param;
-    tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"), *sqrt_ = find(c, "q_sqrt");
+    tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"),
+           *sqrt_ = find(c, "q_sqrt");
     ptrdiff_t i, p, M, P;
     wide *Kb, *L, *Z;
     world w;
-    find(c, "Xs"); /* no prediction is in these files */
+    /* These files hold no predictions. */
+    find(c, "Xs");
     find(c, "Ys");
     if (!read_world(c, &w)) return;
     w.cfg.layer[0].mean_part = member->mean;
     w.cfg.optim.gamma_step_ratio = 1;
-    w.cfg.optim.gamma_step = !strcmp(moves, "exact") ? ODVGP_GAMMA_STEP_EXACT : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL : ODVGP_GAMMA_STEP_ADAM;
+    w.cfg.optim.gamma_step = !strcmp(moves, "exact")  ? ODVGP_GAMMA_STEP_EXACT
+                             : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL
+                                                      : ODVGP_GAMMA_STEP_ADAM;
     if (find(c, "eps")) w.cfg.reproduce.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
     if (!taus || !mu || !sqrt_) {
         fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
@@ -716,14 +824,17 @@ static void run_natgrad(ocase *c) {
     }
     for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
         const char *mean_slot = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
-        wide *m0 = ref_copy(mu->r, P * M), *s0 = ref_copy(sqrt_->r, P * M * M), *t = ref_new(M), *S = ref_new(P * M * M);
-        odvgp_real *q_mu = NEW(odvgp_real, P * M), *q_sqrt = NEW(odvgp_real, P * M * M), *a_gamma = NEW(odvgp_real, P * w.Mg);
+        wide *m0 = ref_copy(mu->r, P * M), *s0 = ref_copy(sqrt_->r, P * M * M), *t = ref_new(M),
+             *S = ref_new(P * M * M);
+        odvgp_real *q_mu = NEW(odvgp_real, P * M), *q_sqrt = NEW(odvgp_real, P * M * M),
+                   *a_gamma = NEW(odvgp_real, P * w.Mg);
         ptrdiff_t k;
         if (param == ODVGP_PARAMETRISATION_A_BETA && !orth) {
             free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
             break;
         }
-        for (p = 0; p < P; p++) { /* the file's start in the coordinates of this param */
+        /* Convert the file's initial q to the coordinates of this parametrisation. */
+        for (p = 0; p < P; p++) {
             wide *m = m0 + p * M;
             if (orth && param == ODVGP_PARAMETRISATION_PRIMAL) {
                 ref_mul(0, 0, M, 1, M, Kb, m, t);
@@ -733,7 +844,8 @@ static void run_natgrad(ocase *c) {
                 memcpy(m, t, (size_t)M * sizeof(wide));
             } else if (!orth && param == ODVGP_PARAMETRISATION_WHITENED)
                 ref_solve_lower(0, M, 1, L, m);
-            if (param == ODVGP_PARAMETRISATION_WHITENED) ref_solve_lower(0, M, M, L, s0 + p * M * M);
+            if (param == ODVGP_PARAMETRISATION_WHITENED)
+                ref_solve_lower(0, M, M, L, s0 + p * M * M);
         }
         for (k = 0; k < taus->count && !c->bad; k++) {
             odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -748,7 +860,8 @@ static void run_natgrad(ocase *c) {
             ref_round(m0, q_mu, P * M);
             ref_round(s0, q_sqrt, P * M * M);
             if (!good(c, odvgp_set(w.model, mean_slot, q_mu, P * M, &info), mean_slot, &info) ||
-                !good(c, odvgp_set(w.model, "q_sqrt", q_sqrt, P * M * M, &info), "q_sqrt", &info)) {
+                    !good(c, odvgp_set(w.model, "q_sqrt", q_sqrt, P * M * M, &info), "q_sqrt",
+                            &info)) {
                 drop_model(&w);
                 break;
             }
@@ -756,25 +869,35 @@ static void run_natgrad(ocase *c) {
             for (step = 1; step <= 3; step++) {
                 odvgp_real elbo;
                 char name[100], head[60];
-                if (!good(c, odvgp_natgrad_step(w.model, w.X->r, w.Y->r, w.B, taus->r[k], &elbo, &info), "odvgp_natgrad_step", &info)) break;
+                if (!good(c,
+                            odvgp_natgrad_step(
+                                    w.model, w.X->r, w.Y->r, w.B, taus->r[k], &elbo, &info),
+                            "odvgp_natgrad_step", &info))
+                    break;
                 if (step == 1) compare(c, "elbo", &elbo, 1, names[param]);
                 if (step == 2) continue;
                 sprintf(head, "t%ld.step%d.", (long)k, step);
 #define NAME(s) (snprintf(name, sizeof name, "%s%s", head, s), name)
-                if (!good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info), "odvgp_elbo", &info) ||
-                    !good(c, odvgp_get(w.model, mean_slot, q_mu, P * M), mean_slot, NULL) ||
-                    !good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M), "q_sqrt", NULL))
+                if (!good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
+                            "odvgp_elbo", &info) ||
+                        !good(c, odvgp_get(w.model, mean_slot, q_mu, P * M), mean_slot, NULL) ||
+                        !good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M), "q_sqrt", NULL))
                     break;
                 compare(c, NAME("elbo"), &elbo, 1, names[param]);
-                if (orth && w.Mg && good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
+                if (orth && w.Mg &&
+                        good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
                     compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
-                {   /* the state, and the moments m and S that it stands for */
-                    wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M), *ls = ref_new(M * M);
+                {
+                    /* The state, and its moments m and S. */
+                    wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M),
+                         *ls = ref_new(M * M);
                     if (param == ODVGP_PARAMETRISATION_WHITENED) {
                         compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
                     } else {
-                        compare(c, NAME(!orth ? "q_mu" : param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta"), q_mu, P * M, names[param]);
+                        const char *mean_name =
+                                param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta";
+                        compare(c, NAME(orth ? mean_name : "q_mu"), q_mu, P * M, names[param]);
                         compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
                     }
                     for (p = 0; p < P; p++) {
@@ -809,8 +932,9 @@ end:
     free(Kb), free(L), free(Z);
 }
 
-/*  One prefix of tensors after steps of every size: the slots, and the bound. */
-static void compare_steps(ocase *c, world *w, const char *head, const char *const *white) {
+/*  Compares one prefix of tensors after steps of every size: the slots, and the bound. */
+static void compare_steps(ocase *c, world *w, const char *head, const char *const *white)
+{
     tensor *taus = need(c, "taus");
     ptrdiff_t k;
     for (k = 0; taus && k < taus->count && !c->bad; k++) {
@@ -819,14 +943,22 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
         char name[100], start[60];
         int step, i;
         if (!make_model(c, w)) return;
-        if (k == 0 && !*head && w->cfg.reproduce.parametrisation == ODVGP_PARAMETRISATION_PRIMAL) compare_derivatives(c, w, "");
-        if (k == 0 && w->cfg.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL) compare_derivatives(c, w, head);
+        if (k == 0 && !*head && w->cfg.reproduce.parametrisation == ODVGP_PARAMETRISATION_PRIMAL)
+            compare_derivatives(c, w, "");
+        if (k == 0 && w->cfg.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL)
+            compare_derivatives(c, w, head);
         for (step = 1; step <= 3; step++) {
-            if (!good(c, odvgp_natgrad_step(w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info), "odvgp_natgrad_step", &info)) break;
+            if (!good(c,
+                        odvgp_natgrad_step(
+                                w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info),
+                        "odvgp_natgrad_step", &info))
+                break;
             if (step == 1) compare(c, "elbo", &elbo, 1, head);
             if (step == 2) continue;
             snprintf(start, sizeof start, "%st%ld.step%d.", head, (long)k, step);
-            if (!good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info), "odvgp_elbo", &info)) break;
+            if (!good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
+                        "odvgp_elbo", &info))
+                break;
             snprintf(name, sizeof name, "%selbo", start);
             compare(c, name, &elbo, 1, "");
             for (i = 0; i < odvgp_slot_count(w->model); i++) {
@@ -834,10 +966,12 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
                 odvgp_real *x;
                 int whitened = 0, q;
                 for (q = 0; white && white[q]; q++) whitened |= !strcmp(white[q], slot->name);
-                snprintf(name, sizeof name, "%s%s%s", start, whitened ? "whitened." : "", slot->name);
+                snprintf(name, sizeof name, "%s%s%s", start, whitened ? "whitened." : "",
+                        slot->name);
                 if (!find(c, name)) continue;
                 x = NEW(odvgp_real, slot->count);
-                if (good(c, odvgp_get(w->model, slot->name, x, slot->count), slot->name, NULL)) compare(c, name, x, slot->count, "");
+                if (good(c, odvgp_get(w->model, slot->name, x, slot->count), slot->name, NULL))
+                    compare(c, name, x, slot->count, "");
                 free(x);
             }
         }
@@ -845,18 +979,22 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
     }
 }
 
-/*  S_u and S_v are products of what is compared: square the roots. */
-static void seen_squares(ocase *c) {
+/*  S_u and S_v are products of what the steps compare, so mark them as seen: the check squares
+    the factors. */
+static void seen_squares(ocase *c)
+{
     int i;
     for (i = 0; i < c->tensors; i++) {
         const char *name = c->t[i].name;
         size_t n = strlen(name);
-        if (n > 4 && (!strcmp(name + n - 4, ".S_u") || !strcmp(name + n - 4, ".S_v"))) c->t[i].seen = 1;
+        if (n > 4 && (!strcmp(name + n - 4, ".S_u") || !strcmp(name + n - 4, ".S_v")))
+            c->t[i].seen = 1;
     }
 }
 
-/*  Both blocks of SOLVE-GP together, in primal and in whitened coordinates. */
-static void run_natgrad_solve(ocase *c) {
+/*  Compares steps of both blocks of SOLVE-GP together, in primal and in whitened coordinates. */
+static void run_natgrad_solve(ocase *c)
+{
     static const char *const white[] = {"q_mu", "q_sqrt", "v_mu", "v_sqrt", NULL};
     world w;
     find(c, "Xs");
@@ -866,7 +1004,8 @@ static void run_natgrad_solve(ocase *c) {
     w.cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
     w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
     compare_steps(c, &w, "", NULL);
-    if (!c->bad && !c->skip[0]) { /* the whitened start: L^-1 of the primal one, through the library's own tape */
+    /* Compute the whitened initial q, L^-1 of the primal one, with the library's own tape. */
+    if (!c->bad && !c->skip[0]) {
         odvgp_real *start[4];
         ptrdiff_t count[4];
         int q, b;
@@ -875,16 +1014,19 @@ static void run_natgrad_solve(ocase *c) {
             for (b = 0; b < 2; b++)
                 for (q = 0; q < 2; q++) {
                     const odvgp__block *block = &w.model->unit[0].block[b];
-                    const odvgp__node *nd = &w.model->tape.node[(q ? block->white_sqrt : block->white_mu).id];
+                    const odvgp__node *nd =
+                            &w.model->tape.node[(q ? block->white_sqrt : block->white_mu).id];
                     count[2 * b + q] = nd->rows * nd->cols;
                     start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
-                    memcpy(start[2 * b + q], nd->v, (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
+                    memcpy(start[2 * b + q], nd->v,
+                            (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
                 }
             drop_model(&w);
             w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
             for (q = 0; q < 4; q++) {
                 tensor *t = find(c, white[q]);
-                if (t && t->count == count[q]) memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
+                if (t && t->count == count[q])
+                    memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
                 free(start[q]);
             }
             compare_steps(c, &w, "", white);
@@ -895,16 +1037,21 @@ static void run_natgrad_solve(ocase *c) {
 
 static void run_optima(ocase *c);
 
-/*  Bounds without q: value, gradients, in one tile and in several; and the optima that odvgp_fit_q finds. */
-static void run_closed(ocase *c) {
+/*  Compares bounds without q: value and gradients, in one tile and in several; and the optima
+    that odvgp_fit_q finds. */
+static void run_closed(ocase *c)
+{
     static const struct {
         const char *name;
         odvgp_mean_part mean;
         odvgp_cov_part cov;
         odvgp_objective objective;
-    } bounds[] = {{"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT},     {"titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
-                  {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY},    {"solve_eq10", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_PARTLY},
-                  {"solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED}, {"eq14", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}};
+    } bounds[] = {{"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT},
+            {"titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
+            {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY},
+            {"solve_eq10", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_PARTLY},
+            {"solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED},
+            {"eq14", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}};
     size_t k;
     int tile;
     for (k = 0; k < sizeof bounds / sizeof *bounds; k++)
@@ -925,7 +1072,8 @@ static void run_closed(ocase *c) {
                 if (!make_partly(c, &w)) return;
             } else if (!make_model(c, &w)) return;
             grad = NEW(odvgp_real, odvgp_param_count(w.model));
-            if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, grad, &info), "odvgp_elbo", &info)) {
+            if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, grad, &info),
+                        "odvgp_elbo", &info)) {
                 sprintf(name, "bound.%s", bounds[k].name);
                 compare(c, name, &elbo, 1, tile ? "tiles of 3 rows" : "");
                 sprintf(name, "grad_%s.", bounds[k].name);
@@ -938,8 +1086,9 @@ static void run_closed(ocase *c) {
     run_optima(c);
 }
 
-/*  A slot as it is, or (square) the product with its own transpose. */
-static void compare_slot(ocase *c, world *w, const char *slot_name, const char *name, int square) {
+/*  Compares a slot, or (square) its product with its own transpose. */
+static void compare_slot(ocase *c, world *w, const char *slot_name, const char *name, int square)
+{
     const odvgp_slot *slot = odvgp_slot_find(w->model, slot_name);
     odvgp_real *x;
     ptrdiff_t M, i, j, k;
@@ -957,14 +1106,14 @@ static void compare_slot(ocase *c, world *w, const char *slot_name, const char *
                     for (k = 0; k < M; k++) S[i * M + j] += (wide)x[i * M + k] * (wide)x[j * M + k];
             compare_wide(c, name, S, slot->count, "odvgp_fit_q");
             free(S);
-        } else
-            compare(c, name, x, slot->count, "odvgp_fit_q");
+        } else compare(c, name, x, slot->count, "odvgp_fit_q");
     }
     free(x);
 }
 
-/*  Predictions at Xs against PREFIXf_mean_s and PREFIXf_cov_s. */
-static void compare_optimum(ocase *c, world *w, const char *prefix) {
+/*  Compares predictions at Xs with PREFIXf_mean_s and PREFIXf_cov_s. */
+static void compare_optimum(ocase *c, world *w, const char *prefix)
+{
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
     void *block = test_alloc(bytes), *scratch;
@@ -976,7 +1125,8 @@ static void compare_optimum(ocase *c, world *w, const char *prefix) {
     if (Xs && good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
         scratch_bytes = odvgp_predict_scratch(p, n);
         scratch = test_alloc(scratch_bytes);
-        if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes), "odvgp_predict_cov", NULL)) {
+        if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes),
+                    "odvgp_predict_cov", NULL)) {
             sprintf(name, "%sf_mean_s", prefix);
             compare(c, name, mean, n, "odvgp_fit_q");
             sprintf(name, "%sf_cov_s", prefix);
@@ -987,8 +1137,9 @@ static void compare_optimum(ocase *c, world *w, const char *prefix) {
     free(block), free(mean), free(cov);
 }
 
-/*  The optimum of each member: its slots, the bound it reaches, and its predictions. */
-static void run_optima(ocase *c) {
+/*  Compares the optimum of each member: its slots, its bound, and its predictions. */
+static void run_optima(ocase *c)
+{
     static const struct {
         const char *prefix, *bound;
         odvgp_mean_part mean;
@@ -996,15 +1147,27 @@ static void run_optima(ocase *c) {
         odvgp_objective objective;
         odvgp_parametrisation param;
         const char *slot[5], *tensor[5];
-    } optima[] = {
-        {"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt"}, {"m", "S"}},
-        {"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
-        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
-        {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
-        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
-        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA, {"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
-        {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_WHITENED, {"a", "B_sqrt"}, {"a", "B"}},
-        {"exact.", "bound.exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}}};
+    } optima[] = {{"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
+                          ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt"},
+                          {"m", "S"}},
+            {"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
+                    ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
+            {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
+                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL,
+                    {"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
+            {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
+                    ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
+            {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE,
+                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA,
+                    {"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
+            {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE,
+                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA,
+                    {"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
+            {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE,
+                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_WHITENED, {"a", "B_sqrt"},
+                    {"a", "B"}},
+            {"exact.", "bound.exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL,
+                    ODVGP_OBJECTIVE_EXACT, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}}};
     size_t k;
     int q;
     for (k = 0; k < sizeof optima / sizeof *optima; k++) {
@@ -1021,44 +1184,60 @@ static void run_optima(ocase *c) {
         w.cfg.reproduce.parametrisation = optima[k].param;
         w.cfg.optim.natgrad = 0;
         w.cfg.tile = 3;
-        if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter.absolute = 0; /* the file's a is of K_alpha, which gets none */
+        /* The file's a belongs to K_alpha without jitter. */
+        if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter.absolute = 0;
         if (optima[k].mean == ODVGP_MEAN_PART_FREE) {
             int exact = optima[k].cov == ODVGP_COV_PART_DIAGONAL;
             w.cfg.layer[0].M = exact ? w.cfg.N : w.M;
             w.cfg.layer[0].M_gamma = exact ? 0 : w.M + w.Mg;
         }
         if (!make_partly(c, &w)) return;
-        if (optima[k].cov == ODVGP_COV_PART_INVERSE) { /* alpha = [Z_gamma; Z_beta] */
+        /* alpha = [Z_gamma; Z_beta]. */
+        if (optima[k].cov == ODVGP_COV_PART_INVERSE) {
             odvgp_real *Z = NEW(odvgp_real, Zg->count + Zb->count);
             memcpy(Z, Zg->r, (size_t)Zg->count * sizeof *Z);
             memcpy(Z + Zg->count, Zb->r, (size_t)Zb->count * sizeof *Z);
-            good(c, odvgp_set(w.model, "Z_alpha", Z, Zg->count + Zb->count, &info), "Z_alpha", &info);
+            good(c, odvgp_set(w.model, "Z_alpha", Z, Zg->count + Zb->count, &info), "Z_alpha",
+                    &info);
             free(Z);
         }
         bytes = odvgp_fit_q_size(w.model);
         work = test_alloc(bytes);
-        if (good(c, odvgp_fit_q(w.model, w.X->r, w.Y->r, work, bytes, &info), "odvgp_fit_q", &info) &&
-            good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info), "odvgp_elbo", &info)) {
+        if (good(c, odvgp_fit_q(w.model, w.X->r, w.Y->r, work, bytes, &info), "odvgp_fit_q",
+                    &info) &&
+                good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
+                        "odvgp_elbo", &info)) {
             compare(c, optima[k].bound, &elbo, 1, "odvgp_fit_q");
             compare_optimum(c, &w, optima[k].prefix);
             for (q = 0; q < 5 && optima[k].slot[q]; q++) {
                 char name[60];
                 sprintf(name, "%s%s", optima[k].prefix, optima[k].tensor[q]);
-                compare_slot(c, &w, optima[k].slot[q], name, strstr(optima[k].slot[q], "sqrt") != NULL);
+                compare_slot(
+                        c, &w, optima[k].slot[q], name, strstr(optima[k].slot[q], "sqrt") != NULL);
             }
         }
-        if (optima[k].objective <= ODVGP_OBJECTIVE_COLLAPSED && good(c, odvgp_upper_bound(w.model, w.X->r, w.Y->r, work, bytes, &upper, &lower, &info), "odvgp_upper_bound", &info)) {
+        if (optima[k].objective <= ODVGP_OBJECTIVE_COLLAPSED &&
+                good(c,
+                        odvgp_upper_bound(
+                                w.model, w.X->r, w.Y->r, work, bytes, &upper, &lower, &info),
+                        "odvgp_upper_bound", &info)) {
             compare(c, "bound.titsias", &lower, 1, "odvgp_upper_bound");
-            if (!((double)upper >= scalar(c, "bound.exact", 0))) fail(c, "the upper bound %.17g is below log p(y)", (double)upper);
+            if (!((double)upper >= scalar(c, "bound.exact", 0)))
+                fail(c, "the upper bound %.17g is below log p(y)", (double)upper);
         }
         free(work);
         drop_model(&w);
     }
 }
 
-/*  O(M)'s three steps. */
-static void run_natgrad_diagonal(ocase *c) {
-    static const struct { const char *head; odvgp_diag_step step; } ways[] = {{"mu_g.", ODVGP_DIAG_STEP_EXACT}, {"affine.", ODVGP_DIAG_STEP_AFFINE}, {"eq320.", ODVGP_DIAG_STEP_PROJECTED}};
+/*  Compares the three steps of O(M). */
+static void run_natgrad_diagonal(ocase *c)
+{
+    static const struct {
+        const char *head;
+        odvgp_diag_step step;
+    } ways[] = {{"mu_g.", ODVGP_DIAG_STEP_EXACT}, {"affine.", ODVGP_DIAG_STEP_AFFINE},
+            {"eq320.", ODVGP_DIAG_STEP_PROJECTED}};
     size_t k;
     find(c, "Xs");
     find(c, "Ys");
@@ -1074,13 +1253,17 @@ static void run_natgrad_diagonal(ocase *c) {
 
 /* ---- kernels, likelihoods, Adam: below the public interface ---- */
 
-/*  Gradients of all hyperparameters, where the library has them. */
-static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head, const odvgp_real *dhyp, const char *variant) {
+/*  Compares gradients of all hyperparameters that the library has. */
+static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head,
+        const odvgp_real *dhyp, const char *variant)
+{
     uint32_t i, j;
     for (i = 0; i < k->base_kernels; i++) {
         const odvgp__base_kernel *l = &k->base[i];
-        const char *names[3] = {"lengthscale", "variance", odvgp__base_kernel_kinds[l->type].shape_param};
-        uint32_t at[3] = {l->ls, l->var, l->shape_param}, count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
+        const char *names[3] = {
+                "lengthscale", "variance", odvgp__base_kernel_kinds[l->type].shape_param};
+        uint32_t at[3] = {l->ls, l->var, l->shape_param},
+                 count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
         for (j = 0; j < 3; j++) {
             char name[100];
             if (!count[j]) continue;
@@ -1089,10 +1272,16 @@ static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head, co
         }
     }
 }
-/*  Kernel matrix, its diagonal and their adjoints, on each instruction set; K(X,X) also as a lower triangle, K(X,Z) also through products. */
-static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_blas *blas, const char *isa) {
-    tensor *X = need(c, "X"), *Z = need(c, "Z"), *Wxz = need(c, "W_xz"), *Wxx = need(c, "W_xx"), *Wd = need(c, "W_diag");
-    static const char *const heads[] = {"xz.", "xx.", "xx.", "xz."}, *const ways[] = {"K(X,Z)", "K(X,X)", "lower K(X,X)", "products with K(X,Z)"};
+/*  Compares the kernel matrix, its diagonal and their adjoints on each instruction set; K(X,X)
+    also as a lower triangle, K(X,Z) also through products. */
+static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *hyp,
+        const odvgp_blas *blas, const char *isa)
+{
+    tensor *X = need(c, "X"), *Z = need(c, "Z"), *Wxz = need(c, "W_xz"), *Wxx = need(c, "W_xx"),
+           *Wd = need(c, "W_diag");
+    static const char *const heads[] = {"xz.", "xx.", "xx.", "xz."},
+                             *const ways[] = {
+                                     "K(X,Z)", "K(X,X)", "lower K(X,X)", "products with K(X,Z)"};
     ptrdiff_t n, m, D, i, j, h, nhyp = (ptrdiff_t)k->nhyp;
     int way;
     if (!X || !Z || !Wxz || !Wxx || !Wd) return;
@@ -1102,8 +1291,10 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
     for (way = 0; way < 4; way++) {
         int lower = way == 2, vec = way == 3, xz = way == 0 || way == 3;
         ptrdiff_t cols = xz ? m : n;
-        odvgp_real *K = NEW(odvgp_real, n * cols), *W = NEW(odvgp_real, n * cols), *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
-                   *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m), *out = NEW(odvgp_real, m * n), sum = 0;
+        odvgp_real *K = NEW(odvgp_real, n * cols), *W = NEW(odvgp_real, n * cols),
+                   *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
+                   *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m),
+                   *out = NEW(odvgp_real, m * n), sum = 0;
         odvgp__kjob job;
         odvgp__kernel_job(&job, blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
         odvgp__arena a;
@@ -1123,9 +1314,13 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         for (i = 0; i < m * m; i++) I[i] = i % (m + 1) == 0;
         for (i = 0; i < n; i++)
             for (j = 0; j < cols; j++)
-                W[i * cols + j] = !lower ? (xz ? Wxz : Wxx)->r[i * cols + j] : j > i ? (odvgp_real)NAN : j == i ? Wxx->r[i * n + i] : Wxx->r[i * n + j] + Wxx->r[j * n + i];
+                W[i * cols + j] = !lower   ? (xz ? Wxz : Wxx)->r[i * cols + j]
+                                  : j > i  ? (odvgp_real)NAN
+                                  : j == i ? Wxx->r[i * n + i]
+                                           : Wxx->r[i * n + j] + Wxx->r[j * n + i];
         job.lower = lower;
-        if (vec) { /* a = I: out [m,n] = K^T */
+        /* a = I: out [m,n] = K^T. */
+        if (vec) {
             job.a = I;
             job.lda = m;
             job.P = m;
@@ -1147,7 +1342,7 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         for (i = 0; i < n; i++)
             for (j = 0; j < cols; j++) sum += K[i * cols + j] * (xz ? Wxz : Wxx)->r[i * cols + j];
         compare(c, xz ? "xz" : "xx", &sum, 1, variant);
-        /* adjoint */
+        /* The adjoint. */
         job.K = NULL;
         job.out = NULL;
         if (vec) {
@@ -1168,8 +1363,11 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
         compare_hyper(c, k, heads[way], dhyp, variant);
         free(K), free(W), free(dhyp), free(dX), free(dZ), free(I), free(out), free(block);
     }
-    {   /* the diagonal */
-        odvgp_real value[ODVGP__MAX_NODES], *diag = NEW(odvgp_real, n), *dX = NEW(odvgp_real, n * D), *dhyp = NEW(odvgp_real, nhyp), sum = 0;
+    {
+        /* The diagonal. */
+        odvgp_real value[ODVGP__MAX_NODES], sum = 0;
+        odvgp_real *diag = NEW(odvgp_real, n), *dX = NEW(odvgp_real, n * D),
+                   *dhyp = NEW(odvgp_real, nhyp);
         for (i = 0; i < n * D; i++) dX[i] = 0;
         for (h = 0; h < nhyp; h++) dhyp[h] = 0;
         for (i = 0; i < n; i++) {
@@ -1185,7 +1383,8 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
     }
 #undef NAME
 }
-static void run_kernel(ocase *c) {
+static void run_kernel(ocase *c)
+{
     ref_kernel spelled;
     odvgp__kernel k;
     char text[4000];
@@ -1204,28 +1403,37 @@ static void run_kernel(ocase *c) {
     if (!good(c, s, "the kernel's expression", &info)) return;
     hyp = NEW(odvgp_real, k.nhyp);
     for (i = 0; i < k.base_kernels; i++) {
-        for (d = 0; d < k.base[i].nls; d++) hyp[k.base[i].ls + d] = (odvgp_real)spelled.base[i].lengthscale[d];
-        for (d = 0; d < k.base[i].nvar; d++) hyp[k.base[i].var + d] = (odvgp_real)spelled.base[i].variance[d];
-        if (odvgp__base_kernel_kinds[k.base[i].type].shape_param) hyp[k.base[i].shape_param] = (odvgp_real)spelled.base[i].shape_param;
+        for (d = 0; d < k.base[i].nls; d++)
+            hyp[k.base[i].ls + d] = (odvgp_real)spelled.base[i].lengthscale[d];
+        for (d = 0; d < k.base[i].nvar; d++)
+            hyp[k.base[i].var + d] = (odvgp_real)spelled.base[i].variance[d];
+        if (odvgp__base_kernel_kinds[k.base[i].type].shape_param)
+            hyp[k.base[i].shape_param] = (odvgp_real)spelled.base[i].shape_param;
     }
     for (v = 0; v < test_isas.count; v++) {
         odvgp_blas blas;
         size_t bytes = odvgp_blas_size(NULL);
         void *block = test_alloc(bytes);
-        if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v], NULL)) compare_kernel(c, &k, hyp, &blas, test_isas.name[v]);
+        if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
+                    NULL))
+            compare_kernel(c, &k, hyp, &blas, test_isas.name[v]);
         free(block);
     }
     free(hyp);
 }
 
-static const odvgp__likelihood *likelihood_of(ocase *c) { /* NULL: skipped */
+/*  Returns NULL if the case is skipped. */
+static const odvgp__likelihood *likelihood_of(ocase *c)
+{
     size_t i;
     for (i = 0; i < sizeof odvgp__likelihoods / sizeof *odvgp__likelihoods; i++)
-        if (!strcmp(odvgp__likelihoods[i].name, say(c, "likelihood"))) return &odvgp__likelihoods[i];
+        if (!strcmp(odvgp__likelihoods[i].name, say(c, "likelihood")))
+            return &odvgp__likelihoods[i];
     skip(c, "likelihood %s is not known to this version", say(c, "likelihood"));
     return NULL;
 }
-static void run_likelihood(ocase *c) {
+static void run_likelihood(ocase *c)
+{
     const odvgp__likelihood *lik = likelihood_of(c);
     tensor *y, *mean, *var;
     odvgp_real param, *out[7];
@@ -1243,7 +1451,8 @@ static void run_likelihood(ocase *c) {
     for (k = 0; k < 7; k++) out[k] = NEW(odvgp_real, n);
     for (i = 0; i < n; i++) {
         double dparam = 0;
-        volatile odvgp_real none; /* in memory: a register may hold more digits */
+        /* volatile keeps the value in memory: a register may hold more digits. */
+        volatile odvgp_real none;
         job = likelihood_job(1, y->r + i, mean->r + i, var->r + i, &param);
         none = (odvgp_real)lik->expect(&job);
         lik->log_density(&job, out[4] + i);
@@ -1263,7 +1472,8 @@ static void run_likelihood(ocase *c) {
     compare(c, "exact.log_density", out[4], n, "");
     compare(c, "y_mean", out[6], n, "");
     compare(c, "y_var", out[5], n, "");
-    {   /* all rows at once: the sum, and derivatives that land in their places */
+    {
+        /* Pass all rows at once: check the sum, and that each derivative arrives at its place. */
         odvgp_real *dm = NEW(odvgp_real, n), *dv = NEW(odvgp_real, n);
         double dparam = 0, sum, want = 0, dwant = 0;
         job = likelihood_job(n, y->r, mean->r, var->r, &param);
@@ -1272,8 +1482,11 @@ static void run_likelihood(ocase *c) {
         job.dpar = &dparam;
         sum = lik->expect(&job);
         for (i = 0; i < n; i++) want += (double)out[0][i], dwant += (double)out[3][i];
-        all = fabs(sum - want) <= 1e-12 * fabs(want) * (EPS / DBL_EPSILON) && fabs(dparam - dwant) <= 1e-12 * fabs(dwant) * (EPS / DBL_EPSILON);
-        if (!all) fail(c, "sum over rows %.17g, not %.17g; d_param %.17g, not %.17g", sum, want, dparam, dwant);
+        all = fabs(sum - want) <= 1e-12 * fabs(want) * (EPS / DBL_EPSILON) &&
+              fabs(dparam - dwant) <= 1e-12 * fabs(dwant) * (EPS / DBL_EPSILON);
+        if (!all)
+            fail(c, "sum over rows %.17g, not %.17g; d_param %.17g, not %.17g", sum, want, dparam,
+                    dwant);
         compare(c, "exact.d_mean", dm, n, "all rows");
         compare(c, "exact.d_var", dv, n, "all rows");
         free(dm), free(dv);
@@ -1281,13 +1494,15 @@ static void run_likelihood(ocase *c) {
     for (k = 0; k < 7; k++) free(out[k]);
 }
 
-static void run_adam(ocase *c) {
+static void run_adam(ocase *c)
+{
     tensor *x0 = need(c, "x0"), *g = need(c, "g");
     int inside;
     if (!x0 || !g) return;
     for (inside = 0; inside < 2; inside++) {
         ptrdiff_t n = x0->count, steps = g->dim[0], t, i;
-        odvgp_real *x = NEW(odvgp_real, n), *m1 = NEW(odvgp_real, n), *m2 = NEW(odvgp_real, n), *all = NEW(odvgp_real, n * steps);
+        odvgp_real *x = NEW(odvgp_real, n), *m1 = NEW(odvgp_real, n), *m2 = NEW(odvgp_real, n),
+                   *all = NEW(odvgp_real, n * steps);
         odvgp__adam adam;
         adam.lr = scalar(c, "lr", 0);
         adam.beta1 = 0.9;
@@ -1308,8 +1523,10 @@ static void run_adam(ocase *c) {
     }
 }
 
-/*  lengthscale and variance from a model that starts so; gaps and steps from what its start calls. */
-static void run_ulapane(ocase *c) {
+/*  Takes lengthscale and variance from a model that starts this way, gaps and steps from the
+    functions that initialisation calls. */
+static void run_ulapane(ocase *c)
+{
     tensor *X = need(c, "X"), *y = need(c, "y");
     odvgp_model *m = NULL;
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
@@ -1322,7 +1539,9 @@ static void run_ulapane(ocase *c) {
     cfg.layer[0].kernel = "rbf";
     cfg.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
     cfg.isa = test_isa();
-    if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create", &info)) return;
+    if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create",
+                &info))
+        return;
     good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);
     compare(c, "lengthscale", &v, 1, "");
     good(c, odvgp_get(m, "kernel.0.variance", &v, 1), "odvgp_get", NULL);
@@ -1333,7 +1552,8 @@ static void run_ulapane(ocase *c) {
     d_x = NEW(odvgp_real, D), d_y = NEW(odvgp_real, D), used = NEW(odvgp_real, D);
     row = NEW(ptrdiff_t, N);
     for (d = 0; d < D; d++) {
-        for (i = 0; i < N; i++) row[i] = N - 1 - i; /* the order in which they come does not matter */
+        /* The order of the rows does not matter. */
+        for (i = 0; i < N; i++) row[i] = N - 1 - i;
         odvgp__sort(row, N, X->r + d, D);
         d_x[d] = (odvgp_real)odvgp__mean_gap(X->r + d, D, row, N);
         used[d] = d_x[d] > 0;
@@ -1344,7 +1564,8 @@ static void run_ulapane(ocase *c) {
     compare(c, "used", used, D, "");
     free(d_x), free(d_y), free(used), free(row);
 }
-static void run_standardise(ocase *c) {
+static void run_standardise(ocase *c)
+{
     tensor *X = need(c, "X"), *want = need(c, "X_std");
     odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
     odvgp_real *mean, *scale, *out;
@@ -1356,8 +1577,11 @@ static void run_standardise(ocase *c) {
     good(c, odvgp_standardise(X->r, N, D, mean, scale, out), "odvgp_standardise", NULL);
     compare(c, "mean", mean, D, "");
     compare(c, "scale", scale, D, "");
-    for (i = 0; i < N * D; i++) /* in float a number says no more than its rounding, in units of its column's scale */
-        if (sizeof(odvgp_real) == 4 && fabs((double)out[i] - want->v[i]) <= 2 * EPS * fabs(X->v[i]) / (double)scale[i % D]) out[i] = (odvgp_real)want->v[i];
+    /* In float a number is accurate up to its rounding, in units of its column's scale. */
+    for (i = 0; i < N * D; i++)
+        if (sizeof(odvgp_real) == 4 &&
+                fabs((double)out[i] - want->v[i]) <= 2 * EPS * fabs(X->v[i]) / (double)scale[i % D])
+            out[i] = (odvgp_real)want->v[i];
     compare(c, "X_std", out, N * D, "");
     free(mean), free(scale), free(out);
 }
@@ -1367,14 +1591,16 @@ static void run_standardise(ocase *c) {
 static const struct {
     const char *kind;
     void (*run)(ocase *c);
-} kinds[] = {{"kernel", run_kernel},   {"likelihood", run_likelihood},    {"coupled", run_basis},        {"orth", run_basis},
-             {"hybrid", run_basis},    {"decoupled", run_basis},         {"solve", run_basis},          {"diagonal", run_basis},
-             {"adam", run_adam},       {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad}, {"natgrad_hybrid", run_natgrad},
-             {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal},
-             {"closed", run_closed},   {"ulapane", run_ulapane},         {"standardise", run_standardise}};
+} kinds[] = {{"kernel", run_kernel}, {"likelihood", run_likelihood}, {"coupled", run_basis},
+        {"orth", run_basis}, {"hybrid", run_basis}, {"decoupled", run_basis}, {"solve", run_basis},
+        {"diagonal", run_basis}, {"adam", run_adam}, {"natgrad_coupled", run_natgrad},
+        {"natgrad_orth", run_natgrad}, {"natgrad_hybrid", run_natgrad},
+        {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal},
+        {"closed", run_closed}, {"ulapane", run_ulapane}, {"standardise", run_standardise}};
 
-/*  0 passed, 1 failed, 2 skipped. */
-static int run_case(const char *path, const char *file, int strict) {
+/*  Returns 0 if the case passed, 1 if it failed, 2 if it is skipped. */
+static int run_case(const char *path, const char *file, int strict)
+{
     ocase c;
     char *text, left[400] = "";
     size_t k, at = 0;
@@ -1387,59 +1613,65 @@ static int run_case(const char *path, const char *file, int strict) {
         return 1;
     }
     if (parse(&c, text)) {
-        if (!c.words || strcmp(c.w[0].key, "kind"))
-            fail(&c, "does not say its kind");
+        if (!c.words || strcmp(c.w[0].key, "kind")) fail(&c, "does not say its kind");
         else {
             for (k = 0; k < sizeof kinds / sizeof *kinds; k++)
                 if (!strcmp(kinds[k].kind, c.w[0].value)) break;
             if (k == sizeof kinds / sizeof *kinds)
                 skip(&c, "kind %s is not known to this version", c.w[0].value);
-            else if (sizeof(odvgp_real) == 4 && (c.condition >= 300 || (!strcmp(c.w[0].value, "closed") && c.joint >= 300)))
-                skip(&c, "condition number %g is too much for float", c.condition >= 300 ? c.condition : c.joint); /* closed: K of gamma and beta together is factored */
-            else
-                kinds[k].run(&c);
+            else if (sizeof(odvgp_real) == 4 &&
+                     (c.condition >= 300 || (!strcmp(c.w[0].value, "closed") && c.joint >= 300)))
+                /* closed: the case factors K of gamma and beta together. */
+                skip(&c, "condition number %g is too much for float",
+                        c.condition >= 300 ? c.condition : c.joint);
+            else kinds[k].run(&c);
         }
     }
     if (!c.skip[0] && !c.bad) {
         for (i = 0; i < c.tensors; i++)
             if (!c.t[i].seen) {
                 unseen++;
-                if (at + strlen(c.t[i].name) + 2 < sizeof left) at += (size_t)sprintf(left + at, " %s", c.t[i].name);
+                if (at + strlen(c.t[i].name) + 2 < sizeof left)
+                    at += (size_t)sprintf(left + at, " %s", c.t[i].name);
             }
-        if (unseen && strict) fail(&c, "not looked at:%s", left);
+        if (unseen && strict) fail(&c, "not compared:%s", left);
         if (!c.compared) fail(&c, "nothing was compared");
     }
     if (c.bad) {
-        printf("FAIL  %s: %s, %d tensors do not agree, worst relative error %.1e (%s)\n", file, say(&c, "kind"), c.bad, c.worst, c.worst_name);
+        printf("FAIL  %s: %s, %d tensors do not agree, worst relative error %.1e (%s)\n", file,
+                say(&c, "kind"), c.bad, c.worst, c.worst_name);
         result = 1;
     } else if (c.skip[0]) {
         printf("skip  %s: %s\n", file, c.skip);
         result = 2;
     } else {
-        printf("ok    %s: %s, worst relative error %.1e%s%s%s%s%s\n", file, say(&c, "kind"), c.worst, c.worst > 0 ? " (" : "", c.worst > 0 ? c.worst_name : "",
-               c.worst > 0 ? ")" : "", unseen ? "; not looked at:" : "", left);
+        printf("ok    %s: %s, worst relative error %.1e%s%s%s%s%s\n", file, say(&c, "kind"),
+                c.worst, c.worst > 0 ? " (" : "", c.worst > 0 ? c.worst_name : "",
+                c.worst > 0 ? ")" : "", unseen ? "; not compared:" : "", left);
         result = 0;
     }
     drop(&c);
     free(text);
     return result;
 }
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const char *dir = NULL;
     int strict = 0, i, n = 0, counts[3] = {0, 0, 0};
     char **files = NULL;
     DIR *d;
     struct dirent *entry;
     for (i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--strict"))
-            strict = 1;
+        if (!strcmp(argv[i], "--strict")) strict = 1;
         else if (argv[i][0] == '-' || dir) {
             fprintf(stderr, "usage: test_oracle [--strict] [DIR]\n");
             return 2;
-        } else
-            dir = argv[i];
+        } else dir = argv[i];
     }
     if (!dir) dir = "tests/oracle", strict = 1;
     test_begin(1, argv);

@@ -1,17 +1,15 @@
 /*  The thread pool's protocol, explored: all interleavings of callers and workers, and in each
-    all that C11's memory order lets a load see, but for values read before they are written (load
-    buffering; no load of the pool is followed by a store that could overtake it). The protocol is
-    written down here a second time, a step for each access to shared memory, in the order of
-    odvgp__pool_run, _work, _wait, _wake, _main and odvgp_pool_stop. The first version of it is
-    kept as a check of the check.
-
-    The memory is that of Kang et al. (A Promising Semantics for Relaxed-Memory Concurrency, 2017)
-    without promises: each location is a list of messages in modification order, each thread has
-    for each location the oldest message that it may still read, a message of a release store
-    carries its writer's list of these, which an acquire load takes over. A store may be inserted
-    anywhere behind what its thread has seen, but not between a read-modify-write and what that
-    read. Sequentially consistent accesses of one location see at least what earlier ones saw or
-    wrote. */
+    one all values that C11's memory order lets a load see, except values read before they are
+    written (load buffering; no load of the pool is followed by a store that could overtake it).
+    This file restates the protocol, one step for each access to shared memory, in the order of
+    odvgp__pool_run, _work, _wait, _wake, _main and odvgp_pool_stop. The first version of the
+    protocol is kept as a check of the check. The memory model is that of Kang et al. (A
+    Promising Semantics for Relaxed-Memory Concurrency, 2017) without promises: each location is
+    a list of messages in modification order; each thread has for each location the oldest
+    message that it may still read; a message of a release store carries its writer's list of
+    these, which an acquire load takes over. A store may be inserted anywhere after what its
+    thread has seen, but not between a read-modify-write and the message it read. Sequentially
+    consistent accesses of one location see at least what earlier ones saw or wrote. */
 #define ODVGP_USE_PTHREADS
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
@@ -19,24 +17,61 @@
 
 enum { THREADS = 3, JOBS = 2, TASKS = 2, MESSAGES = 12 };
 /*  The pool's members. READS is not one: a thread that reads a plain member leaves a message
-    there, so that a store to a plain member can see whether all earlier reads happened before it.
-*/
+    there, so that a store to a plain member can see whether all earlier reads happened before
+    it. */
 enum { TICKET, TASK, COUNT, LEFT, ASLEEP, WAITING, BUSY, STOP, READS, PLACES = READS + THREADS };
 enum { RELAXED = 0, ACQUIRE = 1, RELEASE = 2, SC = 4 | ACQUIRE | RELEASE };
-enum { JOB = 16, LOW = 15, CLOSED = 15 }; /* a ticket is JOB times the job's number and a low part */
+/*  A ticket is JOB times the job's number, plus a low part. */
+enum { JOB = 16, LOW = 15, CLOSED = 15 };
 
-/*  Where a thread stands: the steps of each function. */
+/*  The state of a thread: the steps of each function. */
 enum {
-    /* odvgp__pool_run; odvgp_pool_stop */
-    RUN_BEGIN, RUN_TICKET, RUN_CLOSE, RUN_TASK, RUN_COUNT, RUN_LEFT, RUN_OPEN, RUN_RETURN, STOP_SET, STOP_JOIN, ENDED,
-    /* odvgp__pool_wake, for those of ASLEEP and of WAITING */
-    WAKE, WAKE_LOCK, WAKE_ALL, DONE, DONE_LOCK, DONE_ALL,
-    /* odvgp__pool_work */
-    WORK, WORK_TASK, WORK_COUNT, WORK_TAKE, WORK_CALL, WORK_LEFT,
-    /* odvgp__pool_wait */
-    WAIT, WAIT_ON, WAIT_LOCK, WAIT_SAY, WAIT_LOOK, WAIT_SLEEP, WAIT_UNSAY,
-    /* odvgp__pool_main */
-    MAIN, MAIN_STOP, MAIN_ON, MAIN_LOCK, MAIN_SAY, MAIN_LOOK, MAIN_LOOK_STOP, MAIN_SLEEP, MAIN_UNSAY, MAIN_WORK, MAIN_JOB
+    /* odvgp__pool_run and odvgp_pool_stop. */
+    RUN_BEGIN,
+    RUN_TICKET,
+    RUN_CLOSE,
+    RUN_TASK,
+    RUN_COUNT,
+    RUN_LEFT,
+    RUN_OPEN,
+    RUN_RETURN,
+    STOP_SET,
+    STOP_JOIN,
+    ENDED,
+    /* odvgp__pool_wake, for threads on ASLEEP and on WAITING. */
+    WAKE,
+    WAKE_LOCK,
+    WAKE_ALL,
+    DONE,
+    DONE_LOCK,
+    DONE_ALL,
+    /* odvgp__pool_work. */
+    WORK,
+    WORK_TASK,
+    WORK_COUNT,
+    WORK_TAKE,
+    WORK_CALL,
+    WORK_LEFT,
+    /* odvgp__pool_wait. */
+    WAIT,
+    WAIT_ON,
+    WAIT_LOCK,
+    WAIT_SAY,
+    WAIT_LOOK,
+    WAIT_SLEEP,
+    WAIT_UNSAY,
+    /* odvgp__pool_main. */
+    MAIN,
+    MAIN_STOP,
+    MAIN_ON,
+    MAIN_LOCK,
+    MAIN_SAY,
+    MAIN_LOOK,
+    MAIN_LOOK_STOP,
+    MAIN_SLEEP,
+    MAIN_UNSAY,
+    MAIN_WORK,
+    MAIN_JOB
 };
 
 typedef unsigned char byte;
@@ -45,52 +80,69 @@ typedef struct view {
 } view;
 typedef struct message {
     signed char value;
-    byte follows; /* a read-modify-write of the message before it: nothing comes between */
+    /* 1 if a read-modify-write read the message before this one: no message can come between
+       them. */
+    byte follows;
     view v;
 } message;
 typedef struct thread {
     view v;
-    byte pc, back, sleeps; /* where it stands; where to go on when work or wake return; on which condition it sleeps */
+    /* The current step, the step after work or wake returns, and the condition it sleeps on. */
+    byte pc, back, sleeps;
     byte jobs, job, ticket, task, count;
-    byte step; /* that it is in the middle of, while it is */
+    /* The step that the thread is in the middle of. */
+    byte step;
 } thread;
 typedef struct state {
     message m[PLACES][MESSAGES];
-    byte messages[PLACES], sc[PLACES]; /* the newest message that a sequentially consistent access has seen */
+    /* The number of messages, and the newest one that a sequentially consistent access has seen. */
+    byte messages[PLACES], sc[PLACES];
     view mutex;
-    byte owner; /* of the mutex, from 1 */
+    /* The owner of the mutex, counted from 1. */
+    byte owner;
     byte calls[JOBS + 1][TASKS], returned[JOBS + 1];
     thread t[THREADS];
 } state;
 
 typedef struct model {
-    int first;              /* the first protocol, with CLOSED and fields read before the exchange */
-    int callers, workers;   /* threads 0 .. callers - 1 call, the others work */
-    int jobs[THREADS];      /* of each caller */
-    int tasks[JOBS + 1];    /* of each job, from 1 */
-    int strong;             /* every load sees the newest store, and stores are seen in their order */
-    int weak;               /* a step whose accesses are relaxed, 0: none */
-    const char *wrong;      /* what is found first, or NULL */
+    /* 1 for the first protocol, which reads CLOSED and fields before the exchange. */
+    int first;
+    /* Threads 0 .. callers - 1 call, the others work. */
+    int callers, workers;
+    /* The number of jobs of each caller. */
+    int jobs[THREADS];
+    /* The number of tasks of each job, counted from 1. */
+    int tasks[JOBS + 1];
+    /* 1 if every load sees the newest store, and stores are seen in their order. */
+    int strong;
+    /* A step whose accesses are relaxed, or 0. */
+    int weak;
+    /* The first error, or NULL. */
+    const char *wrong;
     long states;
 } model;
 
-static void fault(model *x, const char *what) {
+static void fault(model *x, const char *what)
+{
     if (!x->wrong) x->wrong = what;
 }
 
 /* ---- memory ---- */
 
-static void join(view *to, const view *from) {
+static void join(view *to, const view *from)
+{
     int i;
     for (i = 0; i < PLACES; i++)
         if (from->at[i] > to->at[i]) to->at[i] = from->at[i];
 }
 
-/*  Positions from `at` on move by one. */
-static void shift(view *v, int place, int at, int by) {
+/*  Moves positions from `at` on by one. */
+static void shift(view *v, int place, int at, int by)
+{
     if (v->at[place] >= at) v->at[place] = (byte)(v->at[place] + by);
 }
-static void shift_all(state *s, int place, int at, int by) {
+static void shift_all(state *s, int place, int at, int by)
+{
     int p, i;
     for (p = 0; p < PLACES; p++)
         for (i = 0; i < s->messages[p]; i++) shift(&s->m[p][i].v, place, at, by);
@@ -99,16 +151,18 @@ static void shift_all(state *s, int place, int at, int by) {
     if (s->sc[place] >= at) s->sc[place] = (byte)(s->sc[place] + by);
 }
 
-/*  Messages that no thread can read any more are forgotten, so that a thread that looks twice is
-    where it was. */
-static void forget(const model *x, state *s) {
+/*  Forgets messages that no thread can read any more, so that a thread that looks twice returns
+    to the same state. */
+static void forget(const model *x, state *s)
+{
     int place, i;
     for (place = 0; place < PLACES; place++) {
         int least = s->messages[place] - 1;
         for (i = 0; i < x->callers + x->workers; i++)
             if (s->t[i].pc != ENDED && s->t[i].v.at[place] < least) least = s->t[i].v.at[place];
         for (; least > 0; least--) {
-            memmove(&s->m[place][0], &s->m[place][1], (size_t)(s->messages[place] - 1) * sizeof(message));
+            memmove(&s->m[place][0], &s->m[place][1],
+                    (size_t)(s->messages[place] - 1) * sizeof(message));
             memset(&s->m[place][--s->messages[place]], 0, sizeof(message));
             s->m[place][0].follows = 0;
             shift_all(s, place, 1, -1);
@@ -116,22 +170,28 @@ static void forget(const model *x, state *s) {
     }
 }
 
-static int order(const model *x, const state *s, int t, int mode) { return x->weak && s->t[t].step == x->weak ? RELAXED : mode; }
+static int order(const model *x, const state *s, int t, int mode)
+{
+    return x->weak && s->t[t].step == x->weak ? RELAXED : mode;
+}
 
-static int oldest(const model *x, const state *s, int t, int place, int mode) {
+static int oldest(const model *x, const state *s, int t, int place, int mode)
+{
     int at = s->t[t].v.at[place];
     if (x->strong) return s->messages[place] - 1;
     return mode == SC && s->sc[place] > at ? s->sc[place] : at;
 }
 
-static void seen(state *s, int t, int place, int at, int mode) {
+static void seen(state *s, int t, int place, int at, int mode)
+{
     s->t[t].v.at[place] = (byte)at;
     if (mode & ACQUIRE) join(&s->t[t].v, &s->m[place][at].v);
     if (mode == SC) s->sc[place] = (byte)at;
 }
 
-/*  `choice` counts the messages that can be read; 0 when there are no more. */
-static int load(const model *x, state *s, int t, int place, int mode, int choice, int *value) {
+/*  `choice` numbers the messages that can be read. Returns 0 if there are no more. */
+static int load(const model *x, state *s, int t, int place, int mode, int choice, int *value)
+{
     int at;
     mode = order(x, s, t, mode);
     at = oldest(x, s, t, place, mode) + choice;
@@ -141,13 +201,15 @@ static int load(const model *x, state *s, int t, int place, int mode, int choice
     return 1;
 }
 
-static void insert(state *s, int t, int place, int mode, int at, int value, const view *sequence) {
+static void insert(state *s, int t, int place, int mode, int at, int value, const view *sequence)
+{
     message *m;
     if (s->messages[place] == MESSAGES) {
         printf("out of messages in the test itself\n");
         exit(3);
     }
-    memmove(&s->m[place][at + 1], &s->m[place][at], (size_t)(s->messages[place]++ - at) * sizeof *m);
+    memmove(&s->m[place][at + 1], &s->m[place][at],
+            (size_t)(s->messages[place]++ - at) * sizeof *m);
     shift_all(s, place, at, 1);
     m = &s->m[place][at];
     memset(m, 0, sizeof *m);
@@ -161,7 +223,8 @@ static void insert(state *s, int t, int place, int mode, int at, int value, cons
     m->v.at[place] = (byte)at;
 }
 
-static int store(const model *x, state *s, int t, int place, int mode, int value, int choice) {
+static int store(const model *x, state *s, int t, int place, int mode, int value, int choice)
+{
     int at;
     mode = order(x, s, t, mode);
     at = oldest(x, s, t, place, mode) + 1 + choice;
@@ -171,9 +234,11 @@ static int store(const model *x, state *s, int t, int place, int mode, int value
     return 1;
 }
 
-/*  value + add where the value is `expected`, or any if that is below 0; *value receives what was
-    read. */
-static int exchange(const model *x, state *s, int t, int place, int mode, int failed_mode, int expected, int add, int choice, int *value) {
+/*  Stores value + add if the value is `expected`, or in any case if `expected` is below 0;
+    *value receives what was read. */
+static int exchange(const model *x, state *s, int t, int place, int mode, int failed_mode,
+        int expected, int add, int choice, int *value)
+{
     int at;
     view sequence;
     mode = order(x, s, t, mode);
@@ -191,33 +256,39 @@ static int exchange(const model *x, state *s, int t, int place, int mode, int fa
     return 1;
 }
 
-/*  Plain members: an access that another thread's store, or a store that another thread's read,
-    did not happen before, is a race. */
-static int read_plain(model *x, state *s, int t, int place) {
+/*  Plain members have a race if an access did not happen after another thread's store, or a
+    store did not happen after another thread's read. */
+static int read_plain(model *x, state *s, int t, int place)
+{
     int last = s->messages[place] - 1;
     if (s->t[t].v.at[place] != last) fault(x, "a plain member is read while it is written");
     insert(s, t, READS + t, RELAXED, s->messages[READS + t], 0, NULL);
     return s->m[place][last].value;
 }
-static void write_plain(model *x, state *s, int t, int place, int value) {
+static void write_plain(model *x, state *s, int t, int place, int value)
+{
     int i;
     if (s->t[t].v.at[place] != s->messages[place] - 1) fault(x, "two threads write a plain member");
     for (i = 0; i < THREADS; i++)
-        if (s->t[t].v.at[READS + i] != s->messages[READS + i] - 1) fault(x, "a plain member is written while it is read");
+        if (s->t[t].v.at[READS + i] != s->messages[READS + i] - 1)
+            fault(x, "a plain member is written while it is read");
     insert(s, t, place, RELAXED, s->messages[place], value, NULL);
 }
 
-static int lock(state *s, int t) {
+static int lock(state *s, int t)
+{
     if (s->owner) return 0;
     s->owner = (byte)(t + 1);
     join(&s->t[t].v, &s->mutex);
     return 1;
 }
-static void unlock(state *s, int t) {
+static void unlock(state *s, int t)
+{
     s->owner = 0;
     join(&s->mutex, &s->t[t].v);
 }
-static void broadcast(state *s, int condition) {
+static void broadcast(state *s, int condition)
+{
     int i;
     for (i = 0; i < THREADS; i++)
         if (s->t[i].sleeps == condition) s->t[i].sleeps = 0;
@@ -225,20 +296,24 @@ static void broadcast(state *s, int condition) {
 
 /* ---- the protocol ---- */
 
-static void call(model *x, state *s, int job, int i) {
-    if (job < 1 || job > JOBS || i < 0 || i >= x->tasks[job]) fault(x, "a task is called that no job has");
+static void call(model *x, state *s, int job, int i)
+{
+    if (job < 1 || job > JOBS || i < 0 || i >= x->tasks[job])
+        fault(x, "a task is called that no job has");
     else if (s->returned[job]) fault(x, "a task is called after run has returned");
     else if (s->calls[job][i]++) fault(x, "a task is called twice");
 }
 
-static void returned(model *x, state *s, int job) {
+static void returned(model *x, state *s, int job)
+{
     int i;
     for (i = 0; i < x->tasks[job]; i++)
         if (!s->calls[job][i]) fault(x, "run returns before all tasks were called");
     s->returned[job] = 1;
 }
 
-static int step_run(model *x, state *s, int t, int choice) {
+static int step_run(model *x, state *s, int t, int choice)
+{
     thread *a = &s->t[t];
     int value = 0, ok = 1, i;
     switch (a->pc) {
@@ -250,10 +325,12 @@ static int step_run(model *x, state *s, int t, int choice) {
         ok = exchange(x, s, t, BUSY, ACQUIRE, ACQUIRE, 0, 1, choice, &value);
         if (ok <= 0) return ok;
         a->jobs++;
-        a->pc = value ? RUN_BEGIN : RUN_TICKET; /* a busy pool: the caller does its tasks itself */
+        /* If the pool is busy, the caller runs its tasks itself. */
+        a->pc = value ? RUN_BEGIN : RUN_TICKET;
         return 1;
     case RUN_TICKET:
-        if ((ok = load(x, s, t, TICKET, RELAXED, choice, &value)) > 0) a->job = (byte)(value / JOB + 1);
+        if ((ok = load(x, s, t, TICKET, RELAXED, choice, &value)) > 0)
+            a->job = (byte)(value / JOB + 1);
         if (ok > 0 && a->job > JOBS) fault(x, "a job has a wrong number");
         a->pc = x->first ? RUN_CLOSE : RUN_TASK;
         return ok;
@@ -270,9 +347,7 @@ static int step_run(model *x, state *s, int t, int choice) {
         if (x->first) return store(x, s, t, COUNT, RELAXED, x->tasks[a->job], choice);
         write_plain(x, s, t, COUNT, x->tasks[a->job]);
         return !choice;
-    case RUN_LEFT:
-        a->pc = RUN_OPEN;
-        return store(x, s, t, LEFT, RELAXED, x->tasks[a->job], choice);
+    case RUN_LEFT: a->pc = RUN_OPEN; return store(x, s, t, LEFT, RELAXED, x->tasks[a->job], choice);
     case RUN_OPEN:
         a->pc = WAKE;
         a->back = WORK;
@@ -289,7 +364,8 @@ static int step_run(model *x, state *s, int t, int choice) {
         a->pc = WAKE;
         a->back = STOP_JOIN;
         return store(x, s, t, STOP, SC, 1, choice);
-    default: /* STOP_JOIN */
+    /* STOP_JOIN: */
+    default:
         for (i = x->callers; i < x->callers + x->workers; i++)
             if (s->t[i].pc != ENDED) return 0;
         a->pc = ENDED;
@@ -297,7 +373,8 @@ static int step_run(model *x, state *s, int t, int choice) {
     }
 }
 
-static int step_wake(const model *x, state *s, int t, int choice) {
+static int step_wake(const model *x, state *s, int t, int choice)
+{
     thread *a = &s->t[t];
     int value = 0, ok = 1, done = a->pc >= DONE;
     switch (a->pc) {
@@ -307,9 +384,7 @@ static int step_wake(const model *x, state *s, int t, int choice) {
         a->pc = !value ? a->back : done ? DONE_LOCK : WAKE_LOCK;
         return ok;
     case WAKE_LOCK:
-    case DONE_LOCK:
-        a->pc = done ? DONE_ALL : WAKE_ALL;
-        return !choice && lock(s, t);
+    case DONE_LOCK: a->pc = done ? DONE_ALL : WAKE_ALL; return !choice && lock(s, t);
     default:
         broadcast(s, done ? DONE : WAKE);
         unlock(s, t);
@@ -318,7 +393,8 @@ static int step_wake(const model *x, state *s, int t, int choice) {
     }
 }
 
-static int step_work(model *x, state *s, int t, int choice) {
+static int step_work(model *x, state *s, int t, int choice)
+{
     thread *a = &s->t[t];
     int value = 0, ok = 1, end = t < x->callers ? WAIT : MAIN;
     switch (a->pc) {
@@ -338,7 +414,9 @@ static int step_work(model *x, state *s, int t, int choice) {
         a->pc = (a->ticket & LOW) >= value ? (byte)end : WORK_TAKE;
         return ok;
     case WORK_TAKE:
-        if (x->first) ok = exchange(x, s, t, TICKET, ACQUIRE | RELEASE, ACQUIRE, a->ticket, 1, choice, &value);
+        if (x->first)
+            ok = exchange(
+                    x, s, t, TICKET, ACQUIRE | RELEASE, ACQUIRE, a->ticket, 1, choice, &value);
         else ok = exchange(x, s, t, TICKET, ACQUIRE, RELAXED, a->ticket, -1, choice, &value);
         if (ok > 0 && value == a->ticket) a->pc = WORK_CALL;
         else a->pc = x->first ? WORK_TASK : value & LOW ? WORK_TAKE : (byte)end;
@@ -353,7 +431,8 @@ static int step_work(model *x, state *s, int t, int choice) {
         }
         a->pc = WORK_LEFT;
         return !choice;
-    default: /* WORK_LEFT */
+    /* WORK_LEFT: */
+    default:
         ok = exchange(x, s, t, LEFT, x->first ? RELEASE : SC, RELAXED, -1, -1, choice, &value);
         a->pc = value == 1 && !x->first ? DONE : WORK;
         a->back = WORK;
@@ -362,7 +441,8 @@ static int step_work(model *x, state *s, int t, int choice) {
     }
 }
 
-static int step_wait(model *x, state *s, int t, int choice) {
+static int step_wait(model *x, state *s, int t, int choice)
+{
     thread *a = &s->t[t];
     int value = 0, ok = 1;
     switch (a->pc) {
@@ -370,15 +450,10 @@ static int step_wait(model *x, state *s, int t, int choice) {
         ok = load(x, s, t, LEFT, x->first ? ACQUIRE : SC, choice, &value);
         a->pc = value <= 0 ? RUN_RETURN : x->first ? WAIT : WAIT_ON;
         return ok;
-    case WAIT_ON: /* look again, or have looked often enough */
-        a->pc = choice ? WAIT : WAIT_LOCK;
-        return choice < 2;
-    case WAIT_LOCK:
-        a->pc = WAIT_SAY;
-        return !choice && lock(s, t);
-    case WAIT_SAY:
-        a->pc = WAIT_LOOK;
-        return store(x, s, t, WAITING, SC, 1, choice);
+    /* Look again, or stop looking. */
+    case WAIT_ON: a->pc = choice ? WAIT : WAIT_LOCK; return choice < 2;
+    case WAIT_LOCK: a->pc = WAIT_SAY; return !choice && lock(s, t);
+    case WAIT_SAY: a->pc = WAIT_LOOK; return store(x, s, t, WAITING, SC, 1, choice);
     case WAIT_LOOK:
         ok = load(x, s, t, LEFT, SC, choice, &value);
         a->pc = value > 0 ? WAIT_SLEEP : WAIT_UNSAY;
@@ -387,10 +462,9 @@ static int step_wait(model *x, state *s, int t, int choice) {
             a->sleeps = DONE;
         }
         return ok;
-    case WAIT_SLEEP:
-        a->pc = WAIT_LOOK;
-        return !choice && !a->sleeps && lock(s, t);
-    default: /* WAIT_UNSAY */
+    case WAIT_SLEEP: a->pc = WAIT_LOOK; return !choice && !a->sleeps && lock(s, t);
+    /* WAIT_UNSAY: */
+    default:
         ok = store(x, s, t, WAITING, SC, 0, choice);
         if (ok > 0) unlock(s, t);
         a->pc = RUN_RETURN;
@@ -398,7 +472,8 @@ static int step_wait(model *x, state *s, int t, int choice) {
     }
 }
 
-static int step_main(model *x, state *s, int t, int choice) {
+static int step_main(model *x, state *s, int t, int choice)
+{
     thread *a = &s->t[t];
     int value = 0, ok = 1, idle;
     switch (a->pc) {
@@ -412,12 +487,8 @@ static int step_main(model *x, state *s, int t, int choice) {
         ok = load(x, s, t, STOP, SC, choice, &value);
         a->pc = value ? MAIN_WORK : MAIN_ON;
         return ok;
-    case MAIN_ON:
-        a->pc = choice ? MAIN : MAIN_LOCK;
-        return choice < 2;
-    case MAIN_LOCK:
-        a->pc = MAIN_SAY;
-        return !choice && lock(s, t);
+    case MAIN_ON: a->pc = choice ? MAIN : MAIN_LOCK; return choice < 2;
+    case MAIN_LOCK: a->pc = MAIN_SAY; return !choice && lock(s, t);
     case MAIN_SAY:
         a->pc = MAIN_LOOK;
         return exchange(x, s, t, ASLEEP, SC, RELAXED, -1, 1, choice, &value);
@@ -429,9 +500,7 @@ static int step_main(model *x, state *s, int t, int choice) {
             a->sleeps = WAKE;
         }
         return ok;
-    case MAIN_SLEEP:
-        a->pc = MAIN_LOOK;
-        return !choice && !a->sleeps && lock(s, t);
+    case MAIN_SLEEP: a->pc = MAIN_LOOK; return !choice && !a->sleeps && lock(s, t);
     case MAIN_UNSAY:
         ok = exchange(x, s, t, ASLEEP, SC, RELAXED, -1, -1, choice, &value);
         if (ok > 0) unlock(s, t);
@@ -441,7 +510,8 @@ static int step_main(model *x, state *s, int t, int choice) {
         ok = load(x, s, t, STOP, SC, choice, &value);
         a->pc = value ? ENDED : x->first ? MAIN_JOB : WORK;
         return ok;
-    default: /* MAIN_JOB */
+    /* MAIN_JOB: */
+    default:
         ok = load(x, s, t, TICKET, ACQUIRE, choice, &value);
         a->job = (byte)(value / JOB);
         a->pc = WORK;
@@ -449,7 +519,8 @@ static int step_main(model *x, state *s, int t, int choice) {
     }
 }
 
-static int step(model *x, state *s, int t, int choice) {
+static int step(model *x, state *s, int t, int choice)
+{
     thread *a = &s->t[t];
     int result = 0;
     if (a->pc == ENDED) return 0;
@@ -466,19 +537,22 @@ static int step(model *x, state *s, int t, int choice) {
 /* ---- all states ---- */
 
 typedef struct explorer {
-    uint64_t (*seen)[2]; /* hashes of 128 bits of the states that were reached; 0, 0 is free */
+    /* 128-bit hashes of the states that were reached; 0, 0 is free. */
+    uint64_t (*seen)[2];
     size_t size, used;
     state *stack;
     size_t depth, room;
 } explorer;
 
-/*  Whether a state is new. */
-static int add_state(explorer *e, const state *s) {
+/*  Returns 1 if a state is new. */
+static int add_state(explorer *e, const state *s)
+{
     uint64_t a = 1, b = 2, word;
     size_t i, at;
     for (i = 0; i < sizeof *s; i += sizeof word) {
         word = 0;
-        memcpy(&word, (const byte *)s + i, sizeof *s - i < sizeof word ? sizeof *s - i : sizeof word);
+        memcpy(&word, (const byte *)s + i,
+                sizeof *s - i < sizeof word ? sizeof *s - i : sizeof word);
         a = (a ^ word) * 0x9e3779b97f4a7c15u;
         a ^= a >> 29;
         b = (b + word) * 0xbf58476d1ce4e5b9u;
@@ -493,7 +567,8 @@ static int add_state(explorer *e, const state *s) {
         memset(e->seen, 0, e->size * sizeof *e->seen);
         for (i = 0; i < count; i++) {
             if (!old[i][0]) continue;
-            for (at = (size_t)old[i][1] & (e->size - 1); e->seen[at][0]; at = (at + 1) & (e->size - 1)) {}
+            for (at = (size_t)old[i][1] & (e->size - 1); e->seen[at][0];
+                    at = (at + 1) & (e->size - 1)) {}
             memcpy(e->seen[at], old[i], sizeof *old);
         }
         free(old);
@@ -506,7 +581,8 @@ static int add_state(explorer *e, const state *s) {
     return 1;
 }
 
-static void push(explorer *e, const state *s) {
+static void push(explorer *e, const state *s)
+{
     if (!add_state(e, s)) return;
     if (e->depth == e->room) {
         e->room = e->room ? 2 * e->room : 64;
@@ -516,8 +592,10 @@ static void push(explorer *e, const state *s) {
     e->stack[e->depth++] = *s;
 }
 
-/*  Behind its wake a caller works or waits: no worker sleeps then while there are tasks to take. */
-static void check_awake(model *x, const state *s) {
+/*  After its wake a caller works or waits: no worker may sleep then while there are tasks to
+    take. */
+static void check_awake(model *x, const state *s)
+{
     int i, working = 0, asleep = 0, ticket = s->m[TICKET][s->messages[TICKET] - 1].value;
     for (i = 0; i < THREADS; i++) {
         working |= s->t[i].pc >= WORK && s->t[i].pc < MAIN && i < x->callers;
@@ -526,16 +604,17 @@ static void check_awake(model *x, const state *s) {
     if (!x->first && working && asleep && (ticket & LOW)) fault(x, "a worker sleeps through a job");
 }
 
-/*  Every state that can follow; a state that nothing follows is an end, or threads that wait for
-    each other. */
-static void explore(model *x) {
+/*  Visits every state that can follow. A state without a successor is an end or a deadlock. */
+static void explore(model *x)
+{
     explorer e;
     state from, to;
     int i, t, choice, result, threads = x->callers + x->workers;
     memset(&e, 0, sizeof e);
     memset(&from, 0, sizeof from);
     for (i = 0; i < PLACES; i++) from.messages[i] = 1;
-    for (t = 0; t < THREADS; t++) from.t[t].pc = t < x->callers ? RUN_BEGIN : t < threads ? MAIN : ENDED;
+    for (t = 0; t < THREADS; t++)
+        from.t[t].pc = t < x->callers ? RUN_BEGIN : t < threads ? MAIN : ENDED;
     x->wrong = NULL;
     push(&e, &from);
     while (e.depth && !x->wrong) {
@@ -560,7 +639,9 @@ static void explore(model *x) {
     free(e.stack);
 }
 
-static model pool_of(int callers, int workers, int jobs_of_the_first, int first_tasks, int other_tasks) {
+static model pool_of(
+        int callers, int workers, int jobs_of_the_first, int first_tasks, int other_tasks)
+{
     model x;
     memset(&x, 0, sizeof x);
     x.callers = callers;
@@ -572,29 +653,33 @@ static model pool_of(int callers, int workers, int jobs_of_the_first, int first_
     return x;
 }
 
-TEST(the_pool_is_right_with_a_worker) {
+TEST(the_pool_is_right_with_a_worker)
+{
     model x = pool_of(1, 1, 2, 2, 2);
     explore(&x);
     CHECK_SAY(!x.wrong, "%s", x.wrong);
     test_note("%ld states", x.states);
 }
-/*  Of two jobs with ODVGP_TEST_ALL=1, which takes half a minute; else of one. */
-TEST(the_pool_is_right_with_two_workers) {
+/*  With ODVGP_TEST_ALL=1 there are two jobs, which takes half a minute; otherwise one. */
+TEST(the_pool_is_right_with_two_workers)
+{
     model x = getenv("ODVGP_TEST_ALL") ? pool_of(1, 2, 2, 1, 1) : pool_of(1, 2, 1, 2, 0);
     explore(&x);
     CHECK_SAY(!x.wrong, "%s", x.wrong);
     test_note("%ld states", x.states);
 }
-TEST(the_pool_is_right_with_two_callers) {
+TEST(the_pool_is_right_with_two_callers)
+{
     model x = pool_of(2, 1, 1, 2, 2);
     explore(&x);
     CHECK_SAY(!x.wrong, "%s", x.wrong);
     test_note("%ld states", x.states);
 }
 
-/*  The first version: right where stores are seen in their order, wrong where a new job's
-    overtake the one that closes the last job. */
-TEST(the_first_protocol_needed_strong_memory) {
+/*  The first version is correct if stores are seen in their order, and wrong if those of a new
+    job overtake the one that closes the last job. */
+TEST(the_first_protocol_needed_strong_memory)
+{
     model x = pool_of(1, 1, 2, 1, 2);
     x.first = x.strong = 1;
     explore(&x);
@@ -605,9 +690,11 @@ TEST(the_first_protocol_needed_strong_memory) {
     test_note("%s", x.wrong ? x.wrong : "nothing");
 }
 
-/*  What each order is for: relaxed, the check must find something. */
-TEST(orders_are_needed) {
-    static const int steps[] = {WORK_TAKE, WORK_LEFT, RUN_OPEN, WAKE, MAIN_LOOK, MAIN_LOOK_STOP, WAIT_LOOK, DONE};
+/*  Every memory order is needed: with a relaxed one, the check must find an error. */
+TEST(orders_are_needed)
+{
+    static const int steps[] = {
+            WORK_TAKE, WORK_LEFT, RUN_OPEN, WAKE, MAIN_LOOK, MAIN_LOOK_STOP, WAIT_LOOK, DONE};
     size_t i;
     for (i = 0; i < sizeof steps / sizeof *steps; i++) {
         model x = pool_of(1, 1, 2, 2, 2);
@@ -617,7 +704,8 @@ TEST(orders_are_needed) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     test_begin(argc, argv);
     RUN(the_pool_is_right_with_a_worker);
     RUN(the_pool_is_right_with_two_workers);

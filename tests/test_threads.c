@@ -4,6 +4,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
+#include "models.h"
 #include <fenv.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -19,29 +20,20 @@ typedef struct run_result {
     odvgp_status status;
 } run_result;
 
-static void make_data(odvgp_real *X, odvgp_real *Y) {
-    ptrdiff_t i;
-    test_seed = 77; /* the same data at each call */
-    for (i = 0; i < ROWS * INPUTS; i++) X[i] = (odvgp_real)test_normal();
-    for (i = 0; i < ROWS; i++) {
-        Y[2 * i] = (odvgp_real)(sin((double)X[3 * i]) + 0.1 * test_normal());
-        Y[2 * i + 1] = (odvgp_real)cos((double)X[3 * i + 1]);
-    }
-}
-
-/*  Train a little, predict, keep all parameters. */
-static int by_kernel; /* how the model is started: by distances, or by the kernel's variances */
-static run_result train(const odvgp_threads *threads) {
+/*  1 if the kernel's variances choose the inducing points, 0 if distances do. */
+static int by_kernel;
+/*  Trains a few steps, predicts, and returns all parameters. */
+static run_result train(const odvgp_threads *threads)
+{
     static odvgp_real X[ROWS * INPUTS], Y[ROWS * OUTPUTS];
     run_result r;
     size_t bytes = 0, size;
     odvgp_model *m;
     odvgp_server server, *p = &server;
     odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, BETA, GAMMA);
-    int i;
     memset(&r, 0, sizeof r);
     memset(&server, 0, sizeof server);
-    make_data(X, Y);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     cfg.optim.batch = 300;
     cfg.tile = 128;
     cfg.optim.gamma_batch = 20;
@@ -56,11 +48,7 @@ static run_result train(const odvgp_threads *threads) {
     if (!r.status) r.status = odvgp_fit(m, X, Y, 12, NULL, NULL, NULL);
     if (r.status) return r;
     r.count = odvgp_param_count(m);
-    r.theta = (odvgp_real *)calloc((size_t)r.count, sizeof *r.theta);
-    for (i = 0; i < odvgp_slot_count(m); i++) {
-        const odvgp_slot *slot = odvgp_slot_at(m, i);
-        r.status |= odvgp_get(m, slot->name, r.theta + slot->offset, slot->count);
-    }
+    r.theta = all_values(m);
     size = odvgp_predictor_size(m);
     void *frozen = malloc(size);
     if (!r.status) r.status = serve(m, NULL, frozen, size, p, NULL);
@@ -73,7 +61,8 @@ static run_result train(const odvgp_threads *threads) {
     return r;
 }
 
-static run_result train_in_pool(int count) {
+static run_result train_in_pool(int count)
+{
     odvgp_threads hook;
     odvgp_pool *pool = NULL;
     run_result r;
@@ -87,7 +76,8 @@ static run_result train_in_pool(int count) {
     return r;
 }
 
-TEST(the_same_bits_for_1_2_and_7_threads) {
+TEST(the_same_bits_for_1_2_and_7_threads)
+{
     static const int counts[] = {1, 2, 7};
     odvgp_threads serial = {NULL, NULL, 0};
     int i;
@@ -97,7 +87,8 @@ TEST(the_same_bits_for_1_2_and_7_threads) {
         for (i = 0; i < 3; i++) {
             run_result got = train_in_pool(counts[i]);
             CHECK(got.status == ODVGP_OK && got.count == want.count);
-            CHECK(got.theta && !memcmp(got.theta, want.theta, (size_t)want.count * sizeof *want.theta));
+            CHECK(got.theta &&
+                    !memcmp(got.theta, want.theta, (size_t)want.count * sizeof *want.theta));
             CHECK(!memcmp(got.mean, want.mean, sizeof want.mean));
             CHECK(!memcmp(got.var, want.var, sizeof want.var));
             free(got.theta);
@@ -106,9 +97,13 @@ TEST(the_same_bits_for_1_2_and_7_threads) {
     }
 }
 
-static void count_call(void *arg, int i) { __atomic_add_fetch((int *)arg + i, 1, __ATOMIC_SEQ_CST); }
+static void count_call(void *arg, int i)
+{
+    __atomic_add_fetch((int *)arg + i, 1, __ATOMIC_SEQ_CST);
+}
 
-TEST(the_pool_calls_every_task_once) {
+TEST(the_pool_calls_every_task_once)
+{
     odvgp_threads hook;
     odvgp_pool *pool;
     int calls[64], n, i, round;
@@ -125,7 +120,8 @@ TEST(the_pool_calls_every_task_once) {
     free(block);
 }
 
-TEST(the_pool_refuses_what_it_cannot_do) {
+TEST(the_pool_refuses_what_it_cannot_do)
+{
     odvgp_threads hook;
     odvgp_pool *pool;
     size_t size = odvgp_pool_size(2);
@@ -138,14 +134,15 @@ TEST(the_pool_refuses_what_it_cannot_do) {
     free(block);
 }
 
-/*  A pool of `count` threads and what it takes. */
+/*  A pool of `count` threads and its memory. */
 typedef struct crew {
     odvgp_pool *pool;
     odvgp_threads hook;
     void *block;
 } crew;
 
-static crew crew_start(int count) {
+static crew crew_start(int count)
+{
     crew c;
     size_t size = odvgp_pool_size(count);
     memset(&c, 0, sizeof c);
@@ -153,38 +150,43 @@ static crew crew_start(int count) {
     CHECK_STATUS(odvgp_pool_start(&c.pool, count, c.block, size, &c.hook), ODVGP_OK);
     return c;
 }
-static void crew_stop(crew *c) {
+static void crew_stop(crew *c)
+{
     odvgp_pool_stop(c->pool);
     free(c->block);
 }
 
-static void wait_ms(long ms) {
+static void wait_ms(long ms)
+{
     struct timespec t;
     t.tv_sec = ms / 1000;
     t.tv_nsec = ms % 1000 * 1000000;
     nanosleep(&t, NULL);
 }
 
-/*  A caller that shares a hook with another one: counts the tasks of its own jobs that were not
-    called exactly once. */
+/*  A caller that shares a hook with another one; it counts those of its own tasks that did not
+    run exactly once. */
 enum { SHARED_JOBS = 2000, SHARED_TASKS = 6 };
 typedef struct sharer {
     const odvgp_threads *hook;
     int wrong;
 } sharer;
 
-static void *share_hook(void *arg) {
+static void *share_hook(void *arg)
+{
     sharer *s = (sharer *)arg;
     int calls[SHARED_TASKS], job, i;
     for (job = 0; job < SHARED_JOBS; job++) {
         memset(calls, 0, sizeof calls);
         s->hook->run(s->hook->user, SHARED_TASKS, count_call, calls);
-        for (i = 0; i < SHARED_TASKS; i++) s->wrong += __atomic_load_n(&calls[i], __ATOMIC_SEQ_CST) != 1;
+        for (i = 0; i < SHARED_TASKS; i++)
+            s->wrong += __atomic_load_n(&calls[i], __ATOMIC_SEQ_CST) != 1;
     }
     return NULL;
 }
 
-TEST(two_callers_share_a_pool) {
+TEST(two_callers_share_a_pool)
+{
     crew c = crew_start(2);
     sharer one, other;
     pthread_t thread;
@@ -198,17 +200,19 @@ TEST(two_callers_share_a_pool) {
     crew_stop(&c);
 }
 
-/*  A task that is cut into tasks itself. */
+/*  A task that is itself cut into tasks. */
 typedef struct nest {
     const odvgp_threads *hook;
     int calls[4][3];
 } nest;
-static void nested_call(void *arg, int i) {
+static void nested_call(void *arg, int i)
+{
     nest *n = (nest *)arg;
     n->hook->run(n->hook->user, 3, count_call, n->calls[i]);
 }
 
-TEST(a_task_may_use_the_pool) {
+TEST(a_task_may_use_the_pool)
+{
     crew c = crew_start(2);
     nest n;
     int i, k;
@@ -220,35 +224,42 @@ TEST(a_task_may_use_the_pool) {
     crew_stop(&c);
 }
 
-/*  Two tasks that wait for each other, for ten seconds at most: so each is in a thread of its
-    own. */
+/*  Two tasks that wait for each other, for at most ten seconds, which shows that each has its
+    own thread. */
 typedef struct meeting {
     int arrived, late;
     pthread_t caller;
-    double third[2];  /* as each thread computes it */
-    double worker_ms; /* how long the worker's task takes from there */
+    /* One third as each thread computes it. */
+    double third[2];
+    /* The remaining time of the worker's task. */
+    double worker_ms;
 } meeting;
 
-static void meet(meeting *m) {
+static void meet(meeting *m)
+{
     int waited;
     __atomic_add_fetch(&m->arrived, 1, __ATOMIC_SEQ_CST);
-    for (waited = 0; waited < 10000 && __atomic_load_n(&m->arrived, __ATOMIC_SEQ_CST) < 2; waited++) wait_ms(1);
+    for (waited = 0; waited < 10000 && __atomic_load_n(&m->arrived, __ATOMIC_SEQ_CST) < 2; waited++)
+        wait_ms(1);
     if (waited == 10000) __atomic_store_n(&m->late, 1, __ATOMIC_SEQ_CST);
 }
 
-static void compute_third(void *arg, int i) {
+static void compute_third(void *arg, int i)
+{
     meeting *m = (meeting *)arg;
     volatile double one = 1, three = 3;
     meet(m);
     m->third[i] = one / three;
 }
 
-TEST(workers_round_as_the_caller_does) {
+TEST(workers_round_as_the_caller_does)
+{
     crew c = crew_start(2);
     meeting m;
     double near = 1.0 / 3;
 #ifdef FE_UPWARD
-    volatile double one = 1, three = 3, up; /* or a compiler may move the division behind the last fesetround */
+    /* volatile prevents the compiler from moving the division behind the last fesetround. */
+    volatile double one = 1, three = 3, up;
     memset(&m, 0, sizeof m);
     CHECK(!fesetround(FE_UPWARD));
     up = one / three;
@@ -264,14 +275,16 @@ TEST(workers_round_as_the_caller_does) {
     crew_stop(&c);
 }
 
-static void long_in_the_worker(void *arg, int i) {
+static void long_in_the_worker(void *arg, int i)
+{
     meeting *m = (meeting *)arg;
     (void)i;
     meet(m);
     if (!pthread_equal(pthread_self(), m->caller)) wait_ms((long)m->worker_ms);
 }
 
-static double own_ms(void) {
+static double own_ms(void)
+{
     struct timespec t;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return 0;
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
@@ -279,7 +292,8 @@ static double own_ms(void) {
 
 /*  A caller of high priority that never slept would keep its own worker from the processor for
     ever. */
-TEST(a_caller_that_waits_long_sleeps) {
+TEST(a_caller_that_waits_long_sleeps)
+{
     crew c = crew_start(2);
     meeting m;
     double spent;
@@ -290,17 +304,20 @@ TEST(a_caller_that_waits_long_sleeps) {
     c.hook.run(c.hook.user, 2, long_in_the_worker, &m);
     spent = own_ms() - spent;
     CHECK(!m.late);
-    CHECK_SAY(spent < m.worker_ms / 10, "waiting for %.0f ms took %.0f ms of the processor", m.worker_ms, spent);
+    CHECK_SAY(spent < m.worker_ms / 10, "waiting for %.0f ms took %.0f ms of the processor",
+            m.worker_ms, spent);
     crew_stop(&c);
 }
 
-/*  In the child of a fork the workers are not there: the pool still does all tasks, and stops
-    without waiting for them. */
-TEST(the_child_of_a_fork_uses_and_stops_the_pool) {
+/*  In the child of a fork there are no workers: the pool still runs all tasks, and stops without
+    waiting for workers. */
+TEST(the_child_of_a_fork_uses_and_stops_the_pool)
+{
     crew c = crew_start(3);
     int calls[8], asleep, i, status = -1;
     for (asleep = 0; asleep < 2; asleep++) {
-        if (asleep) wait_ms(100); /* by then workers sleep, and a mutex or a condition of theirs is in use */
+        /* After this time workers sleep, and a mutex or a condition of theirs is in use. */
+        if (asleep) wait_ms(100);
         pid_t child = fork();
         if (child == 0) {
             int right = 1;
@@ -312,7 +329,8 @@ TEST(the_child_of_a_fork_uses_and_stops_the_pool) {
             _exit(right ? 0 : 1);
         }
         CHECK(child > 0 && waitpid(child, &status, 0) == child);
-        CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with wait status %d", status);
+        CHECK_SAY(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                "the child ends with wait status %d", status);
     }
     memset(calls, 0, sizeof calls);
     c.hook.run(c.hook.user, 8, count_call, calls);
@@ -335,15 +353,18 @@ enum { UNOPTIMISED = 1 };
 enum { UNOPTIMISED = 0 };
 #endif
 
-static void *train_thread(void *arg) {
+static void *train_thread(void *arg)
+{
     odvgp_threads serial = {NULL, NULL, 0};
     *(run_result *)arg = train(&serial);
     return NULL;
 }
 
-/*  All of it in a thread of 80 KiB: the manual promises 64 KiB for the library, the rest is for this test's frames and the system's. Where
-    threads must have more (128 KiB on 64-bit ARM), it is less of a test. */
-TEST(a_small_stack_is_enough) {
+/*  Trains and predicts in a thread of 80 KiB: the manual promises 64 KiB for the library, and
+    the rest is for the frames of this test and of the system. Where threads must have more (128
+    KiB on 64-bit ARM), the test is weaker. */
+TEST(a_small_stack_is_enough)
+{
 #ifdef STACK_SANITIZED
     SKIP("sanitizers use stack of their own");
 #else
@@ -356,7 +377,8 @@ TEST(a_small_stack_is_enough) {
 #endif
     memset(&r, 0, sizeof r);
     r.status = ODVGP_E_MEMORY;
-    by_kernel = 1; /* what takes more */
+    /* These options need the most stack. */
+    by_kernel = 1;
     CHECK(!pthread_attr_init(&attributes));
     CHECK(!pthread_attr_setstacksize(&attributes, stack));
     CHECK(!pthread_create(&thread, &attributes, train_thread, &r));
@@ -368,7 +390,7 @@ TEST(a_small_stack_is_enough) {
 }
 
 #ifndef STACK_SANITIZED
-/*  What predicting needs, with a kernel of every kind; `call` says which call, 0 none. */
+/*  The data of predictions with a kernel of every kind; `call` selects the call, and 0 none. */
 typedef struct served {
     odvgp_server server;
     odvgp_real *X, *Y, *out;
@@ -379,22 +401,36 @@ typedef struct served {
 } served;
 enum { CALLS = 5, SERVED = 40, STACK = 256 * 1024 };
 
-static void *predict_thread(void *arg) {
+static void *predict_thread(void *arg)
+{
     served *s = (served *)arg;
     odvgp_real *var = s->out + OUTPUTS * SERVED, *rest = var + OUTPUTS * SERVED;
     switch (s->call) {
-    case 1: s->status = odvgp_predict(&s->server, s->X, 1, s->out, var, rest, s->scratch, s->bytes); break;
-    case 2: s->status = odvgp_predict(&s->server, s->X, SERVED, s->out, var, rest, s->scratch, s->bytes); break;
-    case 3: s->status = odvgp_predict_logp(&s->server, s->X, s->Y, SERVED, s->out, s->scratch, s->bytes); break;
-    case 4: s->status = odvgp_predict_cov(&s->server, s->X, SERVED, s->out, rest, s->scratch, s->bytes); break;
-    case 5: s->status = odvgp_sample(&s->server, s->X, SERVED, 2, 1, s->out, s->scratch, s->bytes); break;
+    case 1:
+        s->status = odvgp_predict(&s->server, s->X, 1, s->out, var, rest, s->scratch, s->bytes);
+        break;
+    case 2:
+        s->status =
+                odvgp_predict(&s->server, s->X, SERVED, s->out, var, rest, s->scratch, s->bytes);
+        break;
+    case 3:
+        s->status =
+                odvgp_predict_logp(&s->server, s->X, s->Y, SERVED, s->out, s->scratch, s->bytes);
+        break;
+    case 4:
+        s->status = odvgp_predict_cov(&s->server, s->X, SERVED, s->out, rest, s->scratch, s->bytes);
+        break;
+    case 5:
+        s->status = odvgp_sample(&s->server, s->X, SERVED, 2, 1, s->out, s->scratch, s->bytes);
+        break;
     default: break;
     }
     return NULL;
 }
 
-/*  Bytes of a painted stack that a thread with this call writes to. */
-static size_t stack_of_thread(void *(*run)(void *), void *arg) {
+/*  Returns how many bytes of a painted stack a thread with this call writes. */
+static size_t stack_of_thread(void *(*run)(void *), void *arg)
+{
     pthread_attr_t attributes;
     pthread_t thread;
     unsigned char *stack = NULL;
@@ -406,11 +442,13 @@ static size_t stack_of_thread(void *(*run)(void *), void *arg) {
     CHECK(!pthread_create(&thread, &attributes, run, arg));
     CHECK(!pthread_join(thread, NULL));
     pthread_attr_destroy(&attributes);
-    while (i < STACK && stack[i] == 0xa5) i++; /* it grows downwards */
+    /* The stack grows downwards. */
+    while (i < STACK && stack[i] == 0xa5) i++;
     free(stack);
     return STACK - i;
 }
-static size_t stack_of(served *s, int call) {
+static size_t stack_of(served *s, int call)
+{
     size_t bytes;
     s->call = call;
     s->status = ODVGP_OK;
@@ -419,7 +457,7 @@ static size_t stack_of(served *s, int call) {
     return bytes;
 }
 
-/*  All other calls. Each is reached through a pointer, so that no compiler puts their frames together. */
+/*  All other calls. A pointer reaches each of them, so that no compiler merges their frames. */
 typedef struct kept {
     odvgp_config cfg;
     odvgp_model *m, *twin;
@@ -434,73 +472,109 @@ typedef struct kept {
 } kept;
 
 static odvgp_status call_none(kept *k) { return k->m ? ODVGP_OK : ODVGP_E_ARG; }
-static odvgp_status call_size(kept *k) { return odvgp_model_size(&k->cfg, &k->block_bytes, &k->info); }
-static odvgp_status call_init(kept *k) { return odvgp_model_init(&k->twin, &k->cfg, k->block, k->block_bytes, &k->info); }
-static odvgp_status call_set(kept *k) { return odvgp_set(k->m, "Z_beta", k->values, 33 * INPUTS, &k->info); }
+static odvgp_status call_size(kept *k)
+{
+    return odvgp_model_size(&k->cfg, &k->block_bytes, &k->info);
+}
+static odvgp_status call_init(kept *k)
+{
+    return odvgp_model_init(&k->twin, &k->cfg, k->block, k->block_bytes, &k->info);
+}
+static odvgp_status call_set(kept *k)
+{
+    return odvgp_set(k->m, "Z_beta", k->values, 33 * INPUTS, &k->info);
+}
 static odvgp_status call_get(kept *k) { return odvgp_get(k->m, "Z_beta", k->values, 33 * INPUTS); }
 static odvgp_status call_trainable(kept *k) { return odvgp_set_trainable(k->m, "*", 1); }
-static odvgp_status call_bounds(kept *k) { return odvgp_set_bounds(k->m, "kernel.*", 0, (odvgp_real)1e6); }
-static odvgp_status call_prior(kept *k) { return odvgp_set_prior(k->m, "kernel.*", ODVGP_PRIOR_GAMMA, 2, 1); }
-static odvgp_status call_text(kept *k) { return odvgp_kernel_text(k->m, k->text, sizeof k->text) ? ODVGP_OK : ODVGP_E_SIZE; }
-static odvgp_status call_frozen_size(kept *k) { return odvgp_predictor_size(k->m) ? ODVGP_OK : ODVGP_E_SIZE; }
-static odvgp_status call_freeze(kept *k) { return odvgp_freeze(k->m, NULL, k->frozen, k->frozen_bytes, &k->info); }
-static odvgp_status call_block(kept *k) {
+static odvgp_status call_bounds(kept *k)
+{
+    return odvgp_set_bounds(k->m, "kernel.*", 0, (odvgp_real)1e6);
+}
+static odvgp_status call_prior(kept *k)
+{
+    return odvgp_set_prior(k->m, "kernel.*", ODVGP_PRIOR_GAMMA, 2, 1);
+}
+static odvgp_status call_text(kept *k)
+{
+    return odvgp_kernel_text(k->m, k->text, sizeof k->text) ? ODVGP_OK : ODVGP_E_SIZE;
+}
+static odvgp_status call_frozen_size(kept *k)
+{
+    return odvgp_predictor_size(k->m) ? ODVGP_OK : ODVGP_E_SIZE;
+}
+static odvgp_status call_freeze(kept *k)
+{
+    return odvgp_freeze(k->m, NULL, k->frozen, k->frozen_bytes, &k->info);
+}
+static odvgp_status call_block(kept *k)
+{
     return odvgp_server_from_block(&k->server, k->frozen, k->frozen_bytes, k->cfg.isa, &k->info);
 }
-static odvgp_status call_save_size(kept *k) { return odvgp_save_size(k->m, 0) ? ODVGP_OK : ODVGP_E_SIZE; }
-static odvgp_status call_save(kept *k) { return odvgp_save(k->m, NULL, NULL, 0, k->file, k->file_bytes, &k->info); }
-static odvgp_status call_server_size(kept *k) {
+static odvgp_status call_save_size(kept *k)
+{
+    return odvgp_save_size(k->m, 0) ? ODVGP_OK : ODVGP_E_SIZE;
+}
+static odvgp_status call_save(kept *k)
+{
+    return odvgp_save(k->m, NULL, NULL, 0, k->file, k->file_bytes, &k->info);
+}
+static odvgp_status call_server_size(kept *k)
+{
     size_t bytes, user_bytes;
     const void *user;
     return odvgp_server_size(k->file, k->file_bytes, &bytes, &user, &user_bytes, &k->info);
 }
-static odvgp_status call_file(kept *k) {
-    return odvgp_server_from_file(&k->server, k->file, k->file_bytes, k->cfg.isa, k->placed, k->placed_bytes, &k->info);
+static odvgp_status call_file(kept *k)
+{
+    return odvgp_server_from_file(
+            &k->server, k->file, k->file_bytes, k->cfg.isa, k->placed, k->placed_bytes, &k->info);
 }
-static odvgp_status call_load_size(kept *k) {
+static odvgp_status call_load_size(kept *k)
+{
     size_t bytes, predictor;
-    return odvgp_load_size(k->file, k->file_bytes, NULL, k->cfg.isa, &bytes, &predictor, NULL, NULL, &k->info);
+    return odvgp_load_size(
+            k->file, k->file_bytes, NULL, k->cfg.isa, &bytes, &predictor, NULL, NULL, &k->info);
 }
-static odvgp_status call_load(kept *k) {
-    return odvgp_load(k->file, k->file_bytes, NULL, k->cfg.isa, k->block, k->block_bytes, &k->twin, &k->info);
+static odvgp_status call_load(kept *k)
+{
+    return odvgp_load(
+            k->file, k->file_bytes, NULL, k->cfg.isa, k->block, k->block_bytes, &k->twin, &k->info);
 }
-static odvgp_status call_init_data(kept *k) { return odvgp_init_data(k->twin, k->X, k->Y, &k->info); }
-static odvgp_status call_elbo(kept *k) {
+static odvgp_status call_init_data(kept *k)
+{
+    return odvgp_init_data(k->twin, k->X, k->Y, &k->info);
+}
+static odvgp_status call_elbo(kept *k)
+{
     odvgp_real elbo;
     return odvgp_elbo(k->m, k->X, k->Y, ROWS, &elbo, NULL, NULL, &k->info);
 }
-static odvgp_status call_fit_q(kept *k) { return odvgp_fit_q(k->m, k->X, k->Y, k->work, k->work_bytes, &k->info); }
+static odvgp_status call_fit_q(kept *k)
+{
+    return odvgp_fit_q(k->m, k->X, k->Y, k->work, k->work_bytes, &k->info);
+}
 static odvgp_status call_step(kept *k) { return odvgp_step(k->m, k->X, k->Y, NULL, &k->info); }
 
 static const struct {
     const char *name;
     odvgp_status (*call)(kept *k);
-    size_t most; /* bytes of stack */
-} kept_calls[] = {{"none", call_none, 0},
-                  {"odvgp_model_size", call_size, 8192},
-                  {"odvgp_model_init", call_init, 4096},
-                  {"odvgp_init_data", call_init_data, 4096},
-                  {"odvgp_set", call_set, 4096},
-                  {"odvgp_get", call_get, 4096},
-                  {"odvgp_set_trainable", call_trainable, 4096},
-                  {"odvgp_set_bounds", call_bounds, 4096},
-                  {"odvgp_set_prior", call_prior, 4096},
-                  {"odvgp_kernel_text", call_text, 4096},
-                  {"odvgp_elbo", call_elbo, 4096},
-                  {"odvgp_predictor_size", call_frozen_size, 4096},
-                  {"odvgp_freeze", call_freeze, 4096},
-                  {"odvgp_server_from_block", call_block, 4096},
-                  {"odvgp_save_size", call_save_size, 4096},
-                  {"odvgp_save", call_save, 4096},
-                  {"odvgp_server_size", call_server_size, 4096},
-                  {"odvgp_server_from_file", call_file, 4096},
-                  {"odvgp_load_size", call_load_size, 8192},
-                  {"odvgp_load", call_load, 4096},
-                  {"odvgp_step", call_step, 8192},
-                  {"odvgp_fit_q", call_fit_q, 8192}};
+    /* The largest number of bytes. */
+    size_t most;
+} kept_calls[] = {{"none", call_none, 0}, {"odvgp_model_size", call_size, 8192},
+        {"odvgp_model_init", call_init, 4096}, {"odvgp_init_data", call_init_data, 4096},
+        {"odvgp_set", call_set, 4096}, {"odvgp_get", call_get, 4096},
+        {"odvgp_set_trainable", call_trainable, 4096}, {"odvgp_set_bounds", call_bounds, 4096},
+        {"odvgp_set_prior", call_prior, 4096}, {"odvgp_kernel_text", call_text, 4096},
+        {"odvgp_elbo", call_elbo, 4096}, {"odvgp_predictor_size", call_frozen_size, 4096},
+        {"odvgp_freeze", call_freeze, 4096}, {"odvgp_server_from_block", call_block, 4096},
+        {"odvgp_save_size", call_save_size, 4096}, {"odvgp_save", call_save, 4096},
+        {"odvgp_server_size", call_server_size, 4096}, {"odvgp_server_from_file", call_file, 4096},
+        {"odvgp_load_size", call_load_size, 8192}, {"odvgp_load", call_load, 4096},
+        {"odvgp_step", call_step, 8192}, {"odvgp_fit_q", call_fit_q, 8192}};
 enum { KEPT_CALLS = sizeof kept_calls / sizeof *kept_calls };
 
-static void *keep_thread(void *arg) {
+static void *keep_thread(void *arg)
+{
     kept *k = (kept *)arg;
     k->status = k->call(k);
     return NULL;
@@ -508,19 +582,22 @@ static void *keep_thread(void *arg) {
 #endif
 
 /*  The manual promises 4 KiB for calls that predict. */
-TEST(predictions_take_little_stack) {
+TEST(predictions_take_little_stack)
+{
 #ifdef STACK_SANITIZED
     SKIP("sanitizers use stack of their own");
 #else
-    static const odvgp_cov_part parts[] = {ODVGP_COV_PART_DENSE, ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL};
-    odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS), *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
+    static const odvgp_cov_part parts[] = {
+            ODVGP_COV_PART_DENSE, ODVGP_COV_PART_INVERSE, ODVGP_COV_PART_DIAGONAL};
+    odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS),
+               *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
     size_t most = 0;
     int i, c;
     if (UNOPTIMISED) {
         free(X), free(Y);
         SKIP("without optimisation each vector has a place on the stack");
     }
-    make_data(X, Y);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     for (i = 0; i < test_isas.count * 3; i++) {
         odvgp_config cfg = odvgp_config_defaults(300, INPUTS, OUTPUTS, 33, i % 3 == 2 ? 0 : 50);
         odvgp_model *m = NULL;
@@ -528,8 +605,10 @@ TEST(predictions_take_little_stack) {
         void *block;
         size_t bytes;
         memset(&s, 0, sizeof s);
-        cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
-        cfg.optim.natgrad = i % 3 != 1; /* INVERSE has no natural step */
+        cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + "
+                              "constant + white(0.1)";
+        /* INVERSE has no natural step. */
+        cfg.optim.natgrad = i % 3 != 1;
         cfg.layer[0].mean_part = i % 3 ? ODVGP_MEAN_PART_FREE : ODVGP_MEAN_PART_ORTH;
         cfg.layer[0].cov_part = parts[i % 3];
         cfg.isa = test_isas.isa[i / 3];
@@ -544,7 +623,9 @@ TEST(predictions_take_little_stack) {
         s.out = (odvgp_real *)test_alloc(sizeof(odvgp_real) * OUTPUTS * SERVED * (SERVED + 3));
         for (c = 1; c <= CALLS; c++) {
             size_t none = stack_of(&s, 0), used = stack_of(&s, c);
-            CHECK_SAY(used >= none && used - none <= 4096, "%s, part %d, call %d: %d bytes of stack", test_isas.name[i / 3], i % 3, c, (int)(used - none));
+            CHECK_SAY(used >= none && used - none <= 4096,
+                    "%s, part %d, call %d: %d bytes of stack", test_isas.name[i / 3], i % 3, c,
+                    (int)(used - none));
             if (used - none > most) most = used - none;
         }
         free(s.scratch), free(s.out), free(block);
@@ -555,20 +636,23 @@ TEST(predictions_take_little_stack) {
 #endif
 }
 
-/*  The manual's: 4 KiB; 8 KiB for training, and where a model without a block is measured. */
-TEST(calls_take_little_stack) {
+/*  The manual promises 4 KiB, and 8 KiB for training and for measuring a model without a block. */
+TEST(calls_take_little_stack)
+{
 #ifdef STACK_SANITIZED
     SKIP("sanitizers use stack of their own");
 #else
-    odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS), *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
+    odvgp_real *X = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * INPUTS),
+               *Y = (odvgp_real *)test_alloc(sizeof(odvgp_real) * ROWS * OUTPUTS);
     size_t most[KEPT_CALLS] = {0};
     int i, c, least = 0, train = 0;
-    make_data(X, Y);
+    fill_data(X, Y, ROWS, INPUTS, OUTPUTS);
     for (i = 0; i < test_isas.count; i++) {
         odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, OUTPUTS, 33, 50);
         kept k;
         memset(&k, 0, sizeof k);
-        cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + constant + white(0.1)";
+        cfg.layer[0].kernel = "rq * polynomial(0.1) + periodic(2) * matern12 + linear(ard) * rbf + "
+                              "constant + white(0.1)";
         cfg.isa = test_isas.isa[i];
         k.cfg = cfg, k.X = X, k.Y = Y;
         if (!CHECK_STATUS(odvgp_model_create(&k.m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;
@@ -576,7 +660,8 @@ TEST(calls_take_little_stack) {
         k.frozen_bytes = k.placed_bytes = odvgp_predictor_size(k.m) + 64;
         k.file_bytes = odvgp_save_size(k.m, 0), k.work_bytes = odvgp_fit_q_size(k.m);
         k.work = test_alloc(k.work_bytes);
-        k.block = test_alloc(k.block_bytes), k.frozen = test_alloc(k.frozen_bytes), k.placed = test_alloc(k.placed_bytes), k.file = test_alloc(k.file_bytes);
+        k.block = test_alloc(k.block_bytes), k.frozen = test_alloc(k.frozen_bytes),
+        k.placed = test_alloc(k.placed_bytes), k.file = test_alloc(k.file_bytes);
         k.values = (odvgp_real *)test_alloc(sizeof(odvgp_real) * 33 * INPUTS);
         CHECK_STATUS(odvgp_get(k.m, "Z_beta", k.values, 33 * INPUTS), ODVGP_OK);
         for (c = 0; c < KEPT_CALLS; c++) {
@@ -584,26 +669,33 @@ TEST(calls_take_little_stack) {
             k.call = call_none;
             none = stack_of_thread(keep_thread, &k);
             k.call = kept_calls[c].call;
-            keep_thread(&k); /* what the dynamic linker needs for names seen for the first time is not the library's */
+            /* The first call makes the dynamic linker look up names; the stack for that is not
+               the library's. */
+            keep_thread(&k);
             k.status = ODVGP_OK;
             used = stack_of_thread(keep_thread, &k);
-            CHECK_SAY(k.status == ODVGP_OK, "%s: %s", kept_calls[c].name, odvgp_status_text(k.status));
+            CHECK_SAY(k.status == ODVGP_OK, "%s: %s", kept_calls[c].name,
+                    odvgp_status_text(k.status));
             if (used - none > most[c]) most[c] = used - none;
         }
         free(k.block), free(k.frozen), free(k.placed), free(k.file), free(k.values), free(k.work);
         odvgp_model_free(k.m);
     }
-    for (c = 0; c < KEPT_CALLS; c++) CHECK_SAY(most[c] <= kept_calls[c].most, "%s: %d bytes of stack", kept_calls[c].name, (int)most[c]);
+    for (c = 0; c < KEPT_CALLS; c++)
+        CHECK_SAY(most[c] <= kept_calls[c].most, "%s: %d bytes of stack", kept_calls[c].name,
+                (int)most[c]);
     for (c = 1; c < KEPT_CALLS; c++) {
         if (kept_calls[c].most == 4096 && most[c] > most[least]) least = c;
         if (kept_calls[c].most == 8192 && most[c] > most[train]) train = c;
     }
-    test_note("%s %d, %s %d bytes", kept_calls[least].name, (int)most[least], kept_calls[train].name, (int)most[train]);
+    test_note("%s %d, %s %d bytes", kept_calls[least].name, (int)most[least],
+            kept_calls[train].name, (int)most[train]);
     free(X), free(Y);
 #endif
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     test_begin(argc, argv);
     RUN(the_same_bits_for_1_2_and_7_threads);
     RUN(the_pool_calls_every_task_once);

@@ -1,9 +1,9 @@
-/*  What the fuzz targets share. A target is a program of libFuzzer's (clang -fsanitize=fuzzer,address,undefined):
-
-        LLVMFuzzerTestOneInput    takes any bytes, and aborts by MUST where a promise is broken
-        write_seeds               writes the inputs that the first run begins with
-
-        NAME --seeds FOLDER       writes the seeds there and ends; every other argument is libFuzzer's */
+/*  What the fuzz targets share. A target is a program of libFuzzer (clang
+    -fsanitize=fuzzer,address,undefined):
+        LLVMFuzzerTestOneInput    takes any bytes, and aborts by MUST if a promise is broken
+        write_seeds               writes the inputs with which the first run begins
+        NAME --seeds FOLDER       writes the seeds to FOLDER and ends; libFuzzer takes every other
+                                  argument */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -18,13 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void write_seeds(const char *folder);
 
 #define MUST(cond, ...) ((cond) ? (void)0 : fuzz_broken(#cond, __FILE__, __LINE__, __VA_ARGS__))
-static void fuzz_broken(const char *cond, const char *file, int line, const char *words) {
+static void fuzz_broken(const char *cond, const char *file, int line, const char *words)
+{
     fprintf(stderr, "%s:%d: does not hold: %s: %s\n", file, line, cond, words);
     abort();
 }
 
-/*  One seed, named by its number. */
-static void write_seed(const char *folder, int number, const void *data, size_t size) {
+/*  Writes one seed, named by its number. */
+static void write_seed(const char *folder, int number, const void *data, size_t size)
+{
     char path[1000];
     FILE *f;
     snprintf(path, sizeof path, "%s/seed-%03d", folder, number);
@@ -33,7 +35,8 @@ static void write_seed(const char *folder, int number, const void *data, size_t 
     fclose(f);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv) {
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
     if (*argc == 3 && !strcmp((*argv)[1], "--seeds")) {
         write_seeds((*argv)[2]);
         exit(0);

@@ -1,15 +1,18 @@
-/*  CSV through the table reader of the tool. The first byte says the options, the rest is the file. What is read holds numbers or levels of
-    its columns and nothing else. */
+/*  CSV in the table reader of the tool. The first byte chooses the options, the rest is the
+    file. Columns of the result hold numbers or levels and nothing else. */
 #include "fuzz.h"
 #include "table.h"
 
-static int every_third(const void *user, int columns, int column, const char *name) {
+static int every_third(const void *user, int columns, int column, const char *name)
+{
     (void)user, (void)columns, (void)name;
     return column % 3 == 0;
 }
 
-/*  As table_read does, from memory. */
-static int read_text(table *t, const table_options *options, const char *text, char *error, size_t size) {
+/*  Does what table_read does, from memory. */
+static int read_text(
+        table *t, const table_options *options, const char *text, char *error, size_t size)
+{
     table__reader r = {NULL, NULL, "input", NULL, 1, NULL, 0};
     int bad;
     r.t = t, r.options = options, r.s = text, r.error = error, r.error_size = size;
@@ -19,14 +22,16 @@ static int read_text(table *t, const table_options *options, const char *text, c
     return bad;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     static const char separators[] = {0, ',', ';', '\t', ' '};
     table_options options = {0, 0, NULL, NULL};
     table t;
     char *text, error[400] = "";
     ptrdiff_t i;
     int c;
-    if (size < 1 || memchr(data + 1, 0, size - 1)) return 0; /* table__load refuses it */
+    /* table__load refuses such a file. */
+    if (size < 1 || memchr(data + 1, 0, size - 1)) return 0;
     options.header = data[0] % 3 - 1;
     options.separator = separators[data[0] / 3 % 5];
     if (data[0] & 128) options.is_text = every_third;
@@ -34,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
     if (read_text(&t, &options, text, error, sizeof error)) {
-        MUST(error[0] && strlen(error) < sizeof error && !t.values && !t.column, "a refusal without a sentence");
+        MUST(error[0] && strlen(error) < sizeof error && !t.values && !t.column,
+                "a refusal without a sentence");
         free(text);
         return 0;
     }
@@ -47,10 +53,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             missing += v != v;
             if (v != v) continue;
             MUST(fabs(v) <= DBL_MAX, "an infinite number");
-            if (column->text) MUST(v == floor(v) && v >= 0 && v < column->level_count, "a position outside the levels");
+            if (column->text)
+                MUST(v == floor(v) && v >= 0 && v < column->level_count,
+                        "a position outside the levels");
         }
-        MUST(missing >= column->missing && (missing == column->missing || column->odd_line), "a missing cell is not counted");
-        if (table_check(&t, c, "input", error, sizeof error)) MUST(column->odd_line && error[0], "a complaint without a reason");
+        MUST(missing >= column->missing && (missing == column->missing || column->odd_line),
+                "a missing cell is not counted");
+        if (table_check(&t, c, "input", error, sizeof error))
+            MUST(column->odd_line && error[0], "a complaint without a reason");
         if (t.header) MUST(table_find(&t, column->name, 0) >= 0, "a column that is not found");
     }
     table_free(&t);
@@ -58,13 +68,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-static void write_seeds(const char *folder) {
-    static const char *const list[] = {"a,b,c\n1,2,3\n4,5,6\n", "1;2\n3;4", "x\ty\r\n1e-3\t-2.5\r\nNA\t\r\n", "1 2  3\n4 5 6\n", "\"a \"\"b\"\"\",c\n\"x\ny\",1\nz,2\n",
-                                       "\xEF\xBB\xBFname,value\ncat,1\ndog,nan\ncat,inf\n", "12345678901234567890,1e999,.5\n1,2,?\n", "0.1234567890123456789e-22,1e22\n\n\n"};
+static void write_seeds(const char *folder)
+{
+    static const char *const list[] = {"a,b,c\n1,2,3\n4,5,6\n", "1;2\n3;4",
+            "x\ty\r\n1e-3\t-2.5\r\nNA\t\r\n", "1 2  3\n4 5 6\n",
+            "\"a \"\"b\"\"\",c\n\"x\ny\",1\nz,2\n",
+            "\xEF\xBB\xBFname,value\ncat,1\ndog,nan\ncat,inf\n",
+            "12345678901234567890,1e999,.5\n1,2,?\n", "0.1234567890123456789e-22,1e22\n\n\n"};
     char text[200];
     int i;
     for (i = 0; i < (int)(sizeof list / sizeof *list); i++) {
-        snprintf(text, sizeof text, "%c%s", i % 2 ? 1 : 128 + 1, list[i]); /* 1: everything is found out, but for the header */
+        /* 1 means: everything is detected, except the header. */
+        snprintf(text, sizeof text, "%c%s", i % 2 ? 1 : 128 + 1, list[i]);
         write_seed(folder, i, text, strlen(text));
     }
 }
