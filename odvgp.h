@@ -27,9 +27,9 @@ Do this:
             odvgp_model *gp;
             if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
             odvgp_fit(gp, X, y, 2000, NULL, NULL, NULL);
-            double x = 1.5, mean, var;
-            odvgp_predict_once(gp, &x, 1, &mean, &var, NULL);
-            printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
+            double x = 1.5, mean, sd;
+            odvgp_predict_once(gp, &x, 1, &mean, &sd, NULL, NULL);
+            printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sd, sin(x));
             odvgp_model_free(gp);
             return 0;
         }
@@ -147,8 +147,8 @@ CONTENTS   (search for a tag with its arrows)
                                                 serves models from blocks and files. Includes
                                                 ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
     ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
-                                                odvgp_model_free, odvgp_predict_once)
-    ODVGP_NO_STDIO                    -         leave out the two calls that take a path
+                                                _free, _save, _load and odvgp_predict_once)
+    ODVGP_NO_STDIO                    -         leave out the four calls that take a path
     ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
                                                 chosen at run time, NEON at compile time
     ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
@@ -421,9 +421,9 @@ typedef enum odvgp_parametrisation {
                         steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
                         the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
                         well, step by lr / sqrt(k).
-                        A step of HYBRID's a, or of O(M)'s Z, moves all terms of the mean K(x,Z) a,
-                        and not only what beta lacks. The Mg or M changes add up, and the bound falls
-                        in bursts unless these steps are 1 / sqrt(Mg) and 1 / sqrt(M) of the others.
+                        Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
+                        others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
+                        and with longer ones the bound falls in bursts.
         DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
                         published code). */
 typedef enum odvgp_gamma_coords {
@@ -575,6 +575,8 @@ typedef struct odvgp_allocator {
 #define odvgp_fit               odvgpf_fit
 #define odvgp_model_create      odvgpf_model_create
 #define odvgp_model_free        odvgpf_model_free
+#define odvgp_model_save        odvgpf_model_save
+#define odvgp_model_load        odvgpf_model_load
 #define odvgp_predict_once      odvgpf_predict_once
 #define odvgp_model_size        odvgpf_model_size
 #define odvgp_model_init        odvgpf_model_init
@@ -920,10 +922,23 @@ ODVGP_API void odvgp_model_free(odvgp_model *model);
 
 /*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
     use odvgp_predict.
-        X [n,D]   mean, var [P,n] out or NULL: moments of f, without noise
+        X     [n,D]
+        mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
+        sd_y  [T,n] out or NULL: standard deviation of a new y, with the noise
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
-        odvgp_real *mean, odvgp_real *var, odvgp_info *info);
+        odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info);
+
+#ifndef ODVGP_NO_STDIO
+/*  Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
+    and odvgp_load. A loaded model has no threads and chooses its instruction set.
+        model      odvgp_model_load: out; NULL on an error
+        allocator  NULL: malloc and free
+    Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save and odvgp_load return */
+ODVGP_API odvgp_status odvgp_model_save(odvgp_model *model, const char *path, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_model_load(
+        odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info);
+#endif
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -15768,8 +15783,13 @@ ODVGP_API void odvgp_model_free(odvgp_model *m)
     a.release(a.user, block);
 }
 
+static void odvgp__square_roots(odvgp_real *x, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; x && i < n; i++) x[i] = ODVGP__SQRT(x[i]);
+}
+
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n,
-        odvgp_real *mean, odvgp_real *var, odvgp_info *info)
+        odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
     if (n == 0) return ODVGP_OK;
@@ -15783,14 +15803,73 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
     if (!s) {
         scratch_bytes = odvgp_predict_scratch(&server, ODVGP__MAX(1, ODVGP__MIN(n, 256)));
         scratch = a.alloc(a.user, scratch_bytes);
-        s = scratch ? odvgp_predict(&server, X, n, mean, var, NULL, scratch, scratch_bytes)
+        s = scratch ? odvgp_predict(&server, X, n, mean, sd_f, sd_y, scratch, scratch_bytes)
                     : ODVGP_E_MEMORY;
+        int computed = !s || (s == ODVGP_E_NAN && odvgp__finite(X, n * server.D));
+        if (computed) {
+            odvgp__square_roots(sd_f, server.F * n);
+            odvgp__square_roots(sd_y, server.T * n);
+        }
         if (s) odvgp__fail(info, s, "predict", -1, 0, NULL);
     } else if (!block) odvgp__fail(info, s, "predict", -1, 0, NULL);
     if (scratch) a.release(a.user, scratch);
     if (block) a.release(a.user, block);
     return s;
 }
+
+#ifndef ODVGP_NO_STDIO
+ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_info *info)
+{
+    if (!odvgp__model_ok(m) || !path) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, NULL);
+    odvgp_allocator a = odvgp__allocator(&m->allocator);
+    size_t bytes = odvgp_save_size(m, 0);
+    void *file = bytes ? a.alloc(a.user, bytes) : NULL;
+    if (!file) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+    odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, info);
+    if (!s && (s = odvgp_file_write(path, file, bytes)) != ODVGP_OK)
+        odvgp__fail(info, s, "path", -1, 0, NULL);
+    a.release(a.user, file);
+    return s;
+}
+
+/*  A model of the allocating layer from a file in memory. */
+static odvgp_status odvgp__load_file(odvgp_model **model, const void *file, size_t bytes,
+        const odvgp_allocator *a, odvgp_info *info)
+{
+    size_t need;
+    odvgp_status s =
+            odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &need, NULL, NULL, NULL, info);
+    if (s) return s;
+    void *block = a->alloc(a->user, need);
+    if (!block) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)need, NULL);
+    s = odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, need, model, info);
+    if (s) {
+        a->release(a->user, block);
+        return s;
+    }
+    (*model)->allocator = *a;
+    (*model)->allocation = block;
+    return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_model_load(
+        odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
+{
+    odvgp_allocator a = odvgp__allocator(allocator);
+    size_t bytes;
+    if (!model || !path) return odvgp__fail(info, ODVGP_E_ARG, "path", -1, 0, "is NULL");
+    *model = NULL;
+    odvgp_status s = odvgp_file_read(path, NULL, 0, &bytes);
+    if (s) return odvgp__fail(info, s, "path", -1, 0, NULL);
+    void *file = a.alloc(a.user, ODVGP__MAX(bytes, 1));
+    if (!file) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+    s = odvgp_file_read(path, file, bytes, &bytes);
+    s = s ? odvgp__fail(info, s, "path", -1, 0, NULL)
+          : odvgp__load_file(model, file, bytes, &a, info);
+    a.release(a.user, file);
+    return s;
+}
+#endif
 #endif
 
 #endif /* ODVGP_NO_TRAINING */
@@ -15817,6 +15896,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #undef odvgp_fit
 #undef odvgp_model_create
 #undef odvgp_model_free
+#undef odvgp_model_save
+#undef odvgp_model_load
 #undef odvgp_predict_once
 #undef odvgp_model_size
 #undef odvgp_model_init

@@ -3,16 +3,16 @@
         cc -O2 -I. examples/01_regression.c -o build/01_regression -lm && build/01_regression
 
     Output:
-           x    truth    mean   +- 2 sd
-         0.0     0.50    0.54      0.21
-         1.0     0.35    0.36      0.06
-         2.0     1.39    1.41      0.10
-         3.0    -0.31   -0.32      0.09
-         4.0    -0.33   -0.28      0.27
-         5.0    -1.34   -1.32      0.06
-         6.0     0.05    0.04      0.06
-         7.0     0.38    0.37      0.14
-         8.0     1.20   -0.04      1.30
+           x    truth    mean   +- 2 sd of the curve, of a measurement
+         0.0     0.50    0.54      0.21    0.39
+         1.0     0.35    0.36      0.06    0.34
+         2.0     1.39    1.41      0.10    0.35
+         3.0    -0.31   -0.32      0.09    0.35
+         4.0    -0.33   -0.28      0.27    0.43
+         5.0    -1.34   -1.32      0.06    0.34
+         6.0     0.05    0.04      0.06    0.34
+         7.0     0.38    0.37      0.14    0.36
+         8.0     1.20   -0.05      1.30    1.34
         noise: standard deviation 0.17, in truth 0.15
         build/01_regression.odvgp holds the model
 */
@@ -31,18 +31,6 @@ static double uniform(void)
     static unsigned state = 1;
     state = state * 1664525u + 1013904223u;
     return (state >> 8) / 16777216.0;
-}
-
-/*  Writes a model file. Example 04 predicts from it. */
-static odvgp_status save(odvgp_model *model, const char *path, odvgp_info *info)
-{
-    const size_t bytes = odvgp_save_size(model, 0);
-    void *file = malloc(bytes);
-    odvgp_status status =
-            file ? odvgp_save(model, NULL, NULL, 0, file, bytes, info) : ODVGP_E_MEMORY;
-    if (!status) status = odvgp_file_write(path, file, bytes);
-    free(file);
-    return status;
 }
 
 int main(void)
@@ -65,17 +53,18 @@ int main(void)
     odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
     if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL, &info);
 
-    double x[ROWS], mean[ROWS], var[ROWS];
+    double x[ROWS], mean[ROWS], sd_f[ROWS], sd_y[ROWS];
     for (int i = 0; i < ROWS; i++) x[i] = i;
-    /* Mean and variance are those of the curve, without the noise. */
-    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, var, &info);
+    /* sd_f is that of the curve; sd_y that of a new measurement, with the noise. */
+    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, sd_f, sd_y, &info);
     if (status) {
         fprintf(stderr, "%s\n", info.text);
         return 1;
     }
-    printf("   x    truth    mean   +- 2 sd\n");
+    printf("   x    truth    mean   +- 2 sd of the curve, of a measurement\n");
     for (int i = 0; i < ROWS; i++)
-        printf("%4.1f  %7.2f %7.2f   %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sqrt(var[i]));
+        printf("%4.1f  %7.2f %7.2f   %7.2f %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sd_f[i],
+                2 * sd_y[i]);
 
     double noise;
     char kernel[200];
@@ -83,9 +72,10 @@ int main(void)
     odvgp_kernel_text(model, kernel, sizeof kernel);
     printf("noise: standard deviation %.2f, in truth 0.15\n", sqrt(noise));
 
+    /* Example 04 predicts from this file. */
     const char *path = "build/01_regression.odvgp";
-    status = save(model, path, &info);
-    if (status) fprintf(stderr, "%s: %s\n", path, odvgp_status_text(status));
+    status = odvgp_model_save(model, path, &info);
+    if (status) fprintf(stderr, "%s: %s\n", path, info.text);
     else printf("%s holds the model\n", path);
     odvgp_model_free(model);
     return status != ODVGP_OK;

@@ -388,7 +388,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing)
         vanished += (double)least < 100 * EPS;
         grad = NEW(odvgp_real, odvgp_param_count(a.m));
         CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, N, &e, NULL, grad, NULL), ODVGP_OK);
-        CHECK_STATUS(odvgp_predict_once(a.m, a.X, 1, g, NULL, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict_once(a.m, a.X, 1, g, NULL, NULL, NULL), ODVGP_OK);
         free(grad);
         drop(&a);
     }

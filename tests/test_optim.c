@@ -678,7 +678,7 @@ TEST(noise_has_a_floor)
             work = test_alloc(bytes);
             CHECK_SAY(odvgp_fit_q(m, X, Y, work, bytes, &info) == ODVGP_OK, "bound %d, way %d: %s",
                     k, way, info.text);
-            CHECK_SAY(odvgp_predict_once(m, X, N, mean, var, &info) == ODVGP_OK,
+            CHECK_SAY(odvgp_predict_once(m, X, N, mean, var, NULL, &info) == ODVGP_OK,
                     "bound %d, way %d: %s", k, way, info.text);
             for (i = 0; i < N; i++) CHECK(mean[i] - mean[i] == 0 && var[i] - var[i] == 0);
             free(work);

@@ -229,15 +229,19 @@ TEST(predict_once_is_freeze_and_predict)
 {
     odvgp_config c = random_config(30, 2, 2, 5, 6);
     fixture a;
-    odvgp_real m0[60], v0[60], m1[60] = {0}, v1[60] = {0};
+    odvgp_real m0[60], v0[60], m1[60] = {0}, sd_f[60] = {0}, sd_y[60] = {0}, noise[1];
     test_seed = 253;
     a = make_random(&c, random_kernels[0]);
     predict(&a, a.X, 30, m0, v0, NULL);
-    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, v1, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, sd_f, sd_y, NULL), ODVGP_OK);
     CHECK_BITS(m0, m1, sizeof m0);
-    CHECK_BITS(v0, v1, sizeof v0);
-    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, NULL, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 0, m1, v1, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_get(a.m, "noise_variance", noise, 1), ODVGP_OK);
+    for (int i = 0; i < 60; i++) {
+        CHECK_NEAR(sd_f[i] * sd_f[i], v0[i], 4 * EPS * v0[i]);
+        CHECK_NEAR(sd_y[i] * sd_y[i], v0[i] + noise[0], 8 * EPS * (v0[i] + noise[0]));
+    }
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, NULL, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 0, m1, sd_f, sd_y, NULL), ODVGP_OK);
     drop(&a);
 }
 
@@ -332,7 +336,7 @@ TEST(bad_arguments_of_predictions_are_refused)
             CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need), ODVGP_E_NAN);
             CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10)),
                     ODVGP_E_NAN);
-            REFUSED(odvgp_predict_once(a.m, X, 10, mean, var, &info), ODVGP_E_NAN);
+            REFUSED(odvgp_predict_once(a.m, X, 10, mean, var, NULL, &info), ODVGP_E_NAN);
             X[k] = x;
             x = Y[k];
             Y[k] = (odvgp_real)bad[b];
@@ -340,9 +344,9 @@ TEST(bad_arguments_of_predictions_are_refused)
             Y[k] = x;
         }
     }
-    REFUSED(odvgp_predict_once(NULL, X, 10, mean, var, &info), ODVGP_E_ARG);
-    REFUSED(odvgp_predict_once(a.m, NULL, 10, mean, var, &info), ODVGP_E_ARG);
-    REFUSED(odvgp_predict_once(a.m, X, -1, mean, var, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_predict_once(NULL, X, 10, mean, var, NULL, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_predict_once(a.m, NULL, 10, mean, var, NULL, &info), ODVGP_E_ARG);
+    REFUSED(odvgp_predict_once(a.m, X, -1, mean, var, NULL, &info), ODVGP_E_ARG);
     CHECK(untouched(mean, 20 * sizeof *mean) && untouched(var, 20 * sizeof *var) &&
             untouched(cov, 200 * sizeof *cov));
     /* Scratch for one row at a time is enough. */
@@ -527,12 +531,12 @@ static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, pt
                 odvgp_status_text(s), (double)e);
         CHECK_SAY((double)e >= (double)e0, "%s, %ld gamma: the bound falls from %.6g to %.6g",
                 words, (long)Mg, (double)e0, (double)e);
-        s = odvgp_predict_once(m, X, N, mean, var, NULL);
+        s = odvgp_predict_once(m, X, N, mean, var, NULL, NULL);
         CHECK_SAY(s == ODVGP_OK, "%s: predict: %s", words, odvgp_status_text(s));
         CHECK_SAY(all_finite(mean, P * N) && all_finite(var, P * N),
                 "%s: a prediction is not finite", words);
         for (i = 0; i < P * N; i++)
-            CHECK_SAY(var[i] >= 0, "%s: variance %g", words, (double)var[i]);
+            CHECK_SAY(var[i] >= 0, "%s: standard deviation %g", words, (double)var[i]);
         v = all_values(m);
         CHECK_SAY(all_finite(v, odvgp_param_count(m)), "%s: a parameter is not finite", words);
         free(v);
@@ -670,11 +674,11 @@ TEST(inputs_far_from_the_origin)
     CHECK_NEAR(e1, e0, 1e4 * EPS * fabs((double)e0));
     CHECK_SAY(test_max_diff(g0, g1, n) <= 1e4 * EPS * test_max_abs(g0, n),
             "gradients differ by %.3g of %.3g", test_max_diff(g0, g1, n), test_max_abs(g0, n));
-    CHECK_STATUS(odvgp_predict_once(a, X, N, m0, v0, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_predict_once(b, S, N, m1, v1, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(a, X, N, m0, v0, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(b, S, N, m1, v1, NULL, NULL), ODVGP_OK);
     CHECK_SAY(test_max_diff(m0, m1, N) <= 1e5 * EPS, "means differ by %.3g",
             test_max_diff(m0, m1, N));
-    CHECK_SAY(test_max_diff(v0, v1, N) <= 1e5 * EPS, "variances differ by %.3g",
+    CHECK_SAY(test_max_diff(v0, v1, N) <= 1e5 * EPS, "standard deviations differ by %.3g",
             test_max_diff(v0, v1, N));
     odvgp_model_free(a);
     odvgp_model_free(b);

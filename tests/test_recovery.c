@@ -158,7 +158,7 @@ TEST(past_the_largest_jitter)
         CHECK(strstr(info.text, "Kb") != NULL);
     }
     REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, &info), ODVGP_E_NOT_PD);
-    REFUSED(odvgp_predict_once(a.m, a.X, 20, mean, NULL, &info), ODVGP_E_NOT_PD);
+    REFUSED(odvgp_predict_once(a.m, a.X, 20, mean, NULL, NULL, &info), ODVGP_E_NOT_PD);
     {
         size_t n = odvgp_save_size(a.m, 0);
         unsigned char *file = NEW(unsigned char, n);
@@ -176,7 +176,7 @@ TEST(past_the_largest_jitter)
             odvgp_set(a.m, "Z_beta", good_z + odvgp_slot_find(a.m, "Z_beta")->offset, 10, NULL),
             ODVGP_OK);
     CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 20, mean, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(a.m, a.X, 20, mean, NULL, NULL, NULL), ODVGP_OK);
     free(good_z);
     drop(&a);
 }
@@ -345,7 +345,7 @@ TEST(wild_steps_are_undone)
                 CHECK_SAY(s == ODVGP_OK ? all_finite(&e, 1) : rates[r] >= 10,
                         "rate %g natgrad %d positive %d: bound: %s", rates[r], natgrad, positive,
                         odvgp_status_text(s));
-                s = odvgp_predict_once(a.m, a.X, 30, mean, var, NULL);
+                s = odvgp_predict_once(a.m, a.X, 30, mean, var, NULL, NULL);
                 CHECK_SAY(s == ODVGP_OK && all_finite(mean, 30) && all_finite(var, 30),
                         "rate %g natgrad %d positive %d: predictions: %s", rates[r], natgrad,
                         positive, odvgp_status_text(s));

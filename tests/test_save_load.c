@@ -296,7 +296,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 static void check_file(const odvgp_config *c, const char *where)
 {
     fixture a = make(c);
-    odvgp_real m0[24], v0[24], m1[24], v1[24];
+    odvgp_real m0[24], v0[24], sd0[24], m1[24], v1[24], sd1[24];
     size_t bytes, model_bytes, pred_bytes, second_bytes, need;
     void *file, *second, *block, *pred, *scratch, *work;
     odvgp_server server, *p = NULL;
@@ -312,8 +312,9 @@ static void check_file(const odvgp_config *c, const char *where)
                 info.text);
         free(work);
     }
-    CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0, &info) == ODVGP_OK, "%s: predict: %s", where,
-            info.text);
+    CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, sd0, NULL, &info) == ODVGP_OK, "%s: predict: %s",
+            where, info.text);
+    predict(&a, a.X, 12, m0, v0, NULL);
     CHECK(all_finite(m0, 12 * c->layer[0].P) && all_finite(v0, 12 * c->layer[0].P));
     file = save_file(a.m, NULL, "", &bytes);
     CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
@@ -321,12 +322,12 @@ static void check_file(const odvgp_config *c, const char *where)
             "%s: load_size: %s", where, info.text);
     /* A loaded model predicts at once, is frozen, or is saved. */
     for (k = 0; k < 3 && !info.text[0]; k++) {
-        size_t i, n = (size_t)(12 * c->layer[0].P) * sizeof *m0;
+        size_t n = (size_t)(12 * c->layer[0].P) * sizeof *m0;
         block = test_alloc(model_bytes);
         CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) ==
                           ODVGP_OK,
                 "%s: load: %s", where, info.text);
-        if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1, NULL), ODVGP_OK);
+        if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, sd1, NULL, NULL), ODVGP_OK);
         pred = test_alloc(pred_bytes);
         if (k == 1) CHECK_STATUS(serve(b, NULL, pred, pred_bytes, p = &server, NULL), ODVGP_OK);
         if (k == 2) {
@@ -344,10 +345,8 @@ static void check_file(const odvgp_config *c, const char *where)
             CHECK_STATUS(odvgp_predict(p, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
             free(scratch);
         }
-        for (i = 0; i < n && ((unsigned char *)m0)[i] == ((unsigned char *)m1)[i] &&
-                    ((unsigned char *)v0)[i] == ((unsigned char *)v1)[i];)
-            i++;
-        CHECK_SAY(i == n, "%s: look %d: another prediction", where, k);
+        CHECK_SAY(!memcmp(m0, m1, n) && !memcmp(k ? v0 : sd0, k ? v1 : sd1, n),
+                "%s: look %d: another prediction", where, k);
         free(block), free(pred);
     }
     free(file);
@@ -548,17 +547,23 @@ TEST(predictors_of_more_reals_than_32_bits)
     free(head);
 }
 
+/*  A path in build/, or here if there is no such folder. */
+static const char *path_here(void)
+{
+    const char *path = "build/test_save_load." PRECISION ".odvgp";
+    FILE *f = fopen(path, "wb");
+    if (!f) return "test_save_load." PRECISION ".odvgp";
+    fclose(f);
+    return path;
+}
+
 TEST(files_on_disk)
 {
     odvgp_config c = config(6, 2, 1, 2, 2);
     fixture a;
     size_t bytes, n = 7;
     unsigned char *file, *back;
-    const char *path = "build/test_save_load." PRECISION ".odvgp";
-    FILE *f = fopen(path, "wb");
-    /* There may be no folder build/ here. */
-    if (!f) path = "test_save_load." PRECISION ".odvgp";
-    else fclose(f);
+    const char *path = path_here();
     test_seed = 333;
     a = make(&c);
     file = save_file(a.m, NULL, "", &bytes);
@@ -708,6 +713,37 @@ TEST(a_save_that_fails_leaves_nothing)
 }
 #endif
 
+TEST(models_are_saved_and_loaded_by_path)
+{
+    odvgp_config c = config(20, 2, 1, 4, 5);
+    fixture a = make(&c);
+    odvgp_model *b = (odvgp_model *)&a;
+    odvgp_info info = no_info();
+    odvgp_report r0, r1;
+    const char *path = path_here();
+    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_save(a.m, path, &info), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_OK);
+    CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);
+    CHECK(r0.elbo == r1.elbo);
+    odvgp_model_free(b);
+    /* Errors leave no model, and name the path. */
+    remove(path);
+    b = (odvgp_model *)&a;
+    CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_IO);
+    CHECK(b == NULL && strstr(info.text, "path") != NULL);
+    CHECK_STATUS(odvgp_model_save(a.m, "no/such/folder/file", &info), ODVGP_E_IO);
+    CHECK_STATUS(odvgp_model_save(NULL, path, &info), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_model_save(a.m, NULL, &info), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_model_load(NULL, path, NULL, &info), ODVGP_E_ARG);
+    CHECK_STATUS(odvgp_file_write(path, "no model", 8), ODVGP_OK);
+    CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_FORMAT);
+    CHECK(b == NULL);
+    remove(path);
+    drop(&a);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(argc, argv);
@@ -718,6 +754,7 @@ int main(int argc, char **argv)
     RUN(predictors_of_the_other_precision);
     RUN(predictors_of_more_reals_than_32_bits);
     RUN(files_on_disk);
+    RUN(models_are_saved_and_loaded_by_path);
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
     RUN(two_writers_and_a_reader);
     RUN(a_save_that_fails_leaves_nothing);

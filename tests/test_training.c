@@ -118,7 +118,7 @@ TEST(each_allocation_can_fail)
     CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
     count.calls = 0;
     allocations = 0;
-    CHECK_STATUS(odvgp_predict_once(m, a.X, 20, mean, var, NULL), ODVGP_OK);
+    CHECK_STATUS(odvgp_predict_once(m, a.X, 20, mean, var, NULL, NULL), ODVGP_OK);
     /* The memory came from the model's allocator, not from malloc. */
     CHECK_INT(allocations, 0);
     total = count.calls;
@@ -128,7 +128,7 @@ TEST(each_allocation_can_fail)
     for (fail_at = 1; fail_at <= total; fail_at++) {
         count.calls = 0;
         count.fail_at = fail_at;
-        REFUSED(odvgp_predict_once(m, a.X, 20, mean, var, &info), ODVGP_E_MEMORY);
+        REFUSED(odvgp_predict_once(m, a.X, 20, mean, var, NULL, &info), ODVGP_E_MEMORY);
         CHECK_INT(count.live, 1);
     }
     CHECK(untouched(mean, sizeof mean) && untouched(var, sizeof var));

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (odvgp_elbo(m, X, Y, N, &elbo, NULL, grad, NULL) == ODVGP_OK)
             MUST(elbo - elbo == 0 && odvgp__first_nonfinite(grad, n) < 0,
                     "odvgp_elbo succeeds with NaN or infinity");
-        (void)odvgp_predict_once(m, X, N, grad, NULL, NULL);
+        (void)odvgp_predict_once(m, X, N, grad, NULL, NULL, NULL);
         bytes = odvgp_kernel_text(m, again, sizeof again);
         MUST(bytes < sizeof again && strlen(again) == bytes, "a text of another length");
         c.layer[0].kernel = again;
