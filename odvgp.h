@@ -681,7 +681,8 @@ typedef struct odvgp_schedule {
 } odvgp_schedule;
 
 /*  Everything that determines a model. odvgp_config_defaults returns one; most users change member
-    and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. */
+    and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
+    lik, init, optim or jitter is 0, that struct has its defaults. */
 typedef struct odvgp_config {
     /* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
     ptrdiff_t N;
@@ -15081,6 +15082,29 @@ typedef struct odvgp__draft {
 static const char odvgp__block_too_small[] =
         "is too small (see odvgp_model_size and odvgp_load_size)";
 
+/*  Whether all fields of a struct of the config, such as "optim.", are 0. */
+static int odvgp__all_zero(const odvgp_config *c, const char *path)
+{
+    int zero = 1;
+    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
+        const odvgp__field *field = &odvgp__fields[i];
+        const void *at = (const unsigned char *)c + field->offset;
+        if (strncmp(field->name, path, strlen(path))) continue;
+        zero &= field->type == ODVGP__FIELD_SCHEDULE ? ((const odvgp_schedule *)at)->end == 0
+                                                     : odvgp__field_value(field, c) == 0;
+    }
+    return zero;
+}
+
+/*  Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
+static void odvgp__fill_defaults(odvgp_config *c)
+{
+    odvgp_config d = odvgp_config_defaults(
+            c->N, c->layer[0].D, c->layer[0].P, c->layer[0].M, c->layer[0].M_gamma);
+    if (odvgp__all_zero(c, "optim.")) c->optim = d.optim;
+    if (odvgp__all_zero(c, "jitter.")) c->jitter = d.jitter;
+}
+
 static void odvgp__settle_config(odvgp_config *c)
 {
     c->layer[0].kernel = NULL;
@@ -15150,7 +15174,9 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 {
     odvgp__kernel kernel;
     double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-    odvgp_status s = odvgp__check_config(config, info);
+    odvgp_config filled = *config;
+    odvgp__fill_defaults(&filled);
+    odvgp_status s = odvgp__check_config(&filled, info);
     if (s) return s;
     if (!config->layer[0].kernel)
         return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
@@ -15162,6 +15188,7 @@ static odvgp_status odvgp__model_config(
         odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
 {
     m->cfg = *config;
+    odvgp__fill_defaults(&m->cfg);
     odvgp_status s = odvgp__kernel_parse(
             &m->unit->kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
     if (!s) odvgp__model_settle(m);

@@ -1,7 +1,7 @@
-/*  soak.c - 2,000 steps of each member of the family, with natural gradients and without, on data of
-    very different scale, dimension and noise. Step sizes are the defaults; only the exact natural
-    steps of gamma have the learning rate that their documentation asks for. Not part of
-    `make test`: six minutes.
+/*  soak.c - 2,000 steps of each member of the family, with natural gradients and without, on six
+    data sets of very different scale, dimension and noise. Step sizes are the defaults; only the
+    exact natural steps of gamma have the learning rate that their documentation asks for. Not part
+    of `make test`: six minutes.
 
         make soak      or      build/soak FILE [words]
 
