@@ -2,9 +2,9 @@
     Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
     A Gaussian process learns a function from data and states how certain each prediction is. This
-    header trains sparse variational Gaussian processes on as many rows as you have. One of them is
-    the orthogonally decoupled one (Salimbeni, Cheng, Boots, Deisenroth, NeurIPS 2018): its mean
-    uses many inducing points (gamma) at linear cost, its covariance uses few (beta).
+    header trains sparse variational Gaussian processes on any number of rows. One of them is the
+    orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
+    its covariance few (beta).
     C99; needs only libc and libm; float or double; training steps and predictions never allocate.
 
 Do this:
@@ -34,66 +34,54 @@ Do this:
             return 0;
         }
 
-    Serve a trained model from a controller (examples/04_use_a_trained_model.c is a whole program):
-    train and odvgp_freeze on a host, store the block as an array of 32-bit words, and then
+    Serve a trained model from a controller: train and odvgp_freeze on a host, and store the block
+    as a const array of 32-bit words. The controller's program defines ODVGP_FLOAT,
+    ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
+    odvgpf_server_from_block once, and odvgpf_predict for each input, with
+    odvgpf_predict_scratch(&server, 1) bytes of scratch, a number that a host prints. See
+    examples/03_static_block.c and examples/04_use_a_trained_model.c.
 
-        #define ODVGP_FLOAT
-        #define ODVGP_NO_TRAINING
-        #define ODVGP_NO_STDIO
-        #define ODVGP_ASSERT(x) ((void)0)
-        #define ODVGP_IMPLEMENTATION
-        #include "odvgp.h"
-        static const uint32_t block[] = { 0x5056444f, ... };  // in flash; it must stay where it is
-        static unsigned char scratch[6144];     // odvgpf_predict_scratch(&server, 1), from the host
-        static odvgpf_server server;
-        int begin(void) {
-            return odvgpf_server_from_block(&server, block, sizeof block, ODVGP_ISA_AUTO, NULL);
-        }
-        int predict(const float *x, float *mean, float *var_y) {
-            return odvgpf_predict(&server, x, 1, mean, NULL, var_y, scratch, sizeof scratch);
-        }
-
-CONTENTS                            (to jump to a section, search for its tag including the arrows)
+CONTENTS   (search for a tag with its arrows)
     >>conventions   sizes, storage, symbols, glossary
-    >>options       macros that change what is compiled
-    >>manual        models, sizes, memory, errors, jitter, threads, precision, limits, sources
-    >>revisions     what changed, newest first
+    >>options       macros
+    >>manual        models, optimisers, sizes, memory, errors, jitter, threads, precision
+    >>revisions
     >>api           public declarations
-      >>api_easy        create, fit, predict, free, with malloc
-      >>api_staged      caller's memory, single steps, slots, gradients, frozen predictors, files
+      >>api_easy        create, fit, predict, free
+      >>api_staged      caller's memory, steps, slots, predictors, files
       >>api_low         dense linear algebra
     >>impl          the code; each section uses only what is above it
-      >>config          reals, small helpers, messages, size arithmetic
-      >>cpu             which instruction sets the machine supports
-      >>simd            one vector type for each instruction set
-      >>threads         splitting work into tasks; the optional POSIX pool
-      >>arena           one block of memory, measured and divided by the same function
-      >>rng             counter-based random numbers and permutations
-      >>vmath           arithmetic over arrays: exponentials, distances, radial functions
-      >>ukr             micro-kernels: products, and products with solves, in registers; packing
-      >>gemm            products: blocking, triangles, weights
+      >>config          small helpers
+      >>cpu             instruction sets of the machine
+      >>simd            vector types
+      >>threads         tasks; the POSIX pool
+      >>arena           memory: one block, measured and divided
+      >>rng             random numbers and permutations
+      >>vmath           arithmetic over arrays
+      >>ukr             micro-kernels and packing
+      >>gemm            products
       >>trsm            triangular solves
-      >>potrf           Cholesky from the first or the last row, triangular inverse, adjoint
-      >>kernels         kernel expressions, kernel matrices and their adjoints
-      >>likelihoods     expected log density and its derivatives
-      >>predictor       the frozen model: mean, variance, covariance, samples, densities
-      >>server          opening a frozen block or a model file; prediction needs nothing below
-      >>model           what training consists of: slots, nodes, units, state
-      >>params          the parameter vector, its slots, and their values by name
-      >>ops             matrix operations and their adjoints
-      >>tape            running the operations, forward and in reverse
-      >>graph           building the tape: nodes, and the pieces of a unit
-      >>parts           mean parts and covariance parts of the family
+      >>potrf           Cholesky factors
+      >>kernels         kernel expressions and matrices
+      >>likelihoods     expected log density
+      >>predictor       the frozen model
+      >>server          opening a block or a file; prediction needs nothing below
+      >>model           types of training
+      >>params          the parameter vector
+      >>ops             matrix operations
+      >>tape            running the operations
+      >>graph           building the tape
+      >>parts           mean and covariance parts
       >>settings        the config: defaults and checks
-      >>bound           the evidence lower bound and its gradient
+      >>bound           the bound and its gradient
       >>freeze          from a model to a predictor
-      >>natgrad         natural gradient steps from two vectors
-      >>optimum         the best q for a Gaussian likelihood, in one pass over the data
-      >>adam            Adam, schedules, scales of coordinates
-      >>lbfgs           L-BFGS with a line search
-      >>train           the training step, with either optimiser
-      >>init            initial inducing points, hyperparameters and q; scales of columns
-      >>layout          a model's slots, tape and block
+      >>natgrad         natural gradient steps
+      >>optimum         the best q
+      >>adam            Adam and schedules
+      >>lbfgs           L-BFGS
+      >>train           the training step
+      >>init            initial parameters
+      >>layout          a model's block
       >>io              model files
       >>easy            the allocating layer
     >>licence
@@ -102,10 +90,10 @@ CONTENTS                            (to jump to a section, search for its tag in
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
     and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
     With the Gaussian likelihood F = T = P.
-  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding. mean and var [P,n] hold one
-    row per output. Triangular matrices are lower. `ld` counts elements from one row to the next.
+  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
+    row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
-    entries in a KL, of each column (each x) in a variance.
+    entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
     Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
     W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
     A_v = L_v^-1 (K(Zg,X) - W^T A).
@@ -114,62 +102,44 @@ CONTENTS                            (to jump to a section, search for its tag in
     leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
     q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
     is SVGP.
-    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters: a
-    lower bound of log p(y) if there are no such priors, in nats for all N rows. KL is that of q(u),
-    plus that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
-  Glossary.
-    adjoint                derivative of the loss with respect to a node's value
-    ard                    one lengthscale (linear: one variance) for each column of X
-    base kernel            one term of a kernel expression, such as rbf(0.5)
-    batch, minibatch       the rows of one training step
-    beta                   inducing points Zb, which mean and covariance use
-    block                  of memory: the caller's bytes; of q: the Gaussian on beta or gamma
-    bound                  what training maximises: elbo, or another odvgp_objective
-    chunk                  64 numbers that kernel code computes at once
-    derivative             dy/dx; a gradient holds all derivatives of one number
-    epoch                  one pass over the rows in a new random order
-    factor                 Cholesky factor: L with L L^T = Kb, for example
-    freeze                 a model: write its predictor; a slot: set trainable = 0
-    gamma                  further points Zg: only for the mean, or SOLVE-GP's second block
-    gamma projection       c = L^-1 K(Zb,Zg) a, the part of gamma's mean that beta can express
-    head                   the nodes that depend only on parameters
-    hook                   the caller's function and pointer: threads, allocator
-    hyperparameters        lengthscales, variances, shape parameters, likelihood parameters
-    inducing points        the points Z that summarise the data
-    isa                    an instruction set's table of micro-kernels and block sizes
-    jitter                 a small number added to the diagonal of Kb or C
-    latent function        f, one for each output; with the Gaussian likelihood y = f + noise
-    likelihood parameters  those of p(y|f); the Gaussian has one, the noise variance
-    member                 a pair of a mean part and a covariance part
-    natural step           an update of q along its natural gradient
-    node                   a matrix on the tape, with the operation that computes it
-    pivot                  the diagonal entry whose square root a Cholesky factorisation takes next
-    predictor              a frozen model: one block without pointers that predicts
-    q                      the approximate posterior; q(u), and for SOLVE-GP q(v)
-    residual               what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-    sampled columns        the gamma points from which a step estimates the KL term of gamma
-    scratch                the caller's working memory for one call; its contents do not matter
-    server                 a struct through which calls use a predictor
-    shape parameter        alpha of rq, period of periodic, offset of polynomial
-    shard                  a group of tiles with a sum of its own; any process can compute it
-    slot                   a named part of the parameter vector
-    tape                   the nodes in order: forward for the bound, in reverse for gradients
-    task                   one piece of a large operation, which any thread can run
-    tile                   rows of data that are worked on at once
-    tile nodes             the nodes that depend on the rows of a tile
-    transpose              A^T; flags ta, tb, trans of the linear algebra
-    unit                   one Gaussian process of the model, with its kernel, points and q
-    whitened               in coordinates where the prior of u (and of v) is N(0, I)
+    Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
+    number of shards, F a number of features, T a matrix. Some enumerators share a word: BLOCKS is a
+    mean part and a covariance part; DIAGONAL a covariance part and a step of gamma; EXACT an
+    objective and a step, of gamma or of O(M); RESIDUAL a choice of Z_gamma and of gamma_kl.
+    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
+    nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
+    that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
+  Glossary (>>ops explains the tape, its nodes and their adjoints).
+    beta              inducing points Zb, which mean and covariance use
+    block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
+    bound             what training maximises: elbo, or another odvgp_objective
+    factor            Cholesky factor: L with L L^T = Kb, for example
+    freeze            a model: write its predictor; a slot: set trainable = 0
+    gamma             further points Zg: only for the mean, or SOLVE-GP's second block
+    gamma projection  c, the part of gamma's mean that beta can express
+    hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
+    isa               an instruction set's table of micro-kernels and block sizes
+    member            a pair of a mean part and a covariance part
+    predictor         a frozen model: one block without pointers that predicts
+    q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
+    residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
+    scratch           the caller's memory for one call; its contents do not matter
+    server            a struct through which calls use a predictor
+    shape parameter   alpha of rq, period of periodic, offset of polynomial
+    shard             a group of tiles with a sum of its own
+    slot              a named part of the parameter vector
+    tile              rows of data that are worked on at once
+    whitened          in coordinates where the prior of u (and of v) is N(0, I)
 
 >>options                             default   effect
     ODVGP_IMPLEMENTATION              -         compile the code here
     ODVGP_STATIC                      -         make every function static (one translation unit)
-    ODVGP_API                         extern    linkage of public functions, for instance
+    ODVGP_API                         extern    linkage of public functions, such as
                                                 __declspec(dllexport)
     ODVGP_FLOAT                       -         float instead of double. Functions, and types that
                                                 hold reals, begin with odvgpf_; enumerations,
-                                                odvgp_info, odvgp_events and hooks keep their names.
-                                                One program can use both precisions
+                                                odvgp_info, odvgp_events and hooks keep their names:
+                                                one program can use both precisions
     ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
                                                 odvgpf_x after the header (one precision per file)
     ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
@@ -179,75 +149,69 @@ CONTENTS                            (to jump to a section, search for its tag in
     ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
                                                 odvgp_model_free, odvgp_predict_once)
     ODVGP_NO_STDIO                    -         leave out the two calls that take a path
-    ODVGP_NO_SIMD                     -         use plain C only. Otherwise SSE2, AVX2 and AVX-512
-                                                are chosen at run time, NEON at compile time
+    ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
+                                                chosen at run time, NEON at compile time
     ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
     ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
-    ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h> is
-                                                included); bits may then depend on threads
+    ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
+                                                then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
 
 >>manual
-  Models. A mean part and a covariance part, layer[0].mean_part and .cov_part in the config, make a
-    member of the family. Any mean part goes with any covariance part (odvgp_mean_part gives the
-    formulas). These pairs have names:
+  Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
+    config; odvgp_mean_part has the formulas). These pairs have names:
       COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
       ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
       HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
       DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
       SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
       O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
-    odvgp_config_defaults selects ORTH if |gamma| > 0 and COUPLED otherwise. With optim.natgrad = 1
-    natural gradients move q(u), and SOLVE-GP's q(v); Adam moves everything else (ORTHNAT,
-    COUPLEDNAT). With
-    optim.natgrad = 0 Adam moves everything; FREE, INVERSE and DIAGONAL require it, except in O(M).
-  Optimisers. Adam is the default; it works on minibatches. For data that fit into one batch, set
-    optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS moves
-    everything and has no step sizes to choose; odvgp_fit ends when it has converged.
-    The step sizes of Adam and of natural gradients fall over 5,000 steps by default. Large steps
+    odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
+    gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
+    moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
+  Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, set
+    optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS has
+    no step sizes to choose.
+    The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
     find the kernel and the noise, small steps settle them. Let them fall over the length of your
     training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
-    With both optimisers, odvgp_set_bounds keeps positive numbers in a range and odvgp_set_prior
-    adds prior densities of hyperparameters.
+    odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
-    Mg = 2..3 M. More beta points improve the variance and the mean; more gamma points improve only
-    the mean, at a cost that is only linear. SOLVE-GP differs: its gamma improves the variance too,
-    and a step takes O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
-  Units. The library does not scale X and Y. Standardise their columns (odvgp_column_scales,
-    odvgp_standardise) and pass the scales to odvgp_freeze to get predictions in original units, as
-    the command-line tool does. odvgp_init_data estimates the hyperparameters that the kernel
-    expression does not give (median distance, variance of the targets).
+    Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
+    mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
+    O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
+    scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
-    serving. Training memory stops growing with N once N reaches the number of rows that
-    initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
-    (O(N^2)). Stack, compiled by gcc or clang with -O2, for M up to 512 (each further doubling
-    adds up to 1 KiB): training steps, odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and
-    odvgp_load_size take less than 8 KiB, all other calls less than 4 KiB. The two size calls keep
-    the model that they measure on the stack, because it has no block yet.
+    serving. Training memory stops growing with N at the number of rows that initialisation samples,
+    max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
+    by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
+    odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
+    other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
-    a sentence that names the culprit. After an error outputs keep their old contents and the model
-    stays usable. One exception: if a prediction is not finite, the outputs hold all results and
-    the call returns E_NAN. NaN in X, Y or Z is refused, never averaged away.
+    a sentence that names the culprit. After an error outputs keep their old contents, except for
+    predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
+    refused.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
-    their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's EXACT natural steps factor.
-    For those natural steps C starts without jitter. No other matrix gets any. If the Cholesky
-    factorisation of Kb or C fails, its jitter is raised tenfold, and the event is counted and
-    reported with matrix, pivot and likely cause. Beyond jitter.max the step is undone. A raised
-    jitter decays after 100 clean steps of Adam; L-BFGS keeps it.
-  Instruction sets. A new model uses the best one that the machine supports; config.isa and
-    odvgp_blas_init can force another. Results differ between instruction sets in the last bits. No
-    compiler flags are needed. On 32-bit ARM, NEON serves only float and flushes subnormal numbers
-    to 0. On 32-bit x86 without SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise
-    the last bits depend on what the compiler inlines, and no promise about bits holds.
+    their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
+    For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
+    jitter is raised tenfold, and the event is counted and reported with matrix, pivot and likely
+    cause. Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of
+    Adam; L-BFGS keeps it.
+  Instruction sets. A new model uses the best one of the machine, without compiler flags;
+    config.isa and odvgp_blas_init can force another. Last bits differ between instruction sets.
+    On 32-bit ARM, NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without
+    SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what
+    the compiler inlines, and no promise about bits holds.
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
     of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
-    any number of threads share them, each with its own scratch.
+    threads share them, each with its own scratch.
   Precision. double by default. float needs jitter.relative >= 16 M eps, which the defaults ensure.
-    The implementation needs IEEE arithmetic as written and refuses to compile with -ffast-math,
-    -Ofast, -ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
-    -fassociative-math to the code: do not use them. gcc fuses a * b + c into one rounding where the
-    instruction set can, which changes last bits with the optimisation level: for the same bits from
-    different builds give -ffp-contract=off.
+    The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
+    -ffinite-math-only or /fp:fast. clang does not tell the code of -funsafe-math-optimizations
+    and -fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so
+    last bits change with the optimisation level: for the same bits from different builds give
+    -ffp-contract=off.
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
   Sources.
     [ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
@@ -272,22 +236,16 @@ CONTENTS                            (to jump to a section, search for its tag in
     [ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
                 Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
     [LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
-    [PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the idea of
-                counters; the mixer here is smaller)
+    [PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
+                mixer here is smaller)
 
 >>revisions
-    0.1.0  COUPLED, ORTH, HYBRID, DECOUPLED, SOLVE-GP and O(M), and every other pair of their parts,
-           with Gaussian likelihood; bounds without q, the best q, L-BFGS; Adam and natural
-           gradients, schedules; bounds and priors of hyperparameters; kernel expressions of ten
-           kernels; frozen predictor, server, model files (version 5); sums in shards that do not
-           depend on threads; positive numbers trained by their logarithms; configs set by name;
-           ODVGP_NO_TRAINING. Dense linear algebra and vector math for SSE2, AVX2, AVX-512, NEON
-           and plain C; the kernel matrix of gamma is kept for the gradient.
+    0.1.0  The first version.
 */
 
 /* ============================================================================================== */
 /*  >>api   public declarations */
-/* ============================================================================================== */
+
 #ifndef ODVGP__SHARED_H
 #define ODVGP__SHARED_H
 
@@ -337,30 +295,28 @@ typedef struct odvgp_info {
     char text[200];   /* one sentence */
 } odvgp_info;
 
-/*  Events that are not errors: how often each happened since the model was created, and the last
-    jitter event in full. */
+/*  Events that are not errors: counts since the model was made, and the last jitter event in
+    full. */
 typedef struct odvgp_events {
-    /* A Cholesky factorisation failed and was repeated with ten times the jitter. */
+    /* A failed Cholesky factorisation was repeated with ten times the jitter. */
     uint64_t jitter_raised;
     /* A natural step was halved: q would not have been positive definite, or the step of gamma or
        of O(M) would have lowered the bound. */
     uint64_t step_shortened;
     /* k - |A|^2 was negative by rounding and was set to 0. */
     uint64_t variance_clamped;
-    /* An update led to NaN, past the largest jitter, or to an implausibly low bound, and was
-       undone. */
+    /* An update led to NaN, past jitter.max, or to an implausibly low bound, and was undone. */
     uint64_t step_undone;
-    double jitter; /* on the diagonal of Kb in the last evaluation, in absolute units */
+    double jitter; /* on the diagonal of Kb in the last evaluation, absolute */
     /* Matrix of the last jitter event: "Kb", or "C" (see Jitter in >>manual); NULL: no event. */
     const char *matrix;
-    ptrdiff_t pivot;    /* of the last jitter event */
-    double pivot_value; /* value of that pivot */
-    const char *cause;  /* likely cause in words */
+    ptrdiff_t pivot; /* of that event */
+    double pivot_value;
+    const char *cause; /* likely cause in words */
 } odvgp_events;
 
-/*  The family: any mean part goes with any covariance part. For named pairs see Models in >>manual;
-    for symbols, >>conventions. q_mu and v_mu are in whitened coordinates.
-    Means, to which the prior mean m(x) is added:
+/*  The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
+    q_mu and v_mu. Means, to which the prior mean m(x) is added:
         BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
         HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
         FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
@@ -385,16 +341,16 @@ typedef enum odvgp_cov_part {
 /*  What training maximises.
         ELBO       The bound with the member's own q (default).
         COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-                   bound for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS +
-                   BLOCKS ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's optimum, between the two.
+                   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
+                   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
         PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
-                   BLOCKS + DENSE. Same as COLLAPSED if M_gamma = 0.
+                   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
         TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
         EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
                    regression; O(N^3) time, O(N^2) memory.
     All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-    natgrad, because they have no natural step. Sums stream over tiles: memory is O(M^2), except for
-    TIGHT and EXACT. Call odvgp_fit_q before odvgp_freeze and odvgp_save: it computes q. */
+    natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
+    odvgp_fit_q. */
 typedef enum odvgp_objective {
     ODVGP_OBJECTIVE_ELBO,
     ODVGP_OBJECTIVE_COLLAPSED,
@@ -408,23 +364,21 @@ typedef enum odvgp_objective {
         ADAM      By Adam (default).
         DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
         EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
-    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore evaluates the bound
-    on the same rows once more and halves gamma's step until the bound is no lower than before
-    (events.step_shortened).
-    EXACT makes the coefficients a large where D is small, and their meaning there changes fast with
-    the kernel. While the kernel is trained, give optim.lr no more than the paper's
-    odvgp_constant(0.001): with the default, which starts at 0.01, the bound falls on some data.
-    HYBRID's bound falls even with 0.001, because Adam's steps of Z_gamma move all of K(x,Zg) a and
-    not only the part that beta lacks: freeze Z_gamma. The natural step itself does not lower the
-    bound, and odvgp_step undoes a fall by ten times the bound's size. */
+    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
+    until the bound on the same rows is no lower than before (events.step_shortened).
+    EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
+    the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
+    default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
+    because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
+    freeze Z_gamma. */
 typedef enum odvgp_gamma_step {
     ODVGP_GAMMA_STEP_ADAM,
     ODVGP_GAMMA_STEP_DIAGONAL,
     ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Which blocks of q a natural step of SOLVE-GP moves: both from the same old point, or the
-    blocks alternately, one per step. */
+/*  Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
+    turn. */
 typedef enum odvgp_blocks_step {
     ODVGP_BLOCKS_STEP_TOGETHER,
     ODVGP_BLOCKS_STEP_ALTERNATE
@@ -434,16 +388,15 @@ typedef enum odvgp_blocks_step {
         EXACT      (m, g), where the Fisher matrix is block diagonal:
                    m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
         AFFINE     (S^-1 m, g), the natural parameters of the family (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): what the dense step does to S^-1 m and to
-                   the diagonal of S^-1
+        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
+                   of S^-1
         PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
-                   dense step
-    The two PROJECTED steps stop short of the optimum, the first far from it; they exist for
-    comparison.
-    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. In
-    one step a component of g falls to no less than a tenth, and never below a rounding error of
-    1 / k(x,x). With all rows in each step, odvgp_step evaluates the bound once more and halves the
-    step while the bound falls; it undoes a step that loses more than one nat per row. */
+                       dense step
+    The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
+    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
+    component of g falls at most to a tenth in one step, and never below a rounding error of
+    1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
+    undoes a step that loses more than one nat per row. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_EXACT,
     ODVGP_DIAG_STEP_AFFINE,
@@ -451,7 +404,7 @@ typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
-/*  What the slots of q(u) on beta hold, and those of q(v) on gamma, with L_v in place of L.
+/*  What the slots of q(u) hold, and those of q(v), with L_v in place of L.
         WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
         PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
         A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
@@ -462,12 +415,15 @@ typedef enum odvgp_parametrisation {
 } odvgp_parametrisation;
 
 /*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
-    variance, because D is 0 where a gamma point coincides with a beta point.
+    variance, because diag(C) is 0 where a gamma point coincides with a beta point.
         PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
         SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
-                        steps; HYBRID uses k for D. a's step is lr sqrt(k) / D, so lr counts prior
-                        standard deviations at the point itself. FREE's coefficients and B_sqrt,
-                        whose units are 1 / y as well, step by lr / sqrt(k).
+                        steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
+                        the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
+                        well, step by lr / sqrt(k).
+                        A step of HYBRID's a, or of O(M)'s Z, moves all terms of the mean K(x,Z) a,
+                        and not only what beta lacks. The Mg or M changes add up, and the bound falls
+                        in bursts unless these steps are 1 / sqrt(Mg) and 1 / sqrt(M) of the others.
         DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
                         published code). */
 typedef enum odvgp_gamma_coords {
@@ -478,7 +434,7 @@ typedef enum odvgp_gamma_coords {
 
 /*  How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
         RESIDUAL  From rows of C a (default): little noise, because C is small.
-        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3 as printed. */
+        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
 /*  Prior mean m(x), by its slots: 0, "mean.c", or x^T "mean.A" + "mean.b". */
@@ -491,7 +447,7 @@ typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
 
 /*  What moves the parameters that no natural step moves.
         ADAM   Adam, on minibatches or on all rows (default).
-        LBFGS  Limited-memory BFGS with a line search that satisfies the strong Wolfe conditions:
+        LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
                deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
                over all trainable slots with all gamma columns; the bound never falls. Schedules,
                step sizes and the scales of gamma_coords are not used. */
@@ -504,17 +460,17 @@ typedef enum odvgp_update {
 typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
 /*  Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
-    size of a random sample: all rows if there are no more.
+    size of a random sample, at most N.
         KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
-                  of other rows if N is larger; O(rows M D) (default).
+                  of the other rows; O(rows M D) (default).
         RANDOM    Random rows.
-        GREEDY    Rows one by one: always the row of largest variance given the rows before, with
-                  the initial kernel: pivoted Cholesky [GREEDY] on max(4 M, 4096) rows.
-                  O(rows M (M + D)) time, about rows (M + 2 D) numbers of memory. Once the chosen
-                  rows explain all others to rounding, random rows follow.
-        FARTHEST  Rows one by one: the first at random, then always the row farthest from its
-                  nearest chosen one [FARTHEST]. KMEANS's sample; O(rows M D).
-    Inducing points are rows of the data, except for KMEANS, whose centres are means. Ties go to the
+        GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
+                  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
+                  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
+                  rounding, random rows follow.
+        FARTHEST  A random row, then always the row farthest from its nearest chosen one
+                  [FARTHEST]. KMEANS's sample; O(rows M D).
+    Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
     first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
     ODVGP_INIT_BETA_KMEANS,
@@ -524,19 +480,19 @@ typedef enum odvgp_init_beta {
 } odvgp_init_beta;
 
 /*  Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
-    Z_beta, as long as there are any.
+    Z_beta, while there are any.
         RANDOM    Random rows (default).
         RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
                   initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
-                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta in the mean; if
-                  only gamma carries the mean (FREE), RANDOM leaves no holes in it. */
+                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
+                  carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
     ODVGP_INIT_GAMMA_RANDOM,
     ODVGP_INIT_GAMMA_RESIDUAL
 } odvgp_init_gamma;
 
 /*  How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
-    give. Each base kernel uses its own columns. In units of X, and of Y squared.
+    give, in units of X, and of Y squared. Each base kernel uses its own columns.
         MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
                   kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
                   targets. O(512 D + N P) (default).
@@ -544,9 +500,9 @@ typedef enum odvgp_init_gamma {
                   over columns. Variance: square of the mean step of the targets in the same orders,
                   averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
                   several base kernels lengthscales are multiplied by 1 for the first to 10 for the
-                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, at most
-                  max(50 M, 4096) rows, in which gaps are wider than in all rows.
-                  O(rows (log(rows) + P) D) time, D (1 + P) numbers of memory.
+                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
+                  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
+                  of memory.
     A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
     an exception). */
 typedef enum odvgp_init_hyper {
@@ -559,7 +515,7 @@ typedef enum odvgp_positive_transform {
     ODVGP_POSITIVE_TRANSFORM_EXP
 } odvgp_positive_transform;
 
-/*  Prior on a hyperparameter v. Its log density is added to the bound.
+/*  Prior on a hyperparameter v, whose log density is added to the bound.
         LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
                    -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
         GAMMA      shape a > 0, rate b > 0, mean a / b:
@@ -580,8 +536,8 @@ typedef enum odvgp_isa {
 } odvgp_isa;
 
 /*  Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-    order, on any threads, and return when all calls have returned. count is the number of tasks
-    into which a large operation is split, usually the number of threads. */
+    order, on any threads, and then return. count: tasks into which a large operation is split,
+    usually the number of threads. */
 typedef struct odvgp_threads {
     void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
     void *user;
@@ -597,8 +553,7 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  Two precisions in one program: with ODVGP_FLOAT every name below begins with odvgpf_, and
-    odvgp_real is float. */
+/*  With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
 #ifdef ODVGP_FLOAT
 #define odvgp_real              odvgpf_real
 #define odvgp_schedule          odvgpf_schedule
@@ -710,10 +665,10 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
-/*  A number that depends on the step. It goes from start to end over `steps` steps and stays at
-    end: LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0). CONSTANT uses only
-    end. If decay_steps > 0, it then goes from end to `final` over decay_steps steps, beginning at
-    step decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios
+/*  A number that depends on the step. It goes from start to end over `steps` steps and stays there:
+    LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
+    decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
+    (>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
     (final > 0). */
 typedef struct odvgp_schedule {
     odvgp_schedule_kind kind;
@@ -723,18 +678,17 @@ typedef struct odvgp_schedule {
     ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that determines a model. odvgp_config_defaults returns a complete one for given N, D,
-    P, M and M_gamma; change what you need. Most users have about twelve choices: the member and its
-    sizes in layer[0], the kernel, the initial noise in lik, the batch and step sizes in optim. */
+/*  Everything that determines a model. odvgp_config_defaults returns one; most users change member
+    and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. */
 typedef struct odvgp_config {
-    /* Rows of data, >= 1. The likelihood of a batch is scaled to this many rows. */
+    /* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
     ptrdiff_t N;
-    /* What training maximises. Default ELBO. */
+    /* Default ELBO. */
     odvgp_objective objective;
 
-    /* Layers of Gaussian processes; this version has one. */
+    /* One layer, in this version. */
     struct {
-        /* The member of the family. Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
+        /* Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
         odvgp_mean_part mean_part;
         odvgp_cov_part cov_part;
         /* The kernel as an expression: sums, products and parentheses of base kernels
@@ -743,53 +697,51 @@ typedef struct odvgp_config {
            Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
            polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
            dims=0:3+5 selects columns 0, 1, 2 and 5. ard gives each column its own lengthscale
-           (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). alpha
-           and period are 1 unless given, because no initialisation estimates them. Only
-           odvgp_model_size and odvgp_model_init read the text; it need not live longer. Default
-           "matern52(ard)". */
+           (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
+           initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
+           read the text; it need not live longer. Default "matern52(ard)". */
         const char *kernel;
-        /* Inputs and outputs (latent functions), each >= 1. Gaussian: one column of targets for
-           each output. */
+        /* Inputs and outputs (latent functions), each >= 1. Gaussian: a column of targets for each
+           output. */
         ptrdiff_t D, P;
         /* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
         ptrdiff_t M, M_gamma;
         odvgp_mean_function mean_function; /* Default ZERO. */
     } layer[1];
 
-    /* The likelihood. The two numbers are the Gaussian's. */
+    /* The two numbers are the Gaussian's. */
     struct {
         odvgp_likelihood kind; /* Default GAUSSIAN. */
         /* Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
            targets' variance. */
         odvgp_real noise_variance;
-        /* Lower bound of the noise variance in units of the targets' variance (in units of 1 if
-           that is 0), from odvgp_init_data on. It keeps targets without noise from driving it to 0.
-           odvgp_set_bounds replaces it. -1: no bound; other negative values are refused.
-           odvgp_init_data refuses a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
+        /* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
+           variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
+           odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
+           odvgp_init_data also a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
         odvgp_real noise_floor;
     } lik;
 
-    /* How odvgp_init_data chooses inducing points and hyperparameters. */
+    /* How odvgp_init_data chooses initial values. */
     struct {
         odvgp_init_beta beta;         /* Default KMEANS. */
         odvgp_init_gamma gamma;       /* Default RANDOM. */
         odvgp_init_hyper hyperparams; /* Default MEDIAN. */
     } init;
 
-    /* How parameters are trained. */
     struct {
         odvgp_optimizer kind; /* Default ADAM. */
         /* 1: natural gradients move q(u) on beta, Adam the rest. 0: Adam moves all. Default 1. */
         int natgrad;
         /* Rows of a minibatch, >= 1; >= N is full batch. Default min(N, 1024). */
         ptrdiff_t batch;
-        /* Gamma columns sampled for the KL in each step; 0: all. Default min(M_gamma, 64). */
+        /* Gamma columns sampled for the KL per step; 0: all. Default min(M_gamma, 64). */
         ptrdiff_t gamma_batch;
-        /* Step sizes of Adam and of natural gradients. Assign whole schedules: .end by itself keeps
-           the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
+        /* Step sizes of Adam (<= 1e6) and of natural gradients (<= 1). Assign whole schedules: .end
+           by itself keeps the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
            odvgp_falling(0.1, 0.01, 5000). */
         odvgp_schedule lr, natgrad_step;
-        /* How gamma moves. Default ADAM. */
+        /* Default ADAM. */
         odvgp_gamma_step gamma_step;
         /* Gamma's natural step as a multiple of beta's, > 0. Default 0.1. */
         odvgp_real gamma_step_ratio;
@@ -798,7 +750,7 @@ typedef struct odvgp_config {
         ptrdiff_t lbfgs_memory;
     } optim;
 
-    /* Jitter on the diagonals of Kb and C; see Jitter in >>manual. */
+    /* Jitter; see >>manual. */
     struct {
         odvgp_real absolute; /* >= 0. Default 0. */
         /* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float
@@ -825,22 +777,21 @@ typedef struct odvgp_config {
         int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow. Default 0. */
     } reproduce;
 
-    /* The unbounded number t that optimisers move for a positive value. EXP, value e^t: steps are
+    /* The unbounded t that optimisers move for a positive value. EXP, value e^t: steps are
        relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
        only for values around 1, because steps of larger values are absolute and hardly move them.
        Default EXP. */
     odvgp_positive_transform positive_transform;
-    /* Rows per tile; 0: 256, or fewer if kernel_cache_bytes is too small for 256. Affects memory,
-       not results. Default 0. */
+    /* Rows per tile; 0: min(batch, 256), halved down to 64 if K(X, Z_gamma) then fits
+       kernel_cache_bytes. Affects memory and last bits. Default 0. */
     ptrdiff_t tile;
     /* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
-       computed twice. The same holds for the products of P > 1 covariance factors with the
-       features. Trades time against memory, with the same bits; 0 keeps nothing. Default
-       16 MiB. */
+       computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
+       the features. 0 keeps nothing. Default 16 MiB. */
     ptrdiff_t kernel_cache_bytes;
-    /* Parts into which sums over the tiles of a step are split, a power of two up to 65536. The
-       parts are added up a binary tree, so several processes can each compute some of them and get
-       the same bits. Default 1. */
+    /* Parts into which a step's sums over tiles are split, a power of two up to 65536. They are
+       added up a binary tree, so several processes can each compute some of them and get the same
+       bits. Default 1. */
     ptrdiff_t shards;
     uint64_t seed;         /* For minibatches, sampled columns and initialisation. Default 0. */
     odvgp_threads threads; /* Default {0}: serial. */
@@ -850,9 +801,8 @@ typedef struct odvgp_config {
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*  A handle on a predictor, for the calls that predict. The caller owns it; odvgp_server_from_block
-    or odvgp_server_from_file fills it, and must fill it again if the predictor's block has moved.
-    Calls only read it, so any number of threads share it. */
+/*  A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
+    fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
     const void *block;
     const void *isa;   /* the instruction set's table */
@@ -860,8 +810,7 @@ typedef struct odvgp_server {
     ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees, targets; currently equal */
 } odvgp_server;
 
-/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates at the parameters
-    before the update. */
+/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
     ptrdiff_t step;             /* steps done so far, including this one */
     odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
@@ -898,8 +847,9 @@ typedef struct odvgp_slot {
     int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale, y' = (y - y_mean) /
-    y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL scale is 1. */
+/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale,
+    y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
+    scale is 1. */
 typedef struct odvgp_scales {
     const odvgp_real *x_mean, *x_scale; /* [D] */
     const odvgp_real *y_mean, *y_scale; /* [T] */
@@ -907,38 +857,36 @@ typedef struct odvgp_scales {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_easy   create, fit, predict, free; memory from malloc */
-/* ---------------------------------------------------------------------------------------------- */
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
-    named above. ORTH if M_gamma > 0, else COUPLED. Sizes are checked later, by odvgp_model_size. */
+    named above. odvgp_model_size checks the sizes later. */
 ODVGP_API odvgp_config odvgp_config_defaults(
         ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
 /*  Set one field by its name, for configs from a command line, a file or another language:
         odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C. Fields of a layer need no prefix, which means the last layer:
-            "M" is "layer0.M" today. All fields but threads have a name
+    name    the field's path as in C; any field but threads. Fields of a layer need no prefix, which
+            means the last layer: "M" is "layer0.M" today
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for natgrad and adam_eps_inside. Schedules: 0.01 is constant,
             0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows
-            the '='; the config points to it, so the text must live until the model is made
-    Spaces and tabs around name and value do not count. Each value is checked on its own, as
-    odvgp_model_size does it, which also checks what fields mean together, kernel and isa.
-    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists the words of
-             a choice) | E_SIZE (a size out of range); the config is as it was then
-    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; NULL
-                        behind the last
+            the '=', a text that must live until the model is made
+    Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
+    mean together, kernel and isa.
+    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
+             words) | E_SIZE (a size out of range). An error changes nothing
+    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
+                        NULL
     odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
 ODVGP_API odvgp_status odvgp_config_set(
         odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 
-/*  Schedules for step sizes: constant; or from `from` to `to` in equal ratios over `steps` steps,
-    then constant. bench/RESULTS.md shows how the defaults were chosen. If your training does not
-    take 5,000 steps, let both step sizes fall over its length (see Optimisers in >>manual):
+/*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
+    bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
@@ -946,12 +894,12 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 /*  The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
-/*  One minibatch step after another.
-        X [N,D], Y [N,T]   all data; N from the config
+/*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
+    is stuck.
+        X [N,D], Y [N,T]   all data
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
-    With ODVGP_OPTIMIZER_LBFGS it ends when a step reports convergence, or that it is stuck.
-    Returns  OK | E_STOPPED | what odvgp_step returns
+    Returns  OK | E_STOPPED (by watch) | what odvgp_step returns
     Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
@@ -960,18 +908,18 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const 
 #ifndef ODVGP_NO_MALLOC
 /*  Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
         model      out; NULL on an error
-        X [N,D], Y [N,T]   N from the config
+        X [N,D], Y [N,T]   all data
         allocator  NULL: malloc and free
-        info       out or NULL: what went wrong
+        info       out or NULL
     Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
         const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
         odvgp_info *info);
-/*  Free a model that odvgp_model_create made. NULL is allowed. */
+/*  Free a model of odvgp_model_create, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many calls freeze
-    once and use odvgp_predict.
+/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
+    use odvgp_predict.
         X [n,D]   mean, var [P,n] out or NULL: moments of f, without noise
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
@@ -980,35 +928,33 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_staged   caller's memory, single steps, slots, predictors, files */
-/* ---------------------------------------------------------------------------------------------- */
 
-/*  Bytes that a model of this config needs: parameters, optimiser state, tape and scratch. Includes
-    slack for a block at any address. For the growth with N see Memory in >>manual.
+/*  Bytes that a model of this config needs, with slack for a block at any address; see Memory in
+    >>manual.
     Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(
         const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
-/*  Make a model in the caller's block, which must hold odvgp_model_size bytes. The model lives in
-    the block and needs no release. Z is 0 (call odvgp_init_data, or odvgp_set and then
-    odvgp_init_q). Hyperparameters have the values of the kernel expression, else 1. q_mu, v_mu and
-    a_gamma are 0, q_sqrt and v_sqrt are the identity.
+/*  Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
+    odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
+    expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
     Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
              lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
         void *block, size_t bytes, odvgp_info *info);
 
-/*  The config that the model uses: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
+/*  The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
     (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
     given (a tenth of the targets' variance), and q (odvgp_init_q).
-    From then on Adam and L-BFGS measure steps in standard deviations of the columns of X and Y for
-    inducing inputs, mean functions and everything else that has a unit (before: in units of 1).
-    Training is therefore the same for data in other units.
+    From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
+    functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
+    training does not depend on the units of the data.
     A trained model starts again with empty Adam moments and undiminished step sizes. The count of
     steps continues, and with it schedules and the order of rows.
-        X [N,D], Y [N,T]   N from the config
+        X [N,D], Y [N,T]   all data
     Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
              unchanged
     Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
@@ -1024,8 +970,8 @@ ODVGP_API odvgp_status odvgp_init_data(
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
-    scale is 1 for a column that is constant except for rounding. The mean of a column of equal
-    numbers is that number, so the standardised column is exactly 0.
+    scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
+    so their standardised column is exactly 0.
         X [n,D]   mean, scale [D] out, no aliases
     Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
     Cost     O(n D) */
@@ -1039,28 +985,27 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
         const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
 
-/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all
-    rows if batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or
-    L-BFGS does one iteration. Never allocates.
-    If the parameters after the last update cannot be evaluated (NaN, or not positive definite up to
-    jitter.max) or give an implausibly low bound, and the previous parameters do better on the same
-    rows, the update is undone, step sizes are halved, and events.step_undone counts it. If the
-    previous parameters do no better, the rows are to blame: the step returns an error and changes
-    nothing.
-        X [N,D], Y [N,T]       report   out or NULL
-    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, for numbers of 1e200,
+/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all if
+    batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
+    one iteration. Never allocates.
+    If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
+    positive definite up to jitter.max), and the previous parameters do better on the same rows, it
+    is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
+    rows are to blame: the step returns an error and changes nothing.
+        X [N,D], Y [N,T]   report   out or NULL
+    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
              for example) | E_NOT_PD
     Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         odvgp_report *report, odvgp_info *info);
 
-/*  odvgp_step on rows that the caller chooses (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1.
-    L-BFGS needs n = N and returns E_UNSUPPORTED otherwise. */
+/*  odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
+    n = N, or returns E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
         const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
-/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL. With n = N it
-    is the bound itself. Changes no parameter and undoes no update, even on an error.
+/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
+    itself. Changes no parameter and undoes no update, even on an error.
         X [n,D], Y [n,T]   elbo out   kl out or NULL
         grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
                            values that odvgp_get returns
@@ -1070,8 +1015,8 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const
         ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count. Unbiased over uniformly
-    drawn subsets; a sampled KL can be negative.
+    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
+    drawn subsets. A sampled KL can be negative.
     Returns  as odvgp_elbo; E_ARG also for a repeated column */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
         const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
@@ -1084,7 +1029,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
         j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
     eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
-    outputs move, or none. An update that cannot be evaluated is undone first, as in odvgp_step.
+    outputs move, or none. A previous update that cannot be evaluated is undone first, as in
+    odvgp_step.
         X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
     Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
              enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -1094,23 +1040,23 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 
 /*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
     one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
-    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. O(M)'s q_diag has
-    none: its natural step is repeated on the sums of the pass until q_diag stays.
-    After training with a bound without q, predictions need this call; with EXACT the inducing
-    inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their values and the
-    others get the optimum given these; a bound without q has no q to freeze. Where gamma points add
-    nothing, the optimal a is not unique, and the call takes one of the best.
+    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
+    natural step is repeated on the sums of the pass until q_diag stays.
+    After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
+    the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
+    values and the others get the optimum given these; a bound without q has no q to freeze. Where
+    gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
         X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (DIAGONAL with another mean
-             than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another likelihood). On an
-             error the model is unchanged
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
+             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another
+             likelihood). On an error the model is unchanged
     Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         void *work, size_t bytes, odvgp_info *info);
 
-/*  How far training can be from log p(y): Titsias' upper bound (Variational Inference for Gaussian
-    and Determinantal Point Processes, 2014) with the inducing inputs Z_beta.
+/*  Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
+    Gaussian and Determinantal Point Processes, 2014): how far training can still get.
         upper   out        lower   out or NULL: Titsias' lower bound
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
@@ -1120,32 +1066,30 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X
         const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
         odvgp_info *info);
 
-/*  Slots, the named parts of the parameter vector, in order; and the length of the vector. */
+/*  Slots in order, and the length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
 /*  i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/*  NULL if there is no slot of this name. */
+/*  NULL if no slot has this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot; count is the slot's. Positive slots give positive values
-    and accept only those within their bounds. odvgp_set ignores entries above the diagonal of a
-    lower triangular slot.
+/*  Read or write the values of one slot; count is the slot's. Positive slots accept only values
+    within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
     Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(
         const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
         ptrdiff_t count, odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*' means all slots that begin
-    so: "kernel.*". With optim.natgrad the two slots of q(u), or of q(v), move together: freezing
-    one stops both. odvgp_natgrad_step moves them anyway.
+/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
+    all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
+    move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
     Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
 /*  Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
-    bounds. A name that ends in '*' means all positive slots that begin so. Optimisers move an
-    unbounded t, and the value is
+    bounds. Optimisers move an unbounded t, and the value is
         low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
         low + (high - low) / (1 + e^-t)                                 with an upper bound
     A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
@@ -1156,10 +1100,9 @@ ODVGP_API odvgp_status odvgp_set_bounds(
         odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
 
 /*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
-    odvgp_prior defines a and b. A name that ends in '*' means all such slots that begin so. The log
-    densities of all these values, trainable or not, are part of the bound: of odvgp_elbo and its
-    gradient, of steps, and of report.expected_loglik. They are densities of the value itself, so
-    the maximum does not depend on config.positive_transform or on bounds.
+    odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
+    of every bound and gradient, and of report.expected_loglik. They are densities of the value
+    itself, so the maximum does not depend on config.positive_transform or on bounds.
     Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
         odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
@@ -1169,22 +1112,20 @@ ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
 /*  Write the kernel expression with its current values to text [size], with a final zero. With ard
-    it shows the geometric mean over columns; odvgp_get("kernel.0.lengthscale") returns each value.
-    Returns the length needed, without the final zero. */
+    it shows the geometric mean over columns. Returns the length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
     "kernel.<term>.variance") belongs, if the term has ard. -1 if one number serves all columns, or
-    if there is no such term or number. */
+    if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-    in ROM. It works in builds of the same precision on machines of the same byte order. If the last
-    update left parameters from which no predictor can be computed, it is undone as in odvgp_step;
-    odvgp_save does so, too.
+    in ROM. It works in builds of the same precision on machines of the same byte order. If no
+    predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
+    odvgp_step does.
         scales   NULL: none
-        block    odvgp_predictor_size(model) bytes, written from the first byte on; aligned for a
-                 real, at best to 64 bytes
+        block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
     Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
              without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
     Cost     O(M^3 + M Mg D), once */
@@ -1192,15 +1133,14 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: to
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
         size_t bytes, odvgp_info *info);
 
-/*  Fill a server; every call that predicts takes one. Both ways check place and size of the block,
-    version, kernel, checksum and numbers, so that later calls need no checks, and select the
-    instruction set.
+/*  Fill a server. Both ways check place and size of the block, version, kernel, checksum and
+    numbers, so that later calls need no checks, and select the instruction set.
         odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
                                   version and precision, whatever its pointers and instruction set,
-                                  on a machine of this byte order. Its address must be aligned for a
-                                  real, best to 64 bytes: an array of unsigned char need not be. The
-                                  server points to the block, which must stay. A kernel with more
-                                  terms than ODVGP_MAX_BASE_KERNELS is refused
+                                  on a machine of this byte order. It must be aligned for a real,
+                                  best to 64 bytes (an array of unsigned char need not be), and must
+                                  stay: the server points to it. A kernel with more terms than
+                                  ODVGP_MAX_BASE_KERNELS is refused
         odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
                                   predictor is written to the caller's block; the file is not needed
                                   afterwards
@@ -1222,35 +1162,34 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
     them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
-/*  Mean and marginal variance of f at new inputs ([ODVGP] eq. 11 for ORTH; see odvgp_mean_part).
-    The variance is never negative.
+/*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
+    variance is never negative.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [T,n] out or NULL: variance of y; Gaussian: var plus the noise variance
         scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
         Outputs may not alias X.
-    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, for numbers of
-             1e200, for example). In the last case the outputs hold all results, finite or not;
+    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
+             of 1e200, for example). In the last case the outputs hold all results, finite or not;
              after other errors they are unchanged. The three calls below do the same
     Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
     Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
         odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
-/*  Mean [P,n] (or NULL) and full covariance [P,n,n] of f at the rows of X; cov is symmetric.
+/*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
         ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of given targets Y [n,T], separately for each row: logp [n], summed over outputs,
-    for y in its own units. Scratch and cost as for odvgp_predict with variances. */
+/*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
+    units. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
         const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Joint samples of f at the rows of X: f [samples,P,n]. The covariance is factored by a pivoted
-    Cholesky factorisation, so singular covariances need no jitter. Sample number s depends only on
-    seed and s.
+/*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
+    singular covariances without jitter. Sample number s depends only on seed and s.
         scratch  odvgp_sample_scratch(server, n) bytes
     Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
@@ -1282,24 +1221,23 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 #ifndef ODVGP_NO_STDIO
 /*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
     path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-    Windows), and renames it to path when it is complete. So path always holds a whole file, whoever
-    else writes to it. After a failure path holds its old contents and the new file is removed.
-    Devices and pipes are written in place on Unix, where the system tells what path is. Elsewhere
-    write to them yourself, because a rename replaces them.
-    odvgp_file_read with block NULL only returns the size in *bytes.
-    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small;
-             *bytes is the size) */
+    Windows), and renames it to path. So path always holds a whole file, after a failure the old
+    one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
+    write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
+    returns the size in *bytes.
+    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
+    size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(
         const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
 /*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-    calling thread. The pool lives in the caller's block of odvgp_pool_size(count) bytes;
-    odvgp_pool_start fills hook. Any number of models and threads may share the hook: while the pool
-    is busy, another caller executes its tasks itself. Workers take the caller's floating-point
-    environment with each job; exception flags that they raise stay with them. The child of a fork
-    has no workers: there the caller executes all tasks, and odvgp_pool_stop does nothing.
+    calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
+    fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
+    tasks itself. Workers take the caller's floating-point environment with each job; exception
+    flags that they raise stay with them. The child of a fork has no workers: there the caller
+    executes all tasks, and odvgp_pool_stop does nothing.
     Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
@@ -1311,10 +1249,8 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>api_low   dense linear algebra on row-major matrices */
-/* ---------------------------------------------------------------------------------------------- */
 
-/*  Context of the routines below. odvgp_blas_init makes one in a block of odvgp_blas_size(threads)
-    bytes, which it uses for packing.
+/*  Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
     Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
     const void *isa; /* the instruction set's table */
@@ -1328,24 +1264,23 @@ ODVGP_API odvgp_status odvgp_blas_init(
 /*  "c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*  For all routines below: matrices are row-major, and ld counts elements from one row to the next.
-    Operands may overlap only where the comment says so. Pointers need no more alignment than a
-    real. NaN and infinity propagate to the results that depend on them. Vectors are matrices of one
-    column (ld 1) or one row. Threads are used where the work is large enough. */
-/*  C <- alpha op(A) op(B) + beta C, where op transposes if its flag (ta, tb) is 1. op(A) [m,k],
-    op(B) [k,n], C [m,n]. C may not alias A or B. beta = 0 ignores C. 2 m n k flops. */
+/*  For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
+    are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
+    so, and need no more alignment than a real. NaN and infinity propagate to the results that
+    depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
+    tb, trans) is 1. beta = 0 ignores the old C. */
+/*  C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
+    2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
         ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
         ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C, where op transposes if ta is 1.
-    op(A) [n,k], C [n,n]; w [k] of any sign, or NULL for ones. C may not alias A or w.
-    n^2 k flops. */
+/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
+    sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
         odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
         odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) op(B) + beta C, for products that are symmetric or whose
-    upper triangle is not needed. op(A) [n,k], op(B) [k,n], C [n,n]. C may not alias A or B.
-    n^2 k flops. */
+/*  Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
+    alias A or B. n^2 k flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
         odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
@@ -1356,13 +1291,13 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
     triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-    each diagonal entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its
-    inverse. m^2 n or m n^2 flops. */
+    each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
+    m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
         const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is neither read nor
-    written. E_NOT_PD if a pivot or its inverse is not positive and finite: info receives its row
-    and value, and A is partly factored. n^3/3 flops. */
+/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
+    E_NOT_PD, with A partly factored, if a pivot or its inverse is not positive and finite: info has
+    its row and value. n^3/3 flops. */
 ODVGP_API odvgp_status odvgp_potrf(
         const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
 /*  The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
@@ -1388,15 +1323,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ============================================================================================== */
 /*  >>impl   the code; each section uses only what is above it */
-/* ============================================================================================== */
+
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages, size arithmetic */
-/* ---------------------------------------------------------------------------------------------- */
-/*  Checks for NaN and infinity, exponentials and compensated sums need IEEE arithmetic as
-    written. */
+/*  >>config   reals, small helpers, messages */
+
+/*  NaN checks, exponentials and compensated sums need IEEE arithmetic. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
         (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
@@ -1454,14 +1388,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
-/*  A function that only training calls: unused with ODVGP_NO_TRAINING. */
+/*  A function that only training calls. */
 #define ODVGP__TRAINING ODVGP__UNUSED static
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 
-/*  Whether all n numbers are finite: x - x is 0 for a finite number and NaN otherwise. Four sums,
-    because a single one would wait for each addition. */
+/*  x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
+    addition. */
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 {
     odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1476,7 +1410,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
     return a + b + c + d == 0;
 }
 
-/*  The first index of a NaN or infinity, or -1. */
+/*  Index, or -1. */
 static ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -1494,7 +1428,7 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
     if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/*  Text without stdio: strings and numbers are appended to a fixed buffer and cut at its end. */
+/*  Text without stdio, cut at the end of the buffer. */
 typedef struct odvgp__text {
     char *at;
     size_t size, used; /* `used` also counts what was cut */
@@ -1570,8 +1504,7 @@ static void odvgp__put_real(odvgp__text *t, double v)
     }
 }
 
-/*  Fill info and return the status, so that failing is one line. The text is "what: sentence",
-    followed by row and value if row >= 0. */
+/*  Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
         ptrdiff_t row, double value, const char *sentence)
 {
@@ -1590,7 +1523,7 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
         if (row >= 0) {
             odvgp__put(&t, " (at ");
             odvgp__put_int(&t, row);
-            /* value == row: it only repeats the position, as errors in kernel expressions do */
+            /* value == row only repeats the position, as errors in kernel expressions do */
             if (value != (double)row) {
                 odvgp__put(&t, ", value ");
                 odvgp__put_real(&t, value);
@@ -1612,12 +1545,12 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>cpu   which instructions the machine has
+/*  >>cpu   instruction sets of the machine
 
-    xgetbv tells whether the operating system saves the wide registers. No global caches the
-    answer; each model asks once. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  gcc for Windows is excluded because it misaligns spilled ymm registers. */
+    xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
+    each model asks once. */
+
+/*  gcc for Windows misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
         !defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
 #define ODVGP__X86
@@ -1631,13 +1564,13 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-/*  The compiler's target decides about NEON. On 32-bit ARM it serves float only. */
+/*  The compiler's target decides about NEON; on 32-bit ARM float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
         !defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON
 #include <arm_neon.h>
 #endif
-/*  gcc keeps an array in registers only if it has unrolled all loops over it. */
+/*  gcc keeps an array in registers only if all loops over it are unrolled. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
 #define ODVGP__UNROLL _Pragma("GCC unroll 16")
 #else
@@ -1653,17 +1586,17 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #ifdef ODVGP__X86
     if (isa == ODVGP_ISA_SSE2) return 1;
     unsigned a, b, c, d, c1, xcr0, high;
-    /* only three calls of cpuid: on virtual machines each costs microseconds */
+    /* few calls of cpuid: on virtual machines each costs microseconds */
     __cpuid(0, a, b, c, d);
     if (a < 7) return 0;
     __cpuid(1, a, b, c1, d);
     if (!(c1 & (1u << 27))) return 0; /* OSXSAVE */
     __asm__ volatile("xgetbv" : "=a"(xcr0), "=d"(high) : "c"(0));
     __cpuid_count(7, 0, a, b, c, d);
-    /* the system saves xmm and ymm; AVX2, FMA */
+    /* xmm and ymm saved; AVX2, FMA */
     if ((xcr0 & 6) != 6 || !(b & (1u << 5)) || !(c1 & (1u << 12))) return 0;
     if (isa == ODVGP_ISA_AVX2) return 1;
-    /* the system saves zmm; F, DQ, VL */
+    /* zmm saved; F, DQ, VL */
     return (xcr0 & 0xe0) == 0xe0 && (b & (1u << 16)) && (b & (1u << 17)) && (b & (1u << 31));
 #else
     return 0;
@@ -1671,13 +1604,13 @@ static int odvgp__cpu_has(odvgp_isa isa)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>simd   one vector type for each instruction set
+/*  >>simd   vector types
 
-        V_x             a vector of LANES_x reals, with + - * / by the compiler; plain C: one real
-        FMA, NMA        a b + c, c - a b
-        MIN, MAX        b where b is NaN
-        ZIPLO, ZIPHI    the low and high halves of two vectors, interleaved */
-/* ---------------------------------------------------------------------------------------------- */
+        V_x           a vector of LANES_x reals with + - * /; plain C: one real
+        FMA, NMA      a b + c, c - a b
+        MIN, MAX      b where b is NaN
+        ZIPLO, ZIPHI  the low and high halves of two vectors, interleaved */
+
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
 #define ODVGP__LOAD_c(p)      (*(p))
@@ -1748,7 +1681,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
-/*  Masked, because gcc 12 warns about the forms without a mask. */
+/*  Masked: gcc 12 warns about the forms without a mask. */
 #define ODVGP__SQRT_avx512(a)     ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a)
 #define ODVGP__MIN_avx512(a, b)   ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
 #define ODVGP__MAX_avx512(a, b)   ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
@@ -1798,11 +1731,11 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>threads   cutting work into tasks; the optional POSIX pool
+/*  >>threads   tasks; the POSIX pool
 
     The tasks of an operation write disjoint parts of its result, each computed exactly as in a
-    single task. The bits do not depend on the number of tasks. */
-/* ---------------------------------------------------------------------------------------------- */
+    single task, so the bits do not depend on the number of tasks. */
+
 static int odvgp__tasks(const odvgp_threads *t)
 {
     return t->run && t->count > 1 ? ODVGP__MIN(t->count, 256) : 1;
@@ -1815,14 +1748,14 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
         for (int i = 0; i < n; i++) task(arg, i);
 }
 
-/*  Whether a b >= limit, where the product may overflow; limit > 0. */
+/*  Whether a b >= limit > 0; the product may overflow. */
 static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 {
     return b > 0 && a >= (limit - 1) / b + 1;
 }
 
 /*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
-    floor(units i / tasks) units, computed without the product, which may overflow. */
+    floor(units i / tasks) units, without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
     ptrdiff_t units = n / unit + (n % unit != 0),
@@ -1830,7 +1763,7 @@ static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int 
     return odvgp__at_least(first, unit, n) ? n : first * unit;
 }
 
-/*  The part [*from, *to) of n items that task i of `tasks` gets. */
+/*  The items [*from, *to) of task i. */
 static void odvgp__share(
         ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
@@ -1846,19 +1779,19 @@ static void odvgp__share(
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*  A training step has dozens of short parallel operations, so an idle worker does not sleep at
-    once. It spins for about 50 microseconds, then yields a thousand times (about a millisecond),
-    which lets any other thread go first. Systems that take the other processors for far away wake a
-    sleeper on its waker's own processor, and it stays there because it never runs long enough to be
-    moved. The caller waits in the same way. It sleeps in the end, too, because at higher priority
-    it would keep its workers from the processor.
+/*  A training step has dozens of short parallel operations, so an idle worker spins for about 50
+    microseconds, then yields a thousand times (about a millisecond), which lets other threads go
+    first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
+    its waker's processor, where it stays because it never runs long enough to be moved. The caller
+    waits in the same way, sleep included: at higher priority it would keep its workers from the
+    processor.
 
-    Tasks are handed out by a ticket: the number of the job in its high half, the number of tasks
-    not yet taken in its low half. A thread takes a task by lowering the ticket that it has read,
-    which fails if the ticket has changed since. It reads the job's task, argument and environment
-    only then. They cannot change before it counts its task as done, because the caller writes the
-    next job only when all tasks of the last one are counted. The stores of a new job may therefore
-    become visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
+    A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
+    not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
+    ticket has changed since; only then it reads the job's task, argument and environment. They
+    cannot change before it counts its task as done, because the caller writes the next job only
+    when all tasks of the last one are counted. The stores of a new job may therefore become visible
+    in any order, as long as the ticket is last. tests/test_pool.c goes through all
     interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
@@ -1868,13 +1801,13 @@ struct odvgp_pool {
     pthread_cond_t wake, done;
     void (*task)(void *arg, int i);
     void *arg;
-    fenv_t environment; /* the caller's rounding, handling of subnormal numbers and traps */
-    pid_t process;      /* the process that started the workers */
+    fenv_t environment; /* the caller's rounding, subnormal handling and traps */
+    pid_t process;      /* that started the workers */
     int n, workers, stop;
-    int asleep;  /* number of workers that sleep or are about to */
-    int waiting; /* whether the caller sleeps or is about to */
-    int busy;    /* whether a job is running */
-    /* aligned explicitly, because i386 aligns 64-bit members to 4 bytes */
+    int asleep;  /* workers that sleep or are about to */
+    int waiting; /* the caller sleeps or is about to */
+    int busy;    /* a job is running */
+    /* i386 aligns 64-bit members to 4 bytes */
     uint64_t ticket __attribute__((aligned(8)));
     unsigned char apart[64]; /* keeps ticket and left on different cache lines */
     int left;                /* tasks not finished */
@@ -1890,8 +1823,7 @@ ODVGP__INLINE void odvgp__pause(void)
 #endif
 }
 
-/*  Wake all threads that sleep on a condition, if *sleepers is not 0. The child of a fork has no
-    threads to wake, and a thread that it lacks may hold the mutex. */
+/*  The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
 static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
     if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
@@ -1900,7 +1832,6 @@ static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  Take and run tasks of the current job until none is left. */
 static void odvgp__pool_work(odvgp_pool *pool, int worker)
 {
     uint64_t ticket = __atomic_load_n(&pool->ticket, __ATOMIC_RELAXED);
@@ -1958,8 +1889,8 @@ static void odvgp__pool_wait(odvgp_pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  Run n tasks. If the pool is busy with a job, of another thread or the one whose task makes this
-    call, the caller runs all its tasks itself. */
+/*  If the pool is busy, also with the job whose task makes this call, the caller runs all its
+    tasks. */
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
     odvgp_pool *pool = (odvgp_pool *)user;
@@ -2008,7 +1939,7 @@ ODVGP_API odvgp_status odvgp_pool_start(
     while (pool->workers < count - 1 &&
             !pthread_create(&pool->thread[pool->workers], NULL, odvgp__pool_main, pool))
         pool->workers++;
-    /* If fewer workers than asked for could be started, they still do all tasks. */
+    /* With fewer workers than asked for, those still do all tasks. */
     hook->run = odvgp__pool_run;
     hook->user = pool;
     hook->count = count;
@@ -2029,14 +1960,14 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 #endif
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>arena   one block of memory, measured and carved by the same function
+/*  >>arena   memory: one block, measured and divided by the same function
 
-    A layout function takes its pieces one by one. With base NULL the arena only adds up their
-    sizes, so size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of
-    size_t or a full block sets `bad`. */
-/* ---------------------------------------------------------------------------------------------- */
+    A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
+    size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
+    full block sets `bad`. */
+
 typedef struct odvgp__arena {
-    unsigned char *base; /* NULL: only measure; else a multiple of 64 bytes */
+    unsigned char *base; /* NULL: only measure; else a multiple of 64 */
     size_t used, size;
     int bad;
 } odvgp__arena;
@@ -2073,11 +2004,11 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>rng   counter-based random numbers and permutations
+/*  >>rng   random numbers and permutations
 
     Every number is a function of (seed, stream, counter), so there is no state and the order of
     calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
-/* ---------------------------------------------------------------------------------------------- */
+
 enum {
     ODVGP__STREAM_BATCH = 1,
     ODVGP__STREAM_COLUMNS,
@@ -2099,15 +2030,14 @@ static uint64_t odvgp__random(uint64_t seed, uint64_t stream, uint64_t counter)
     return odvgp__mix(odvgp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
 }
 
-/*  Uniform in (0, 1), never 0 or 1. */
+/*  In (0, 1), never 0 or 1. */
 static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) *
            (1.0 / 4503599627370496.0);
 }
 
-/*  Standard normal, by Box and Muller. Each number takes two uniforms and discards the second
-    normal of the pair, so that counters stay independent. */
+/*  Box and Muller; discards the pair's second normal, so that counters stay independent. */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     double u = odvgp__uniform(seed, stream, 2 * counter),
@@ -2115,13 +2045,12 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
     return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
-/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all permutations are
-    equally likely. */
+/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
 #define ODVGP__SHUFFLED 64
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
     unsigned char order[ODVGP__SHUFFLED] = {0};
-    /* inside-out shuffle: place k takes the number at place j, and place j takes k */
+    /* inside-out */
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
         order[k] = order[j];
@@ -2130,10 +2059,9 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
     return order[i];
 }
 
-/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory for an epoch of any length. A
-    Feistel network permutes the next even power of two (at most 4 n); it is applied until the value
-    falls below n, at most four times on average. A network of few bits prefers some permutations,
-    so small n are shuffled instead. */
+/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
+    the next even power of two (at most 4 n); it is applied until the value falls below n, at most
+    four times on average. For small n it would prefer some permutations, so they are shuffled. */
 ODVGP__TRAINING ptrdiff_t odvgp__permute(
         uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2161,8 +2089,8 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
     Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
     is a chain of some twenty operations of four cycles each, and few such chains fit into a
     processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
-    as in C's functions, and a result does not depend on the position in the chunk. Largest errors
-    in units in the last place, over all arguments, subnormal ones included:
+    as in C's functions; a result does not depend on the position in the chunk. Largest errors in
+    units in the last place, over all arguments, also subnormal ones:
 
         exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
         log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
@@ -2173,17 +2101,15 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
         log      x = 2^k (1 + f), s = f / (2 + f);
                  log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
         erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
-        erfc     exp(-x^2) erfcx(x), where erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3);
-                 5e-17 (5e-8). x^2 is split into a part without rounding error and a small rest.
+        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
+                 (5e-8). x^2 is split into a part without rounding error and a small rest.
         log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
                  log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
-                 log(1 - erfc(z) / 2) above
+                 log(1 - erfc(z) / 2) above */
 
-    Kernel matrices need the rest: distances, radial functions and their derivatives. */
-/* ---------------------------------------------------------------------------------------------- */
 #define ODVGP__CHUNK 64
 
-/*  Base kernels. Files store these numbers: never change one; a new kernel takes the next. */
+/*  Files store these numbers: append only. */
 enum {
     ODVGP__RBF = 0,
     ODVGP__MATERN12 = 1,
@@ -2216,13 +2142,13 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__MANTISSA    23
 #define ODVGP__BIAS        127
 #define ODVGP__LARGEST     FLT_MAX
-/*  1.5 * 2^23: adding ROUND to x rounds x to an integer, which the low bits of the sum hold. */
+/*  1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
 #define ODVGP__ROUND       12582912.0f
 /*  2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define ODVGP__INTEGER     8388608.0f
 /*  A number without the low HALF bits of its mantissa has an exact square. */
 #define ODVGP__HALF        12
-/*  Squared distances are limited to FAR, so that 0 times a distance is 0. */
+/*  Limit of squared distances, so that 0 times a distance is 0. */
 #define ODVGP__FAR         1e30f
 #define ODVGP__FAR_ROOT    1e15f
 #define ODVGP__EXP_LOW     (-104.0f)
@@ -2296,7 +2222,7 @@ typedef uint64_t odvgp__u_c;
 #endif
 /* clang-format on */
 
-/*  bits and real: a vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
+/*  A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
 ODVGP__INLINE odvgp__u_c odvgp__bits_c(odvgp_real v)
 {
     odvgp__u_c u;
@@ -2310,8 +2236,7 @@ ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
     return v;
 }
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-/*  Where registers hold more digits than a real (x87), adding ROUND rounds to an integer only when
-    the sum is stored. */
+/*  Registers with more digits than a real (x87) round to an integer only when the sum is stored. */
 ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
 {
     volatile odvgp_real stored = v;
@@ -2347,9 +2272,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
-/*  v 2^k for n = k + ROUND, whose low bits are those of k. Two factors, 2^floor(k/2) and the rest,
-    round subnormal results once and keep the largest from overflowing. AVX-512 has an instruction
-    for this. */
+/*  v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
+    and keep the largest from overflowing. AVX-512 has an instruction for this. */
 #define ODVGP__RAISE(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
     { \
@@ -2369,8 +2293,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 
 /*  power       2^k for n = k + ROUND, where 2^k is normal
     expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-    decay       exp(x) for -1000 <= x <= 0, for kernels; 0 below -708 (float -87), before results
-                become subnormal */
+    decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
 #define ODVGP__EXPS(TARGET, S) \
     TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
     { \
@@ -2402,7 +2325,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
     }
 
-/*  Functions from four vectors to four vectors. */
+/*  From four vectors to four vectors. */
 #define ODVGP__MAP_EXP(TARGET, S) \
     TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
     { \
@@ -2578,7 +2501,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         ODVGP__WAYS(y[q] = y[q] + e[q]) \
     }
 
-/*  The same functions for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
+/*  The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define ODVGP__MAPPED(TARGET, S, name, call) \
     TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
     { \
@@ -2610,9 +2533,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
                 odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
     }
 
-/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Differences, unlike
-    |x|^2 + |z|^2 - 2 x z, never give a negative result and give 0 where points coincide. They are
-    no slower on processors that add and multiply in parallel. */
+/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
+    |x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
+    coincide. They are no slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
     TARGET static void odvgp__sqdist_##S( \
             ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -2640,7 +2563,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     }
 
 /*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
-    r = 0 Matern 1/2 has no derivative; dk is 0. The argument of exp ends at -1000, where exp is 0,
+    r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
     because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
     TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
@@ -2681,8 +2604,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         } \
     }
 
-/*  ABREAST_x: how many rows dots and spreads take at once; the registers set the limit.
-    ABREAST, VECTORS: a statement for each row, for each vector. */
+/*  ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
+    VECTORS: a statement for each row, for each vector. */
 #define ODVGP__ABREAST_c      1
 #define ODVGP__ABREAST_sse2   2
 #define ODVGP__ABREAST_avx2   2
@@ -2699,7 +2622,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
     ODVGP__UNROLL \
     for (int q = 0; q < vectors; q++) statement;
 
-/*  Transpose v [L, L] in place. Each pass interleaves rows r and r + L/2, a perfect shuffle. */
+/*  Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define ODVGP__TRANSPOSED(S, v) \
     ODVGP__UNROLL \
     for (int half = L / 2; half > 0; half /= 2) { \
@@ -2713,7 +2636,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
         for (int r = 0; r < L; r++) (v)[r] = t[r]; \
     }
 
-/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w and `vectors` vectors of their columns. */
+/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
     TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, \
             const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
@@ -3016,7 +2939,7 @@ static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
     return most;
 }
 
-/*  The Euclidean norm of x, also where its square overflows or underflows. */
+/*  Norm of x, also where its square overflows or underflows. */
 ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
     double most = odvgp__max_abs(n, x), sum = 0;
@@ -3026,18 +2949,17 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels
+/*  >>ukr   micro-kernels and packing
 
-    Level 3 routines spend their time here. Macros define each micro-kernel once and expand it for
-    every isa, for widths w of 1 to NV vectors:
-        ukr              C[MR,w] <- alpha A B (+ C)     k steps, C in registers
-        solve            T[MR,w] <- U^-1 (T - A X)      product, then a solve with a triangle of MR
-                                                        rows, in one
+    Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
+    vectors:
+        ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
+        solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
         copy, transpose  strips, for packing
     A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
     need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
     in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
-/* ---------------------------------------------------------------------------------------------- */
+
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
         ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c,
         ptrdiff_t cs);
@@ -3104,7 +3026,7 @@ typedef struct odvgp__isa {
 #define ODVGP__ABOVE6(NV, S, i) ODVGP__ABOVE5(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 5)
 #define ODVGP__ABOVE7(NV, S, i) ODVGP__ABOVE6(NV, S, i) ODVGP__SUBTRACT(NV, S, i, 6)
 
-/* --- steps of a micro-kernel, for one vector (name1) and for a row of vectors (name) --- */
+/* --- steps of a micro-kernel: name1 for one vector, name for a row of vectors --- */
 
 #define ODVGP__AT(S, p, s, i, j)    ((p) + i * (s) + j * ODVGP__LANES_##S)
 #define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__SET1_##S(0);
@@ -3173,10 +3095,10 @@ typedef struct odvgp__isa {
     }
 
 /*  Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-    receives U; tri, as in SOLVE, receives U^T. The block is first factored into U^T D U with a unit
-    diagonal, so that no pivot waits for a square root. All loops are unrolled, so that it stays in
-    registers. Returns -1, or the first row whose pivot or its inverse is not positive and finite;
-    d[row,row] is then that pivot. */
+    receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
+    that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
+    or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
+    pivot. */
 ODVGP__INLINE ptrdiff_t odvgp__factor_body(
         const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -3198,7 +3120,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
         ODVGP__UNROLL
         for (int r = 0; r < MR; r++)
             if (r > i) {
-                /* divide, since the inverse would not eliminate one of two equal rows exactly */
+                /* the inverse would not eliminate one of two equal rows exactly */
                 odvgp_real f = T[i][r] / T[i][i];
                 ODVGP__UNROLL
                 for (int j = 0; j < MR; j++)
@@ -3258,7 +3180,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
             for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
     }
 
-/*  All micro-kernels of isa S, of R rows and up to NVMAX vectors. */
+/*  All micro-kernels of isa S: R rows, up to NVMAX vectors. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
     ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
             ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
@@ -3289,7 +3211,7 @@ ODVGP__KERNELS(ODVGP__AVX2, avx2, 6, 2)
 ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
-/*  The odvgp__isa of S. v: the isa whose array arithmetic it uses. */
+/*  v: the isa whose array arithmetic S uses. */
 #define ODVGP__LIST2(name, S) \
     { \
         name##1_##S, name##2_##S, NULL, NULL \
@@ -3335,7 +3257,7 @@ static const odvgp__isa odvgp__isas[] = {
         ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
-/*  The isa of this id, or the best one for AUTO; NULL if the machine or the build lacks it. */
+/*  The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
     for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
@@ -3349,15 +3271,13 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 
     One routine serves general, symmetric (lower triangle only), weighted and triangular products.
     Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
-    Cost: 2 m n k flops.
 
-    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A
-    packed into panels of MR), strips, panels. An operand that stays in cache anyway is read in
-    place; only its ragged edge is copied, padded with zeros.
+    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
+    into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
+    its ragged edge is copied, padded with zeros.
 
-    Each element of C is summed over k in the same order for any cut into tasks, so the bits do not
-    depend on it. */
-/* ---------------------------------------------------------------------------------------------- */
+    Each element of C is summed over k in the same order for any cut into tasks. */
+
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
 typedef struct odvgp__mm {
@@ -3370,21 +3290,21 @@ typedef struct odvgp__mm {
     odvgp_real *C;
     ptrdiff_t ldc;
     odvgp_real alpha, beta;
-    /* LOWER or UPPER: op(A), op(B) is triangular, its other entries are stored zeros */
+    /* LOWER or UPPER: op(A), op(B) is triangular, the rest stored zeros */
     int a_part, b_part;
-    int c_part; /* LOWER: only C[i,j], j <= i, is computed and touched */
+    int c_part; /* LOWER: only C[i,j], j <= i, is touched */
 } odvgp__mm;
 
-/*  Triangles of more rows are cut into products when they are solved or inverted. */
+/*  Triangles of more rows are cut into products. */
 #define ODVGP__BASE ((ptrdiff_t)512)
 /*  The same for Cholesky factors; at most BASE. */
 #define ODVGP__POTRF_BASE ((ptrdiff_t)256)
-/*  Larger ones are cut at a multiple of this. */
+/*  They are cut at multiples of this. */
 #define ODVGP__HALF_UNIT ((ptrdiff_t)24)
 /*  Strips of at most this many rows are solved in place. */
 #define ODVGP__IN_PLACE ((ptrdiff_t)96)
-/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it, A
-    if more than PACK_COLS columns of C do. B is also packed if transposed or weighted. */
+/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
+    or if transposed or weighted; A if more than PACK_COLS columns of C do. */
 #define ODVGP__PACK_ROWS ((ptrdiff_t)48)
 #define ODVGP__PACK_COLS ((ptrdiff_t)256)
 #define ODVGP__PACK_SIZE ((ptrdiff_t)8192)
@@ -3396,8 +3316,8 @@ static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/*  Row stride of the square in which n rows are factored. It has room for the last vector, and is
-    an odd number of vectors: rows a power of two apart would share a few sets of the cache. */
+/*  Row stride of the square in which n rows are factored: room for the last vector, and an odd
+    number of vectors, because rows a power of two apart share few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
     ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
@@ -3415,19 +3335,17 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
     return area + (blas->pack_stride - ODVGP__TILE_NUMBERS - ODVGP__TRI_NUMBERS);
 }
 
-/*  Block sizes for problems up to m x n x k and the size of each task's area. Smaller problems need
-    smaller areas. */
+/*  Block sizes for problems up to m x n x k, and the size of a task's area. */
 static void odvgp__blocks(
         const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
     ptrdiff_t order = ODVGP__MIN(ODVGP__MAX(m, ODVGP__MAX(n, k)), ODVGP__BASE);
     if (order > 0) order += ODVGP__MAX_MR;
     blas->isa = isa;
-    /* MC is a multiple of MR, NC of NR */
     blas->mc = odvgp__round_up(ODVGP__MIN(isa->MC, m), isa->MR);
     blas->nc = odvgp__round_up(ODVGP__MIN(isa->NC, n), isa->NR);
     blas->kc = ODVGP__MIN(isa->KC, k);
-    /* what odvgp__solve_task and odvgp__potrf_base use */
+    /* for odvgp__solve_task and odvgp__potrf_base */
     ptrdiff_t solve = order * (isa->NR + 2 * ODVGP__MAX_MR),
               factor = order * odvgp__square_stride(isa, order);
     blas->pack_stride =
@@ -3435,7 +3353,7 @@ static void odvgp__blocks(
     blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
-/*  A blas for problems up to m x n x k, with its packing area from the arena. */
+/*  A blas for problems up to m x n x k. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
         ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3479,8 +3397,8 @@ static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
 
-/*  The panel (of A) or strip (of B) that begins with row or column i is at `at + i * step`.
-    `ragged` is a copy of the last one, if that is not whole. */
+/*  The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
+    of the last one, if not whole. */
 typedef struct odvgp__operand {
     const odvgp_real *at, *ragged;
     ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
@@ -3500,7 +3418,7 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
 }
 
 /*  Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
-    leaves it in place and copies only a ragged last panel. */
+    only copies a ragged last panel. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
         ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
         odvgp_real *area)
@@ -3522,8 +3440,8 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
     return o;
 }
 
-/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b. A tile that is not
-    whole or crosses the diagonal goes through the buffer `tile`. */
+/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
+    `tile` if it is not whole or crosses the diagonal. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
         const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
         ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
@@ -3551,7 +3469,7 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
     }
 }
 
-/*  The inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*  Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
         ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
         const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
@@ -3599,14 +3517,14 @@ static void odvgp__scale_c(
     }
 }
 
-/*  The outer loops: rows [i0, i1) and columns [j0, j1) of C. */
+/*  Outer loops: rows [i0, i1) and columns [j0, j1) of C. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
         ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
     const odvgp__isa *isa = odvgp__isa_of(blas);
     odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
-    /* add = 0: the first block of steps overwrites C unread. With triangles or k = 0 some tiles may
-       have no such block, so C is scaled first. */
+    /* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
+       such block, so C is scaled first. */
     int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
     int pack_b = g->w || g->bcs != 1 ||
                  (i1 - i0 > ODVGP__PACK_ROWS && g->k * (j1 - j0) > ODVGP__PACK_SIZE);
@@ -3632,7 +3550,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
     }
 }
 
-/*  Thin products: axpy or dot products where vectors are contiguous, else plain loops. */
+/*  Thin products: axpy or dot products where vectors are contiguous. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
     odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -3762,7 +3680,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
     odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
-/*  Describes a plain product; the caller then sets parts and weights. */
+/*  A plain product; the caller then sets parts and weights. */
 static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
         odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
         odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
@@ -3831,20 +3749,17 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves, m^2 n flops
+/*  >>trsm   triangular solves
 
     Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
-    other. The fused kernel solves smaller ones in strips of NR columns, first row to last, MR rows
-    at a time.
+    other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
 
     All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
     X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  Where to cut n: near the middle. */
+
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  The triangle of a solve, element (i, p) at at[i * rs + p * cs]: L, or L^T with rows and columns
-    counted from the last. */
+/*  Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
 typedef struct odvgp__triangle {
     ptrdiff_t m;
     const odvgp_real *at;
@@ -3863,9 +3778,9 @@ static odvgp__triangle odvgp__triangle_of(
     return t;
 }
 
-/*  What the fused kernel needs besides the triangle. tri [m rounded up, MAX_MR]: the MR x MR blocks
-    on the diagonal, with inverted diagonals, padded with ones. last [m, MR], if MR does not divide
-    m: the last rows by columns, padded with zeros. */
+/*  For the fused kernel. tri [m rounded up, MAX_MR]: the MR x MR blocks on the diagonal, with
+    inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
+    columns, padded with zeros. */
 static void odvgp__prepare_triangle(
         const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
 {
@@ -3956,8 +3871,7 @@ static void odvgp__solve_task(void *arg, int i)
     }
 }
 
-/*  x <- op(L)^-1 x for a contiguous vector: dot products with rows of L, or for L^T rows of L
-    subtracted. */
+/*  x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
         ptrdiff_t ldl, odvgp_real *x)
 {
@@ -4004,23 +3918,16 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors, triangular inverses and adjoints
-
-        potrf          A = L L^T             n^3/3 flops
-        potrf_reverse  P = R^T R, R lower    n^3/3, from the last row up
-        trtri          L <- L^-1             n^3/3
-        potrf_adjoint  dL -> dA, [CHOL]      2 n^3/3, level 3 by the same halves
-
-    After potrf_reverse, R^-1 is the lower factor of P^-1 without a further step.
+/*  >>potrf   Cholesky factors, triangular inverse, adjoint
 
     Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
-    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at
-    a time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last
-    and so copies without transposing. Only lower triangles are read and written. */
-/* ---------------------------------------------------------------------------------------------- */
+    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
+    time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
+    so copies without transposing. Only lower triangles are read and written. */
+
 /*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
-    W[i * ws + dir * j] with ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the
-    first bad row, or -1. */
+    W[i * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first
+    bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(
         const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4031,7 +3938,7 @@ static ptrdiff_t odvgp__factor_square(
         const odvgp_real *a = W + dir * i;
         odvgp_real *row = W + i * ws, *d = row + dir * i;
         ptrdiff_t bad;
-        /* update only the MR x MR block on the diagonal, whatever the vector width */
+        /* only the MR x MR block on the diagonal, whatever the vector width */
         for (ptrdiff_t j = 0; j < MR; j += NR) {
             ptrdiff_t cols = ODVGP__MIN(NR, MR - j), width = odvgp__round_up(cols, lanes),
                       first = dir > 0 ? 0 : width - 1;
@@ -4052,7 +3959,7 @@ static ptrdiff_t odvgp__factor_square(
 }
 
 /*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
-    dir -1. */
+    -1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
         ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4145,7 +4052,7 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
     return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left; a strip needs
+/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
     no column left of it, so L is overwritten. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
@@ -4229,7 +4136,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, kernel matrices and their adjoints
+/*  >>kernels   kernel expressions, matrices and adjoints
 
     With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
     product and v the variance:
@@ -4250,22 +4157,22 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
     distance, their inner product, or for periodic the squared distance of their images on circles,
     one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
     periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
-    the number, except periodic ones and those with a number per column (ard).
+    the number, except periodic ones and those with ard.
 
     Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
     nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-    over the columns immediately. dloss/dK turns both into gradients. G = H dloss/dK, elementwise,
-    gives the gradients of the inputs in two matrix products. With u, w the centred inputs,
+    over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
 
         dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
-    or sum_i G_ij u_i for inner products. A lengthscale per column needs sum_ij G_ij (u_i - w_j)^2.
-    From points on circles, gradients go on to inputs and period. For products K a, dloss/dK has
-    the rank of a; K and H are kept from the forward run if they fit config.kernel_cache_bytes.
+    or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
+    G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
+    dloss/dK has the rank of a; K and H are kept from the forward run if they fit
+    config.kernel_cache_bytes.
 
-    Cost: n m (3 D + about 20 per base kernel); the adjoint about as much again, and as much once
-    more if nothing is kept. */
-/* ---------------------------------------------------------------------------------------------- */
+    Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
+    is kept. */
+
 #define ODVGP__MAX_RANGES  8
 #define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
 #define ODVGP__KROWS       256 /* rows in a block of the adjoint */
@@ -4282,18 +4189,18 @@ enum {
 enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
-/*  Only 32-bit numbers, so that predictors and files hold the struct as it is. */
+/*  32-bit numbers only: predictors and files hold the struct as it is. */
 typedef struct odvgp__base_kernel {
-    /* nls lengthscales and nvar variances; ls, var and shape_param index hyp */
+    /* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
     uint32_t type, ard, nls, ls, nvar, var, shape_param;
-    uint32_t degree; /* of polynomial, else 0 */
+    uint32_t degree; /* of polynomial */
     uint32_t group, given, ndims;
     uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); none: all */
 } odvgp__base_kernel;
 
 typedef struct odvgp__kernel {
     uint32_t D, base_kernels, nnode, nhyp, ngroup;
-    /* the base kernel that defines a group's geometry, columns and scales */
+    /* a group's first base kernel, for geometry, columns and scales */
     uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
     uint32_t node[ODVGP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
     odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
@@ -4302,14 +4209,13 @@ typedef struct odvgp__kernel {
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
-/*  A base kernel's geometry, its function in isa->radial, and its shape parameter's name. */
+/*  Geometry, function in isa->radial, and name of the shape parameter. */
 typedef struct odvgp__base_kernel_kind {
     const char *name;
     int geometry, radial;
     const char *shape_param;
 } odvgp__base_kernel_kind;
 
-/*  Indexed by type. */
 static const odvgp__base_kernel_kind odvgp__base_kernel_kinds[ODVGP__BASE_KERNEL_TYPES] = {
         {"rbf", ODVGP__DISTANCE, ODVGP__RBF, NULL},
         {"matern12", ODVGP__DISTANCE, ODVGP__MATERN12, NULL},
@@ -4328,8 +4234,8 @@ static int odvgp__geometry(const odvgp__base_kernel *base)
     return odvgp__base_kernel_kinds[base->type].geometry;
 }
 
-/*  Whether the derivative of the shape parameter is a sum over the matrix. A period's comes from
-    the points instead. */
+/*  Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
+    points. */
 static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
     return odvgp__base_kernel_kinds[base->type].shape_param &&
@@ -4341,7 +4247,7 @@ static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
     return odvgp__geometry(base) == ODVGP__DISTANCE || odvgp__geometry(base) == ODVGP__CIRCLE;
 }
 
-/*  Whether one number serves all columns. Numbers per column are applied to the points instead. */
+/*  Whether one number serves all columns; else the points are scaled. */
 static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 {
     return base->nls && !base->ard;
@@ -4354,9 +4260,9 @@ static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nl
     factor = "(" expr ")" | name ["(" args ")"] */
 
 typedef struct odvgp__parser {
-    const char *start, *at, *error; /* error: the first one, or NULL */
+    const char *start, *at, *error; /* the first error, or NULL */
     odvgp__kernel *k;
-    double *value; /* [.][3] lengthscale, variance and shape parameter of each base kernel */
+    double *value; /* [.][3] lengthscale, variance, shape parameter */
     int depth;
 } odvgp__parser;
 
@@ -4447,7 +4353,7 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, 
     return v;
 }
 
-/*  Consumes `name =` and returns 1, if that comes next. */
+/*  Consumes `name =` if that comes next. */
 static int odvgp__accept_key(odvgp__parser *p, const char *name)
 {
     if (!name || !odvgp__accept(p, name)) return 0;
@@ -4466,7 +4372,7 @@ static void odvgp__parse_degree(odvgp__parser *p, odvgp__base_kernel *base)
     base->given |= ODVGP__GIVEN_DEGREE;
 }
 
-/*  An unnamed number is the lengthscale if there is one, else the variance. */
+/*  An unnamed number is the lengthscale, or else the variance. */
 static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
     int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
@@ -4568,7 +4474,7 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
     return node;
 }
 
-/*  Whether two base kernels are functions of the same squared distance or inner product. */
+/*  Whether two base kernels share a squared distance or inner product. */
 static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
     return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE &&
@@ -4576,7 +4482,7 @@ static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kern
            !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  Finds the positions of base kernel i's hyperparameters, and its group. */
+/*  Positions of base kernel i's hyperparameters, and its group. */
 static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 {
     odvgp__base_kernel *base = &k->base[i];
@@ -4597,8 +4503,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
     for (uint32_t i = 0; i < k->base_kernels; i++) odvgp__base_finish(k, i);
 }
 
-/*  value [3 * ODVGP_MAX_BASE_KERNELS] receives each base kernel's lengthscale, variance and shape
-    parameter, 1 where not given. */
+/*  value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
+    kernel, 1 where not given. */
 ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
         odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
@@ -4680,10 +4586,9 @@ ODVGP__TRAINING void odvgp__put_kernel(odvgp__text *t, const odvgp__kernel *k,
     if (parentheses) odvgp__put(t, ")");
 }
 
-/* --- points: the columns of a group, centred except for inner products, cosine and sine for
-   periodic, scaled if there is a number per column --- */
+/* --- points: a group's columns, centred except for inner products, cosine and sine for periodic,
+   scaled if there is a number per column --- */
 
-/*  Input column of active column `index`. */
 static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
 {
     for (uint32_t r = 0; r < base->nranges; r++) {
@@ -4694,7 +4599,6 @@ static ptrdiff_t odvgp__column(const odvgp__base_kernel *base, ptrdiff_t index)
     return index;
 }
 
-/*  The scale of active column d. */
 static odvgp_real odvgp__base_column(
         const odvgp__base_kernel *base, const odvgp_real *hyp, ptrdiff_t d)
 {
@@ -4705,7 +4609,7 @@ static odvgp_real odvgp__base_column(
     return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse;
 }
 
-/*  A scaled coordinate, kept finite so that the difference of equal ones is 0. NaN stays NaN. */
+/*  Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
 static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 {
     const odvgp_real most = ODVGP__LARGEST / 4;
@@ -4713,8 +4617,8 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
     return x > most ? most : x < -most ? -most : x;
 }
 
-/*  to[i * rs + d * cs] <- points i, active columns d. For periodic, columns 2 d and 2 d + 1 are
-    cosine and sine. */
+/*  to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
+    sine. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
         const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
         ptrdiff_t cs)
@@ -4737,8 +4641,8 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
     }
 }
 
-/*  The adjoint of one point: adds its columns' gradient to dx [D] and, for periodic, to the
-    period's in dhyp; NULL: not wanted. */
+/*  The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
+    NULL. */
 static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
         const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
         const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
@@ -4764,13 +4668,13 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
     return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK;
 }
 
-/*  One operation on K = k(X1, X2): what it reads, what it writes, and its scratch. */
+/*  One operation on K = k(X1, X2): input, output and scratch. */
 typedef struct odvgp__kjob {
     const odvgp_blas *blas;
     const odvgp__kernel *k;
     const odvgp_real *hyp, *X1, *X2;
     ptrdiff_t n, m;
-    /* only j <= i: the rest of K is set to 0, the rest of dK is not read */
+    /* only j <= i: the rest of K is 0, the rest of dK is not read */
     int lower;
     /* for white: row i of X1 is row origin[i] of X2; NULL: row i if X1 is X2, else none */
     const ptrdiff_t *origin;
@@ -4780,11 +4684,11 @@ typedef struct odvgp__kjob {
     const odvgp_real *a;
     odvgp_real *out;
     ptrdiff_t P, lda, ldo;
-    /* adjoint: reads dK [n,m], the adjoint of K, or dout [P,n], the adjoint of out */
+    /* adjoint: dK [n,m], or dout [P,n], the adjoint of out */
     const odvgp_real *dK;
     ptrdiff_t lddk;
     const odvgp_real *dout;
-    odvgp_real *da, *dhyp, *dX1, *dX2; /* added to; NULL: not wanted */
+    odvgp_real *da, *dhyp, *dX1, *dX2; /* added to unless NULL */
     /* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
        current rows */
     int kept;
@@ -4794,17 +4698,16 @@ typedef struct odvgp__kjob {
     /* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
     odvgp_real *derivatives;
     ptrdiff_t lds;
-    /* scratch; u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
+    /* u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
     odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
             *w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
     odvgp_real *R, *T, *chunks;
-    ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (see odvgp__kchunk) */
+    ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (odvgp__kchunk) */
     ptrdiff_t ld, first, rows; /* m padded; the current rows */
     int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-/*  Initialises a job that asks for nothing yet. The struct is large: returning it by value would
-    put two copies on the stack. */
+/*  A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
         const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
         const odvgp_real *X2, ptrdiff_t m)
@@ -4819,7 +4722,6 @@ ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
     job->m = m;
 }
 
-/*  Columns of a group's points. */
 static ptrdiff_t odvgp__group_dims(const odvgp__kernel *k, uint32_t g)
 {
     const odvgp__base_kernel *base = &k->base[k->group_base[g]];
@@ -4836,8 +4738,8 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
     job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*  At most `tasks` tasks run at once. Set job->kept before: the forward run needs derivatives if
-    they are kept, the adjoint if not. */
+/*  For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
+    adjoint if not. */
 static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
         ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
@@ -4865,7 +4767,7 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
     if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre, the mean of X2, and lays the points of X2 out by columns. */
+/*  Computes the centre (the mean of X2) and the points of X2 by columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
     const odvgp__kernel *k = job->k;
@@ -4884,18 +4786,18 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 /* --- one chunk: 64 elements of one row --- */
 
 typedef struct odvgp__kchunk {
-    odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distances or inner products */
+    odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distance or inner product */
     odvgp_real (*value)[ODVGP__CHUNK]; /* [node] */
 } odvgp__kchunk;
 
 typedef struct odvgp__kchunk_back {
     odvgp__kchunk forward;
-    ptrdiff_t at; /* offset of the chunk in V0 and H */
-    /* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor.
-       adjoint [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
+    ptrdiff_t at; /* in V0 and H */
+    /* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
+       [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
     odvgp_real (*dk)[ODVGP__CHUNK], (*adjoint)[ODVGP__CHUNK];
     odvgp_real (*shape_param)[ODVGP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
-    odvgp_real (*weights)[ODVGP__CHUNK];     /* one row of dK, 0 beyond its columns */
+    odvgp_real (*weights)[ODVGP__CHUNK];     /* a row of dK, 0 beyond its columns */
 } odvgp__kchunk_back;
 
 static void odvgp__chunk_place(const odvgp__kjob *job, int t, odvgp__kchunk *c)
@@ -4913,8 +4815,8 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
     c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*  The factor from squared distance to r^2. It is 1 for inner products, and for ARD, whose points
-    are scaled already. */
+/*  The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
+    scaled. */
 static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
     if (!odvgp__one_lengthscale(base)) return 1;
@@ -4947,7 +4849,7 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
     }
 }
 
-/*  polynomial of an inner product s: t^degree with t = v s + offset, and dk/dt. */
+/*  t^degree with t = v s + offset for an inner product s, and dk/dt. */
 static odvgp_real odvgp__base_polynomial(
         const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
 {
@@ -4957,8 +4859,8 @@ static odvgp_real odvgp__base_polynomial(
     return power * t;
 }
 
-/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its derivatives
-    unless NULL. Inlined: calls would cost 5 % of a kernel matrix. */
+/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
+    derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
         const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
@@ -5005,8 +4907,8 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
     for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*  Values of all nodes for current row `row` and columns j ... j + 63; the last node's, the
-    kernel's, go to `to`. `back` receives the base kernels' derivatives unless NULL. */
+/*  All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
+    receives the base kernels' derivatives. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
         ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
@@ -5032,8 +4934,8 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
     }
 }
 
-/*  Derivatives of a chunk with respect to squared distances, inner products and hyperparameters.
-    dK/d(base kernel) is 1 without products, otherwise the product of what multiplies the kernel. */
+/*  A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
+    kernel) is 1, or the product of what multiplies the kernel. */
 static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
     const odvgp__kernel *k = job->k;
@@ -5083,8 +4985,8 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
 }
 
 /*  Adds a chunk's sums with each of `count` rows w [cols] of weights to
-    derivatives[(p * nhyp + h) * stride]; odvgp__kernel_adjoint_derivatives applies the factors.
-    last: the last node's values. */
+    derivatives[(p * nhyp + h) * stride], without the factors of odvgp__kernel_adjoint_derivatives.
+    last: the kernel's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
         ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
         odvgp_real *derivatives, ptrdiff_t stride)
@@ -5170,7 +5072,7 @@ static void odvgp__kernel_task(void *arg, int t)
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
     odvgp__kchunk chunk;
     odvgp__chunk_place(job, t, &chunk);
-    if (job->lower) { /* every tasks-th row, for equal shares of the triangle */
+    if (job->lower) { /* every tasks-th row: equal shares of the triangle */
         for (ptrdiff_t i = t; i < job->n; i += job->tasks) odvgp__kernel_row(job, &chunk, i);
     } else {
         ptrdiff_t from, to;
@@ -5179,14 +5081,13 @@ static void odvgp__kernel_task(void *arg, int t)
     }
 }
 
-/*  Whether the sums for the variance, before their factor 1/v, are K a. */
+/*  Whether the variance's sums, before their factor 1/v, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
     return k->nnode == 1 && odvgp__one_variance(&k->base[0]) &&
            k->base[0].type != ODVGP__POLYNOMIAL;
 }
 
-/*  V0, H and derivatives of a task's rows; `out` too if wanted. */
 static void odvgp__derivatives_task(void *arg, int t)
 {
     const odvgp__kjob *job = (const odvgp__kjob *)arg;
@@ -5207,7 +5108,7 @@ static int odvgp__kernel_tasks(const odvgp__kjob *job)
     return odvgp__at_least(job->n, job->m, 4096) ? odvgp__tasks(&job->blas->threads) : 1;
 }
 
-/*  Computes job->K or job->out and, if job->kept, what the adjoint needs. */
+/*  job->K or job->out and, if job->kept, what the adjoint needs. */
 ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     if (job->n == 0) return;
@@ -5292,16 +5193,16 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
     }
 }
 
-/*  Whether gradients of a group's points are needed, for the inputs or for a period. */
+/*  Whether inputs or a period need gradients of a group's points. */
 static int odvgp__points_wanted(
         const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
 {
     return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Differences are
-    squared: in sum H u^2 - 2 sum H u w + sum H w^2 short lengthscales would cancel all digits.
-    SPREAD_ROWS rows at once: their H stays in L1 while the columns pass. */
+/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
+    sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
+    their H stays in L1 while the columns pass. */
 #define ODVGP__SPREAD_ROWS 4
 typedef struct odvgp__spread_job {
     const odvgp__kjob *job;
@@ -5317,7 +5218,7 @@ static void odvgp__spread_task(void *arg, int t)
     for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
             r += ODVGP__SPREAD_ROWS * job->tasks) {
         ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
-        /* H is 0 beyond n and in its padding */
+        /* H is 0 beyond n */
         ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
         for (ptrdiff_t d = 0; d < nd; d++)
             isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
@@ -5325,7 +5226,7 @@ static void odvgp__spread_task(void *arg, int t)
     }
 }
 
-/*  The gradient of a lengthscale per column: dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*  A lengthscale per column, by the same formula. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5342,7 +5243,6 @@ static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t 
     }
 }
 
-/*  Whether derivatives of a variance per column are wanted. */
 static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__base_kernel *base)
 {
     return base->ard && !base->nls && job->dhyp;
@@ -5378,7 +5278,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
+/*  linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5392,7 +5292,7 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  From V to dX2 and to the hyperparameters that enter through the points. */
+/*  From V to dX2 and to hyperparameters that enter through the points. */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
     const odvgp__kernel *k = job->k;
@@ -5410,8 +5310,8 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
     }
 }
 
-/*  Works in blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the
-    same bits. */
+/*  Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
+    bits. */
 ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
     const odvgp__kernel *k = job->k;
@@ -5447,10 +5347,10 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
     for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
 }
 
-/*  Points prepared once, for predictions: centred and scaled as above, the columns of all groups
-    one below the other, [columns, ld]. The last chunk of the last column is read up to
-    POINTS_BEYOND numbers beyond its end, which must be finite. */
-#define ODVGP__POINTS_UNIT   16 /* ld is a multiple of it: 64 bytes or more */
+/*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
+    the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
+    beyond its end, which must be finite. */
+#define ODVGP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
 #define ODVGP__POINTS_BEYOND (ODVGP__CHUNK - ODVGP__POINTS_UNIT)
 
 static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
@@ -5458,7 +5358,6 @@ static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
     return (m + ODVGP__POINTS_UNIT - 1) / ODVGP__POINTS_UNIT * ODVGP__POINTS_UNIT;
 }
 
-/*  Columns of all groups. */
 static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 {
     ptrdiff_t columns = 0;
@@ -5476,11 +5375,10 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
     }
 }
 
-/*  Rows of CHUNK numbers that odvgp__points_chunk needs in `work`. */
 static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*  Kernel values of the point u, row i of X1, with columns j ... j + 63 of the points: returns
-    where they are in `work`. */
+/*  Returns where in `work` are the kernel values of the point u, row i of X1, with columns
+    j ... j + 63. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
         ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
@@ -5509,7 +5407,6 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
     return v;
 }
 
-/*  Whether k(x,x) is the same for all x. */
 ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5517,7 +5414,7 @@ ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
     return 1;
 }
 
-/*  Whether a base kernel has a lengthscale, and so tells any number of points apart. */
+/*  Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
 ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
     for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5525,7 +5422,7 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
     return 0;
 }
 
-/*  x.x over a base kernel's columns. x NULL: inputs of 1, the mean square of standardised data. */
+/*  x.x over a base kernel's columns. x NULL: 1 in each, the mean square of standardised data. */
 static odvgp_real odvgp__base_square(
         const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
@@ -5547,8 +5444,8 @@ static odvgp_real odvgp__base_diag(
     return base->ard ? s : hyp[base->var] * s;
 }
 
-/*  Returns k(x,x); value [nnode] receives the nodes' values. x NULL: for inputs of mean square 1,
-    as a unit for quantities relative to the prior. */
+/*  k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
+    for quantities relative to the prior. */
 static odvgp_real odvgp__kernel_diag(
         const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
@@ -5563,7 +5460,7 @@ static odvgp_real odvgp__kernel_diag(
     return last;
 }
 
-/*  Adds to dhyp and dx (NULL: not wanted) the derivatives of a base kernel's k(x,x). */
+/*  Adds to dhyp and dx (unless NULL) the derivatives of a base kernel's k(x,x). */
 static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
         const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
@@ -5603,57 +5500,54 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   what y says about f
-    A model has P latent processes (with slots and statistics), F functions that the likelihood sees
-    (the latent processes themselves), and T columns of targets; the likelihood gives T for F. For
-    q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the moments
-    of y, and log E_q[p(y|f)].
+/*  >>likelihoods   expected log density
+
+    For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
+    moments of y, and log E_q[p(y|f)]. It sees F functions, today the P latent processes, and gives
+    the number T of targets for F.
 
     Gaussian, noise variance s, T = F:
         E_q[log p(y|f)] = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
         log E_q[p(y|f)] = log N(y; mean, var + s)
 
     To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions
-    and parameters here, a row of the table, and the names of its slots at odvgp_slot. If starting
-    values are in units of y, odvgp_init_data must set them, as it does for the Gaussian's noise. */
-/* ---------------------------------------------------------------------------------------------- */
+    and parameters here, a row of the table, and its slots' names at odvgp_slot. Starting values in
+    units of y must be set by odvgp_init_data, like the Gaussian's noise. */
+
 enum {
-    /* y = f + Gaussian noise, whose variance is the first parameter: enables the closed forms */
+    /* y = f + Gaussian noise, the first parameter its variance: closed forms */
     ODVGP__LIK_GAUSSIAN = 1,
     ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
     ODVGP__LIK_CLASSES = 4,     /* targets are class numbers */
-    ODVGP__LIK_FACTORS = 8,     /* each target depends on one function: T = F */
-    /* odvgp_scales may hold scales of y. Parameters stay in training units; the caller rescales
-       moments and densities. Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
+    ODVGP__LIK_FACTORS = 8,     /* T = F: each target depends on one function */
+    /* odvgp_scales may hold scales of y. The caller rescales moments and densities, not parameters.
+       Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
     ODVGP__LIK_SCALABLE = 16
 };
 
-/*  Input and output for n rows of data. Each function and each target is one matrix row. */
+/*  n rows of data; each function and each target is a matrix row. */
 typedef struct odvgp__lik_job {
     ptrdiff_t n, F, T, ld;
-    const odvgp_real *Y;          /* [T,ld]; y_moments does not use it */
-    const odvgp_real *mean, *var; /* [F,ld]; var >= 0, and 0 is possible */
+    const odvgp_real *Y;          /* [T,ld]; not for y_moments */
+    const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
     const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
-    /* Derivatives of the sum with respect to means, variances and the values of parameters (not to
-       their logarithms, and without the factor N/B: the caller applies both). expect stores dmean
-       and dvar [F,ld], and adds to dpar, in the order of par. All three are NULL if only the value
-       is requested. */
+    /* Derivatives of the sum with respect to means, variances and values of parameters (not their
+       logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
+       All three are NULL if only the value is requested. */
     odvgp_real *dmean, *dvar;
     double *dpar;
 } odvgp__lik_job;
 
-/*  One parameter. */
 typedef struct odvgp__lik_param {
     const char *name; /* of the slot */
     ptrdiff_t count;  /* of values */
-    double start;     /* of each value, in the units that the likelihood has */
-    int positive;     /* 1: trained through config.positive_transform; 0: free */
+    double start;     /* of each value, in the likelihood's units */
+    int positive;     /* 1: trained through config.positive_transform */
 } odvgp__lik_param;
 
-/*  Table row of a likelihood. expect must sum in a fixed order, so that bits do not depend on
-    threads. Its functions may use libm. The job does not hold yet what likelihoods without a
-    closed form need (Gauss-Hermite nodes, a seed and a counter for samples, scratch, the isa), nor
-    weights of targets (0: missing), which no caller has. */
+/*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
+    may use libm. The job lacks what likelihoods without a closed form need (Gauss-Hermite nodes, a
+    seed and a counter for samples, scratch, the isa), and weights of targets (0: missing). */
 typedef struct odvgp__likelihood {
     const char *name;
     int flags; /* ODVGP__LIK_... */
@@ -5662,7 +5556,7 @@ typedef struct odvgp__likelihood {
     int params;
     /* NULL if all `count` targets are allowed, else why y[*bad], the first bad one, is not */
     const char *(*check_y)(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad);
-    /* sum of E_q[log p(y|f)] over all rows and targets */
+    /* sum of E_q[log p(y|f)] over rows and targets */
     double (*expect)(const odvgp__lik_job *job);
     /* mean and variance of y [T,ld]; either may be NULL */
     void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
@@ -5670,7 +5564,7 @@ typedef struct odvgp__likelihood {
     void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
 } odvgp__likelihood;
 
-/*  Number of values of the positive or the free parameters. */
+/*  Count of positive, or free, parameter values. */
 static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive)
 {
     ptrdiff_t numbers = 0;
@@ -5693,7 +5587,7 @@ static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, p
     return "a row is not finite";
 }
 
-/*  Check rows of T targets, numbered from `first`; info names the first bad row. */
+/*  Check rows of T targets, numbered from `first`; info names the bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
         ptrdiff_t count, ptrdiff_t T, ptrdiff_t first, odvgp_info *info)
 {
@@ -5704,7 +5598,6 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odv
             first + bad / T, (double)y[bad], why);
 }
 
-/*  Expected log density of target t, and the derivatives that the job requests. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
     const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -5752,7 +5645,7 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 static const odvgp__lik_param odvgp__gaussian_params[] = {{"noise_variance", 1, 0.1, 1}};
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
-        /* same order as enum odvgp_likelihood */
+        /* in the order of odvgp_likelihood */
         {"gaussian",
                 ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS |
                         ODVGP__LIK_SCALABLE,
@@ -5763,22 +5656,23 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>predictor   the frozen model
+
         A    = L^-1 K(Zb,x)
         mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
         var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
 
-    A predictor is one block of memory without pointers: a head of 32-bit numbers, the base kernels
-    in use, then reals whose positions follow from the head. Inducing points are stored as the loops
-    read them: centred, scaled, by columns. Nothing is written to the block after freezing.
+    A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
+    follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
+    columns. Nothing is written to the block after freezing.
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
     the mean, 2 M^2 flops per factor for the variance. */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 5
 
-/*  How the stored factor defines the covariance of u: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1;
-    the same with B B^T diagonal. Files hold these numbers. */
+/*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
+    same with B B^T diagonal. Files hold these numbers. */
 enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
 /*  of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
               0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
@@ -5787,25 +5681,24 @@ static const struct {
     int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
-/*  Head of a predictor: 32-bit numbers only, as files hold them. The kernel's words follow, zeros
-    up to a multiple of 64 bytes, then the reals. SOLVE-GP's two Gaussian blocks are one set of
-    |beta| + |gamma| = M points with the factor [L 0; W^T L_v] and a covariance factor of two
-    blocks. */
+/*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
+    bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
+    factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct odvgp__predictor {
     uint32_t magic, version, real_size;
     uint32_t base_kernels;
     uint32_t checksum[2]; /* of all that follows; 0 in a file */
-    uint32_t reals[2];    /* number of reals: low word, high word */
+    uint32_t reals[2];    /* their number: low word, high word */
     uint32_t D, M, M_gamma;
-    uint32_t P, F, T; /* latent processes, functions that the likelihood sees, targets */
+    uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
     uint32_t factor;   /* ODVGP__FACTOR_OF_S, ... */
-    uint32_t M_factor; /* size of the covariance factor's first block; M: the only one */
+    uint32_t M_factor; /* order of the covariance factor's first block; M: the only one */
     uint32_t no_alpha; /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
-/*  Number of reals: above 32 bits if M > 46340. */
+/*  Above 32 bits if M > 46340. */
 static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
 {
     return p->reals[0] | (uint64_t)p->reals[1] << 32;
@@ -5874,10 +5767,9 @@ static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
            (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
 }
 
-/*  Pointers to the reals of a predictor. */
 typedef struct odvgp__view {
     odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
-    odvgp_real *beyond;       /* zeros: the last chunk reads this far beyond the points */
+    odvgp_real *beyond;       /* zeros, for the last chunk */
     odvgp_real *alpha, *a_gamma;
     odvgp_real *L; /* [M,M], or L_H [P,M,M] */
     /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
@@ -5886,8 +5778,8 @@ typedef struct odvgp__view {
     odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
             *y_scale;
 } odvgp__view;
-/*  Set the pointers of v; base NULL only measures. Needs M_factor <= M. Returns the number of
-    reals, -1 if it overflows. */
+/*  Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
+    on overflow. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
     ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
@@ -5925,7 +5817,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     return used;
 }
 
-/*  Only freezing writes through the view, although its type allows it. */
+/*  Only freezing writes through the view. */
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
     odvgp__view v;
@@ -5934,7 +5826,7 @@ static odvgp__view odvgp__view_of(const odvgp__predictor *p)
     return v;
 }
 
-/*  The server's predictor; NULL if the server was not filled or its block is gone. */
+/*  NULL if the server was not filled or its block is gone. */
 static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
     const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
@@ -5942,20 +5834,20 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
                                                                                              : NULL;
 }
 
-/*  State of one prediction call, which works in tiles of up to `rows` rows. */
+/*  State of one prediction call, in tiles of up to `rows` rows. */
 typedef struct odvgp__prediction {
     const odvgp__predictor *p;
     odvgp__view v;
     odvgp_blas blas;
     odvgp__kernel *kernel;
     odvgp__kjob *job;
-    odvgp_real *X;              /* [rows,D] inputs, in training units */
-    odvgp_real *u, *chunk;      /* one point by columns; a chunk of its kernel matrix row */
-    odvgp_real *by_columns;     /* the tile's points, for K(X,X) */
-    odvgp_real *A, *T;          /* [rows,M] */
-    odvgp_real *mean, *var;     /* [P,rows] */
-    odvgp_real *sums;           /* [P,rows] work of the mean, in the memory of var until has_var */
-    int has_var;                /* var has been computed */
+    odvgp_real *X;          /* [rows,D] inputs, in training units */
+    odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
+    odvgp_real *by_columns; /* the tile's points, for K(X,X) */
+    odvgp_real *A, *T;      /* [rows,M] */
+    odvgp_real *mean, *var; /* [P,rows] */
+    odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
+    int has_var;
     odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
     /* [T,rows] targets, in training units; variances or log densities of y */
     odvgp_real *y, *of_y;
@@ -5990,7 +5882,7 @@ static void odvgp__predict_layout(
     odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  Scratch bytes for tiles of `rows` rows; 0 if too large. */
+/*  Scratch for tiles of `rows` rows; 0: too large. */
 static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 {
     odvgp__arena a;
@@ -6008,7 +5900,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
     return odvgp__predict_size(s, rows);
 }
 
-/*  Most rows, up to 256, of a tile that fits in `bytes`, by bisection; 0 if not one row fits. */
+/*  Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
     if (n <= 8) return 1; /* few rows are faster one by one */
@@ -6024,7 +5916,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
     return low;
 }
 
-/*  Set up the state in the caller's scratch, which saves stack. NULL: the scratch is too small. */
+/*  Set up the state in the caller's scratch, which saves stack. NULL: too small. */
 static odvgp__prediction *odvgp__predict_begin(
         const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -6033,7 +5925,7 @@ static odvgp__prediction *odvgp__predict_begin(
     odvgp__prediction *t = (odvgp__prediction *)odvgp__take_bytes(&a, 1, sizeof *t);
     if (!t) return NULL;
     odvgp__predict_layout(&a, s, rows, t);
-    /* Require the same bytes whatever the alignment of the scratch. */
+    /* the same bytes whatever the alignment of the scratch */
     if (a.bad || bytes < a.used + 64) return NULL;
     odvgp__kernel_unpack(odvgp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
     memset(t->job, 0, sizeof *t->job);
@@ -6053,8 +5945,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
             t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  Compute row i of k(x,Z) for m prepared points Z. Store it in `to` [m], or NULL; add its products
-    with coefficients [P,m], or NULL, to the mean. */
+/*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
+    added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
         const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
         odvgp_real *to)
@@ -6088,8 +5980,7 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
         }
 }
 
-/*  Store the means of a tile in t->mean, in training units; with `features` also K(X,Zb) in t->A,
-    for the variances. */
+/*  A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
     const odvgp__predictor *p = t->p;
@@ -6105,9 +5996,9 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
     odvgp__predict_mean_function(t, n);
 }
 
-/*  x <- L^-1 x for one contiguous vector, in blocks of rows. Each block first subtracts its
-    products with all solved numbers, which do not depend on each other; only then does each row of
-    the block wait for the row before. */
+/*  x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
+    with all solved numbers, which do not depend on each other; only then each row waits for the one
+    before. */
 static void odvgp__solve_vector(
         const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -6136,7 +6027,7 @@ static void odvgp__predict_solve(
     else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  n rows of T <- A R for one block R [m,m], lower triangular, of a covariance factor. */
+/*  n rows of T <- A R for one block R [m,m], lower, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
         const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
@@ -6152,8 +6043,8 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
     odvgp__mm_run(&t->blas, &g);
 }
 
-/*  Store T of output q: q_sqrt^T A, which q(u) adds to the variance, or L_H^-1 B_sqrt^T k, which it
-    subtracts. */
+/*  T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
+    subtracted. */
 static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
     ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
@@ -6168,7 +6059,6 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
     if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-/*  k(x,x) of row i. */
 static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
 {
     odvgp_real node[ODVGP__MAX_NODES];
@@ -6209,13 +6099,13 @@ static const odvgp__likelihood *odvgp__predict_likelihood(const odvgp__predictio
     return &odvgp__likelihoods[t->p->likelihood];
 }
 
-/*  Scale of function q: that of its target if f scales with y, else 1. */
+/*  The scale of function q's target if f scales with y, else 1. */
 static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 {
     return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*  Mean of function q at row i, in units of y. */
+/*  In units of y. */
 static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdiff_t q, ptrdiff_t i)
 {
     int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
@@ -6261,7 +6151,7 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__predict_inputs(t, X + first * D, count);
-        /* also if only variances are requested: some likelihoods need the mean for them */
+        /* with variances only, too: some likelihoods need the mean for them */
         odvgp__predict_mean(t, count, variances);
         if (variances) odvgp__predict_var(t, count);
         for (ptrdiff_t q = 0; q < s->F; q++) {
@@ -6296,7 +6186,7 @@ static odvgp_status odvgp__served_targets_check(
             &odvgp__likelihoods[p->likelihood], Y, count, (ptrdiff_t)p->T, 0, NULL);
 }
 
-/*  Targets [n,T], transposed into t->y, in training units. */
+/*  Targets [n,T] to t->y, transposed, in training units. */
 static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
 {
     ptrdiff_t T = (ptrdiff_t)t->p->T;
@@ -6335,7 +6225,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
     return odvgp__finite(logp, n) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Lower triangle of C [n,n] <- K(X,X) of a tile. */
+/*  Lower triangle of C [n,n] <- K(X,X). */
 static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
     ptrdiff_t ld = odvgp__points_ld(n);
@@ -6391,8 +6281,8 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 }
 
 /*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-    largest count as 0, so it needs no jitter. L overwrites the lower triangle, in the order of
-    perm. n^3/3 flops. */
+    largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
+    triangle. n^3/3 flops. */
 static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
     odvgp_real largest = 0;
@@ -6408,7 +6298,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
             for (ptrdiff_t i = k; i < n; i++) odvgp__zero(C + i * n + k, n - k);
             return;
         }
-        if (best != k) { /* swap k and best: rows and columns of the symmetric rest, rows of L */
+        if (best != k) { /* swap k and best: rows and columns of the rest, rows of L */
             ptrdiff_t keep = perm[k];
             perm[k] = perm[best];
             perm[best] = keep;
@@ -6430,8 +6320,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
     }
 }
 
-/*  The same with C scaled to prior variance 1 and L scaled back, so that rounding is relative to
-    the prior variance of each point. */
+/*  The same in units of each point's prior variance, so that rounding is relative to it. */
 static void odvgp__scaled_cholesky(
         ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
@@ -6506,14 +6395,14 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>server   from a block or a file to a predictor that answers
-    A server checks address, size, version, kernel, checksum and numbers once, so that calls need
-    not. A file, little-endian on every machine, is
+/*  >>server   opening a frozen block or a file
+
+    A server checks its block once, so that calls need not. A file, little-endian on every machine,
+    is
         magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
-    Its predictor is the block with reals in the file's precision. Nothing up to the
-    end of this section uses a later one: a program that only predicts needs no more of this
-    header. */
-/* ---------------------------------------------------------------------------------------------- */
+    Its predictor is the block with reals in the file's precision. A program that only predicts
+    needs nothing after this section. */
+
 #define ODVGP__FILE_VERSION 5
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
@@ -6583,11 +6472,10 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
     }
 }
 
-/*  A kernel from a file is used as it is, so it must be one that an expression makes: each base
-    kernel has columns of the inputs; each node but the last is used once, by a later one; positions
-    and groups are those of odvgp__kernel_finish. To check these, the kernel is finished again, one
-    base kernel at a time, because a second kernel would take much stack. k changes only if it is
-    refused. */
+/*  A kernel from a file must be one that an expression makes: each base kernel has columns of the
+    inputs; each node but the last is used once, by a later one; positions and groups are those of
+    odvgp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
+    because a second kernel would take much stack. k changes only if it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
     uint64_t nhyp = 0;
@@ -6634,8 +6522,7 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
            !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*  Four interleaved multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the
-    sum. */
+/*  Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
     uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -6661,7 +6548,7 @@ static const char odvgp__too_many_base_kernels[] =
         "its kernel has more terms than this build allows: compile with a larger "
         "ODVGP_MAX_BASE_KERNELS";
 
-/*  Check what reading the kernel needs: magic, version, number of base kernels. */
+/*  Magic, version, number of base kernels: what reading the kernel needs. */
 static odvgp_status odvgp__predictor_start_check(
         const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
@@ -6716,7 +6603,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
         for (uint32_t i = 0; i < positive[k].n; i++)
             if (!(positive[k].x[i] > 0)) return 0;
-    /* beta comes first, so this checks all reals */
+    /* beta comes first: all reals */
     return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
@@ -6732,7 +6619,6 @@ static odvgp_status odvgp__server_fill(
     return ODVGP_OK;
 }
 
-/*  Argument checks of both kinds of server. */
 static odvgp_status odvgp__server_check(
         const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
 {
@@ -6800,12 +6686,12 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
     odvgp__file f;
     memset(&f, 0, sizeof f);
     f.mode = mode;
-    f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes to it */
+    f.at = (unsigned char *)(uintptr_t)at; /* only WRITE mode writes */
     f.size = mode == ODVGP__FILE_MEASURE ? (size_t)PTRDIFF_MAX : size;
     return f;
 }
 
-/*  Check magic, version, sizes and checksum; store the head in h. */
+/*  Check magic, version, sizes and checksum; set h. */
 static odvgp_status odvgp__file_open(
         const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
@@ -6835,13 +6721,13 @@ static odvgp_status odvgp__file_open(
     return ODVGP_OK;
 }
 
-/*  Head and kernel of a predictor, as large as this build allows. */
+/*  Head and largest kernel of a predictor. */
 typedef union odvgp__predictor_start {
     odvgp__predictor head;
     uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the predictor's head; set real_size to this build's. Leaves f at the reals. */
+/*  Read and check the predictor's head, with this build's real_size. Leaves f at the reals. */
 static odvgp_status odvgp__file_predictor(
         odvgp__file *f, const odvgp__file_head *h, odvgp__predictor_start *start, odvgp_info *info)
 {
@@ -6864,7 +6750,6 @@ static odvgp_status odvgp__file_predictor(
     return ODVGP_OK;
 }
 
-/*  Bytes of the block for the predictor of an opened file. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
         odvgp__file *f, const odvgp__file_head *h, size_t *bytes, odvgp_info *info)
 {
@@ -6929,15 +6814,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Whether path exists but is no regular file: none may replace it. C alone cannot tell. */
+/*  Whether path is no regular file: none may replace it. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
     struct stat is;
     return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
 }
 
-/*  Create a new file that holds the block. Returns 1, or 0 if the name is taken, or -1 after any
-    other failure; neither failure leaves a new file. */
+/*  Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
+    failure. Failures leave no new file. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)block;
@@ -6988,8 +6873,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*  As above. Mode "x" is C11; for C libraries without it, opening for reading tells whether the
-    name is taken. */
+/*  As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
+    taken. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
     FILE *file = fopen(name, "rb");
@@ -7084,33 +6969,34 @@ ODVGP_API odvgp_status odvgp_file_read(
 #ifndef ODVGP_NO_TRAINING
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>model   what training is made of: slots, nodes, units, state
-    Types only. A model is units on one tape and one parameter vector; today it has one unit,
-    because nothing joins units to layers yet. Loops over units serve any number. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  Size of the longest slot name. */
+/*  >>model   types of training: slots, nodes, units, state
+
+    A model is units on one tape and one parameter vector; today one unit, because nothing joins
+    units to layers. Loops over units serve any number. */
+
+/*  Longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
 
 /*  The internal part of a slot. */
 typedef struct odvgp__slot_state {
     char name[ODVGP__SLOT_NAME];
-    odvgp_real low, high;        /* bounds of values; high is HUGE_VAL if there is none */
-    odvgp_real floor;            /* lower bound if the caller has set no bounds */
-    int power;                   /* exponent of the targets' unit in its numbers: -1, 0 or 1 */
-    int column;                  /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
-    odvgp_real prior_a, prior_b; /* parameters of the prior */
-    int prior;                   /* odvgp_prior */
-    int of_q;                    /* positive numbers of q, which have no prior */
-    uint64_t stamp;              /* tape's clock at the last change */
+    odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
+    odvgp_real floor;     /* lower bound unless the caller sets bounds */
+    int power;            /* of the targets' unit in its numbers: -1, 0 or 1 */
+    int column;           /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
+    odvgp_real prior_a, prior_b;
+    int prior;      /* odvgp_prior */
+    int of_q;       /* positive numbers of q have no prior */
+    uint64_t stamp; /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Slots are numbered from 1; 0 is none. While a model is measured, slot and state are NULL, and
-    slots are only counted. */
+/*  Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
+    and state are NULL. */
 typedef struct odvgp__params {
     /* theta [count]; value [positive]; grad [count], with respect to values */
     odvgp_real *theta, *value, *grad;
     ptrdiff_t count, positive;
-    /* numbers up to the last that natural steps do not move; those they move are mostly last */
+    /* numbers up to the last that natural steps do not move; theirs are mostly last */
     ptrdiff_t adam;
     odvgp_positive_transform kind;
     int slots, positive_slots;
@@ -7120,7 +7006,7 @@ typedef struct odvgp__params {
     odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
-/*  Memory used in turn: a borrower gives it back before another may take it. */
+/*  Memory used in turn: a borrower gives it back before the next takes it. */
 typedef struct odvgp__loan {
     odvgp_real *at;
     int to; /* the borrower, or ODVGP__NOBODY */
@@ -7129,7 +7015,7 @@ typedef struct odvgp__loan {
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Varying numbers of rows or columns: rows of the current tile, sampled columns of gamma. */
+/*  Varying sizes: rows of the current tile, sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
 /*  Variants of operations. */
@@ -7163,7 +7049,7 @@ enum {
     ODVGP__COLLAPSE_BETA
 };
 
-/*  Purposes of an evaluation. Nodes that serve none of them are not run. */
+/*  Purposes of an evaluation, which runs only nodes that serve one of them. */
 enum {
     ODVGP__FOR_BOUND = 1,
     ODVGP__FOR_STATS = 2,
@@ -7171,7 +7057,7 @@ enum {
     ODVGP__FOR_L = 8,
     ODVGP__FOR_PREDICTOR = 16
 };
-/*  Nodes that serve these are the terms of a bound; adjoints begin there. */
+/*  Terms of a bound, where adjoints begin. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
 typedef enum odvgp__op {
@@ -7208,11 +7094,11 @@ typedef enum odvgp__op {
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct odvgp__jitter {
     odvgp_real raised; /* added to the config's, absolute; a constant for the gradient */
-    odvgp_real base;   /* the config's jitter at the last factorisation */
-    int clean;         /* training steps since `raised` last changed */
+    odvgp_real base;   /* the config's, at the last factorisation */
+    int clean;         /* training steps since `raised` changed */
 } odvgp__jitter;
 
-/*  A node while the tape is built: its number, 0 for none, and its largest shape. */
+/*  A node while the tape is built: its number, 0 for none, and largest shape. */
 typedef struct odvgp__ref {
     int id;
     ptrdiff_t rows, cols;
@@ -7225,15 +7111,15 @@ typedef struct odvgp__node {
     odvgp__op op;
     int variant;
     int segment, needs_grad;
-    int purpose; /* ODVGP__FOR_...: evaluations that request this node itself */
-    int active;  /* the current evaluation requests it, or a node that reads it */
+    int purpose; /* ODVGP__FOR_...: evaluations that request it */
+    int active;  /* requested now, by the evaluation or a reader */
     int seeded;  /* it is a term of the bound, or a term depends on it */
-    /* PARAM: first slot, number of slots; other nodes have slots = 0 */
+    /* PARAM: first slot, number of slots; else slots = 0 */
     int slot, slots;
     int in[ODVGP__MAX_IN];          /* 0: none */
-    int base;                       /* the node whose memory it works in; 0: its own */
-    int next;                       /* the node computed in place of this one's value; 0: none */
-    int kept;                       /* aux holds all that the adjoint needs of the forward run */
+    int base;                       /* the node in whose memory it works; 0: its own */
+    int next;                       /* the node that overwrites its value; 0: none */
+    int kept;                       /* aux holds all that the adjoint needs */
     int rows_vary, cols_vary;       /* ODVGP__TILE_SIZE, ODVGP__SAMPLE_SIZE or 0 */
     odvgp_real coef[ODVGP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
     ptrdiff_t rows, cols, ld;
@@ -7243,21 +7129,21 @@ typedef struct odvgp__node {
     uint64_t stamp;
 } odvgp__node;
 
-/*  One Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma given beta. */
+/*  A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct odvgp__block {
-    int number;                      /* among all Gaussian blocks of the model */
-    ptrdiff_t M, natural;            /* points; M if natural steps move the block, else 0 */
-    int slot_mu, slot_sqrt;          /* 0: none */
-    odvgp__ref L;                    /* Cholesky factor that whitens it */
-    odvgp__ref mu, sqrt;             /* contents of the slots */
-    odvgp__ref white_mu, white_sqrt; /* the same in whitened coordinates */
-    odvgp__ref A, stats;             /* features of the tile; statistics for a natural step */
+    int number;           /* among all blocks of the model */
+    ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
+    int slot_mu, slot_sqrt;
+    odvgp__ref L;                    /* that whitens it */
+    odvgp__ref mu, sqrt;             /* as the slots hold them */
+    odvgp__ref white_mu, white_sqrt; /* whitened */
+    odvgp__ref A, stats;             /* features of the tile; natural step's statistics */
     odvgp_real *P, *j;               /* natural parameters: [P,M,M] lower, and [P,M] */
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
 /*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
-    all matrices of the head. */
+    the head. */
 struct odvgp__unit {
     odvgp_model *model;
     odvgp__kernel kernel;
@@ -7268,42 +7154,42 @@ struct odvgp__unit {
     odvgp_parametrisation param;
     odvgp_gamma_coords gamma_coords;
     odvgp_mean_function mean_function;
-    /* slots; 0: none */
+    /* 0: none */
     int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
             slot_mean_b;
     odvgp__block block[ODVGP__BLOCKS];
-    /* jitter_kept: restored if an attempt fails */
+    /* jitter_kept restores it if an attempt fails */
     odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
     /* `raised` where L-BFGS knows the bound */
     odvgp_real lbfgs_jitter[ODVGP__JITTERS];
     odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
-    odvgp_real *scales;  /* [M_gamma] D of gamma */
-    ptrdiff_t *columns;  /* [M_gamma] columns of gamma, the sampled ones first */
-    ptrdiff_t ncolumns;  /* number of sampled columns */
+    odvgp_real *scales;  /* [M_gamma] D */
+    ptrdiff_t *columns;  /* [M_gamma] columns, the sampled ones first */
+    ptrdiff_t ncolumns;  /* the sampled ones */
     uint64_t columns_stamp;
     /* head nodes */
     odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
             gamma_residual;
-    odvgp__ref shift; /* the mean of q(u) is q_mu plus this; none: q_mu itself */
+    odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
     /* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
     odvgp__ref X, K_x, A, A_v, k_x, mean, var;
 };
 
-/*  Start of the memory of sums over tiles. Moments follow, then the gradient, statistics and
-    adjoints of head nodes. */
+/*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
+    head nodes. */
 typedef struct odvgp__sums {
-    double expected;     /* value of the EXPECT node */
+    double expected;     /* of the EXPECT node */
     uint64_t clamped;    /* variances clamped */
-    odvgp_status status; /* of the first failure */
-    ptrdiff_t row;       /* of that failure, as in odvgp_info */
+    odvgp_status status; /* the first failure */
+    ptrdiff_t row;       /* its row, as in odvgp_info */
 } odvgp__sums;
 
 typedef struct odvgp__tape {
-    /* [nodes + 1], node[0] is none; NULL while a model is measured: nodes are only counted */
+    /* [nodes + 1], node[0] is none; NULL while a model is measured */
     odvgp__node *node;
     int nodes;
     odvgp__arena *arena;  /* while the tape is built */
-    size_t deferred;      /* bytes that odvgp__sums_layout places when all nodes are known */
+    size_t deferred;      /* bytes that odvgp__sums_layout places at the end */
     size_t scratch_bytes; /* largest scratch of an operation */
     odvgp_blas blas;
     const odvgp__likelihood *likelihood;
@@ -7312,10 +7198,10 @@ typedef struct odvgp__tape {
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
     odvgp_events events;
     odvgp_info *info;         /* the caller's; may be NULL */
-    odvgp_info own_info;      /* used if the caller passes NULL and a row is needed */
-    ptrdiff_t tile;           /* largest number of rows of a tile */
+    odvgp_info own_info;      /* if the caller's is NULL and a row is needed */
+    ptrdiff_t tile;           /* most rows of a tile */
     ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-    int tasks;                /* most tasks that run at once */
+    int tasks;                /* most that run at once */
     /* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
     size_t keep;
     uint64_t clock;
@@ -7323,46 +7209,45 @@ typedef struct odvgp__tape {
     /* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
     odvgp_real *sum;
     ptrdiff_t forward_sums, all_sums;
-    odvgp_real *tree; /* sums of shards, a piece for each level of a binary tree */
+    odvgp_real *tree; /* shards' sums, one per level of a binary tree */
     int purpose;
     int again; /* second visit of the tiles, for the gradient: moments are not added again */
 } odvgp__tape;
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers, besides the arrays, that change in training. Files hold all of them. */
+/*  Numbers, besides the arrays, that training changes. Files hold all of them. */
 typedef struct odvgp__state {
-    /* scales_age: Adam steps since D was recomputed */
+    /* scales_age: Adam's steps since D was recomputed */
     uint64_t steps, adam_steps, clean_steps, scales_age;
-    /* nat_valid: (P, j) fit q, a bit for each Gaussian block; good_valid: there is a last good
-       theta */
+    /* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
     uint64_t nat_valid, good_valid;
-    uint64_t nat_steps; /* natural steps so far */
-    /* q is the result of odvgp_fit_q for the current parameters */
+    uint64_t nat_steps;
+    /* q is odvgp_fit_q's for the current parameters */
     uint64_t fitted;
-    /* bound of the last good parameters, on their rows */
+    /* the last good parameters' bound, on their rows */
     double good_elbo;
     /* factor of all step sizes; below 1 after an undone step */
     double step_scale;
     /* L-BFGS knows the bound at the current parameters, on data with this hash */
     uint64_t lbfgs_valid, lbfgs_data;
-    /* that bound in two terms, for each unit's lbfgs_jitter */
+    /* its two terms, for each unit's lbfgs_jitter */
     double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
-/*  State and work of L-BFGS, independent of models. */
+/*  L-BFGS, independent of models. */
 typedef struct odvgp__lbfgs {
     ptrdiff_t n, memory;  /* numbers in x; most pairs */
-    uint64_t pairs, next; /* pairs kept; index of the next */
-    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, as a ring */
-    double *sy;           /* [memory] products s.y of the pairs, all positive */
-    /* [n] start, then end of the iteration; the gradient there */
+    uint64_t pairs, next; /* kept; index of the next */
+    odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
+    double *sy;           /* [memory] s.y > 0 of the pairs */
+    /* [n] the iteration's start, then end; its gradient */
     odvgp_real *x, *g;
     double loss;                 /* the value at x */
     odvgp_real *d;               /* [n] direction */
     odvgp_real *trial, *g_trial; /* [n] a point on the line; its gradient */
     double *alpha;               /* [memory] work */
-    double length;               /* of the last step, in multiples of d; 0: no step */
-    ptrdiff_t evaluations;       /* in the last iteration */
+    double length;               /* of the last step, in multiples of d; 0: none */
+    ptrdiff_t evaluations;
     int converged, stuck;
 } odvgp__lbfgs;
 
@@ -7376,7 +7261,7 @@ struct odvgp_model {
     odvgp__state state;
     /* functions that the likelihood sees; columns of targets */
     ptrdiff_t F, T;
-    /* likelihood's positive, then free parameters: first slot (0: none), number of slots */
+    /* positive, then free parameters: first slot (0: none), slots */
     int slot_lik_params, lik_slots;
     int slot_lik_free_params, lik_free_slots;
     /* moments, objective: for bounds without q */
@@ -7384,18 +7269,18 @@ struct odvgp_model {
     odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
     ptrdiff_t adam_count;
     odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
-    /* ODVGP__NAT_...: work of natural steps, matrices for the largest unit */
+    /* ODVGP__NAT_...: matrices for natural steps of the largest unit */
     odvgp__loan nat_R;
     odvgp_real *nat_t; /* vectors, lent with nat_R */
-    /* [D+1] standard deviations of the columns of X, then of Y; 1 before odvgp_init_data */
+    /* [D+1] standard deviations of X's columns, then of Y; 1 before odvgp_init_data */
     odvgp_real *data_sd;
     /* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
     odvgp__loan kept;
-    odvgp_allocator allocator; /* set by odvgp_model_create */
+    odvgp_allocator allocator;
     void *allocation;
 };
 
-/*  The only unit, for code that handles one: a kernel's text, the predictor, the optimum of q. */
+/*  For code that handles one unit: a kernel's text, the predictor, q's optimum. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
     ODVGP_ASSERT(m->units == 1);
@@ -7404,13 +7289,12 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*  Meaning of q_mu: a mean in whitened (or the config's) coordinates, or the coefficients of
-    k(x, Z_beta). */
+/*  q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
-/*  Features of gamma in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
+/*  gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
 
-/*  Bits of the objectives without q that a part has. */
+/*  Objectives without q that a part has. */
 enum {
     ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
     ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
@@ -7418,15 +7302,15 @@ enum {
     ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*  Bits of natural steps of q. A member has those that both of its parts name. */
+/*  Natural steps of q. A member has those that both of its parts name. */
 enum {
     /* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
     ODVGP__STEPS_BETA = 1,
     ODVGP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
     ODVGP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
     ODVGP__STEPS_OF_MU = ODVGP__STEPS_BETA | ODVGP__STEPS_DIAGONAL,
-    /* these steps, and Adam's of the kernel, can do harm at any size: if a step sees all rows, the
-       bound is checked after it */
+    /* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
+       checks the bound */
     ODVGP__STEPS_WATCHED = 8
 };
 
@@ -7434,36 +7318,39 @@ enum {
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
-/*  Table row of a mean part; head and tile add its nodes (>>parts). */
+/*  Adam's scale D of a gamma coefficient: k, diag(C), which is the KL's curvature in ORTH's a, or
+    k sqrt(Mg) where a step of all coefficients moves the whole mean. */
+enum { ODVGP__SCALE_PRIOR, ODVGP__SCALE_RESIDUAL, ODVGP__SCALE_SUM };
+
+/*  A mean part; head and tile add its nodes (>>parts). */
 typedef struct odvgp__mean_part {
     const char *name;
-    odvgp_mean_part without_gamma; /* the part to use if M_gamma = 0 */
+    odvgp_mean_part without_gamma; /* the part if M_gamma = 0 */
     int mu, gamma;                 /* ODVGP__MU_..., ODVGP__..._GAMMA */
-    /* slot of q_mu, and its name with ODVGP_PARAMETRISATION_A_BETA */
+    /* q_mu's slot, and its name with ODVGP_PARAMETRISATION_A_BETA */
     const char *q_mu, *a_beta;
-    /* slots: points of gamma, their coefficients, mean of v; NULL: none */
+    /* slots of gamma's points, their coefficients, v's mean; NULL: none */
     const char *Z_gamma, *a, *v_mu;
-    int has_a_beta;         /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
-    int steps;              /* ODVGP__STEPS_... */
-    int gamma_steps;        /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-    int scaled_by_residual; /* Adam's scales of gamma are diag(C); else k */
-    int optimum;            /* ODVGP__OPTIMUM_WEIGHTS or none */
-    int objectives;         /* ODVGP__HAS_... */
+    int has_a_beta;  /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+    int steps;       /* ODVGP__STEPS_... */
+    int gamma_steps; /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
+    int scale;       /* ODVGP__SCALE_...: Adam's scales of gamma */
+    int optimum;     /* ODVGP__OPTIMUM_WEIGHTS or none */
+    int objectives;  /* ODVGP__HAS_... */
     void (*head)(odvgp__unit *u);
     odvgp__ref (*tile)(odvgp__unit *u);
 } odvgp__mean_part;
 
-/*  Table row of a covariance part. */
 typedef struct odvgp__cov_part {
     const char *name;
     odvgp_cov_part without_gamma;
     int factor;                         /* ODVGP__FACTOR_OF_S, ... */
     const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
-    /* slot of the points of v_sqrt if the mean part has none */
+    /* slot of v_sqrt's points if the mean part has none */
     const char *Z_gamma;
     /* exponent of the targets' unit in the factor; 0: set by its coordinates */
     int sqrt_power;
-    odvgp_real sqrt_start; /* diagonal of the factor before training; 1: the prior */
+    odvgp_real sqrt_start; /* the factor's initial diagonal; 1: the prior */
     /* ODVGP__STEPS_..., ODVGP__OPTIMUM_..., ODVGP__HAS_... */
     int steps, optimum, objectives;
     void (*head)(odvgp__unit *u);
@@ -7472,18 +7359,15 @@ typedef struct odvgp__cov_part {
 } odvgp__cov_part;
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector and its slots
-    theta holds every trainable number. Positive numbers come first and are stored unbounded:
-        value = low + log(1 + e^theta)  or  low + e^theta          without an upper bound
-        value = low + (high - low) / (1 + e^-theta)                with one
-    Their values are kept beside theta. All other numbers are their own values. Hyperparameters may
-    have a prior density. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  Users of the gradient's memory between evaluations; each gives it back before the next one. */
+/*  >>params   the parameter vector
+
+    theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
+    defines; their values are kept beside theta. All other numbers are their own values. */
+
+/*  Users of the gradient's memory between evaluations. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, without loss of
-    digits. */
+/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double odvgp__tail(double t)
 {
     double e = exp(-t);
@@ -7497,7 +7381,6 @@ static odvgp_real odvgp__low(const odvgp__params *p, int s)
     return state->low > 0 || state->high < (odvgp_real)HUGE_VAL ? state->low : state->floor;
 }
 
-/*  The value of theta in slot s. */
 static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real theta)
 {
     double t = (double)theta, low = (double)odvgp__low(p, s), high = (double)p->state[s].high,
@@ -7508,8 +7391,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
     return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
-/*  theta of a value within the bounds. A value rounded onto a bound gets the theta where that
-    rounding begins. */
+/*  A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
     double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
@@ -7524,8 +7406,8 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
     return (odvgp_real)(v + log(-expm1(-v)));
 }
 
-/*  d value / d theta. Without bounds, from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
-    bounds, from theta, because the distance to a bound has fewer digits. */
+/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
+    bounds from theta, because the distance to a bound has fewer digits. */
 static odvgp_real odvgp__positive_derivative(
         const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
@@ -7536,8 +7418,7 @@ static odvgp_real odvgp__positive_derivative(
     return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*  The value, moved inside the bounds if it is not: margin 1e-3 (high - low), or 1e-3 low without
-    an upper bound. */
+/*  The value, moved inside the bounds as odvgp_set_bounds says. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
     odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
@@ -7546,11 +7427,10 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
     return value < high ? value : high - margin;
 }
 
-/*  Units that a slot takes from the columns of X: [D,P], row d per unit of column d; [.,D], each
-    row an input. */
+/*  Units from the columns of X: [D,P], row d per unit of column d; [.,D], each row an input. */
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
-/*  Bits of what a slot holds. */
+/*  What a slot holds. */
 enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
@@ -7560,8 +7440,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
     p->state[s].column = column;
 }
 
-/*  Append a slot [a,b,c]; returns its number. The layout counts slots first, so the table is large
-    enough. */
+/*  Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
+    first. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
         ptrdiff_t b, ptrdiff_t c)
 {
@@ -7595,7 +7475,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
     return s;
 }
 
-/*  Lend the gradient's memory to `to`, until odvgp__give_back. */
+/*  Lend the gradient's memory until odvgp__give_back. */
 static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 {
     ODVGP_ASSERT(p->lent == ODVGP__GRADIENT);
@@ -7605,7 +7485,7 @@ static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 static void odvgp__give_back(odvgp__params *p, int from)
 {
     ODVGP_ASSERT(p->lent == from);
-    (void)from; /* unused if assertions are off */
+    (void)from; /* unused without assertions */
     p->lent = ODVGP__GRADIENT;
 }
 
@@ -7625,11 +7505,10 @@ static odvgp_real *odvgp__lend(odvgp__loan *loan, int to)
     loan->to = to;
     return loan->at;
 }
-/*  Memory that `to` has borrowed. */
 static odvgp_real *odvgp__lent(const odvgp__loan *loan, int to)
 {
     ODVGP_ASSERT(loan->to == to);
-    (void)to; /* unused if assertions are off */
+    (void)to; /* unused without assertions */
     return loan->at;
 }
 static void odvgp__end_loan(odvgp__loan *loan, int from)
@@ -7651,7 +7530,6 @@ static int odvgp__slot_index(const odvgp__params *p, const char *name)
     return 0;
 }
 
-/*  Slot that holds number i of theta. */
 static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 {
     int s = 1;
@@ -7659,7 +7537,7 @@ static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
     return s;
 }
 
-/*  log Gamma(x) for x > 0: shifted to x >= 10, then Stirling's series. */
+/*  For x > 0: shifted to x >= 10, then Stirling's series. */
 static double odvgp__log_gamma(double x)
 {
     double shift = 0;
@@ -7679,7 +7557,7 @@ static double odvgp__log_gamma(double x)
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
-/*  Log prior density of the value v in slot s, and its derivative. */
+/*  Log prior density of v in slot s, and its derivative. */
 static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *derivative)
 {
     *derivative = 0;
@@ -7691,7 +7569,7 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
     return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  Sum of the log priors of all values; subtracts its gradient from grad, the loss's, or NULL. */
+/*  Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
     double sum = 0, derivative;
@@ -7724,7 +7602,7 @@ static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
     return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  Current k(x,x), as a unit of scale only. If it depends on x, for inputs of mean square 1. */
+/*  Current k(x,x), as a unit only; if it depends on x, for inputs of mean square 1. */
 static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
 {
     odvgp_real value[ODVGP__MAX_NODES];
@@ -7749,8 +7627,8 @@ static void odvgp__touch_all(odvgp_model *m)
     for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
-/*  Always write theta and value together. Call this only if theta changes: a value that the caller
-    set may differ from that of its theta in the last bits. */
+/*  Always write theta and value together, and only if theta changes: a value set by the caller may
+    differ from theta's in the last bits. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
     m->par.theta[i] = theta;
@@ -7764,13 +7642,13 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
     m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
-/*  Whether y = f + Gaussian noise, which closed forms need. */
+/*  y = f + Gaussian noise allows closed forms. */
 static int odvgp__has_noise(const odvgp_config *c)
 {
     return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
-/*  Set the noise variance; no effect with other likelihoods. */
+/*  No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
     if (odvgp__has_noise(&m->cfg))
@@ -7783,7 +7661,7 @@ static odvgp_real odvgp__noise(const odvgp_model *m)
     return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*  Check new parameters without evaluating them: finite, and positive where they must be. */
+/*  Whether new parameters are finite, and positive where they must be. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
     for (ptrdiff_t i = 0; i < m->par.positive; i++)
@@ -7886,7 +7764,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
     return ODVGP_OK;
 }
 
-/*  Whether the slot has this name, or begins so if the name ends in '*'. */
+/*  Whether the slot has this name, or begins so before a final '*'. */
 static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
 {
     size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -7907,8 +7785,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
     return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*  Values inside the bounds stay; theta changes to the new coordinates. Adam's moments and the last
-    good parameters, in the old ones, are dropped. */
+/*  Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
+    parameters, in the old ones, are dropped. */
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
     const odvgp_slot *slot = &m->par.slot[s];
@@ -7978,21 +7856,20 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>ops    matrix operations and their adjoints
+/*  >>ops   matrix operations and their adjoints
 
-        A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
-        parameters, tile nodes also on a tile of rows. Forward runs the nodes in order; reverse runs
-        them from the last to the first, each adding to the d of its inputs. Tail nodes depend on
-        sums over tiles (MOMENTS) and run between the two visits of the tiles.
+    A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
+    parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
+    runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
+    reverse runs it backwards, each node adding to the d of its inputs.
 
-        needs_grad: the node depends on a wanted parameter, and a term of the bound depends on
-        the node; other nodes are not differentiated. stamp: when the value was computed; a
-        head node is recomputed only if an input is newer. A node computed in place overwrites its
-        input, so both are recomputed if either is out of date.
+    needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
+    nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
+    if an input is newer. A node computed in place overwrites its input, so both are recomputed if
+    either is out of date.
 
-        The table odvgp__ops lists each operation's name, both runs and memory. Below, dX is the
-        adjoint of X, and "stacked" means squares [M,M] one below the other, [P M, M]. */
-/* ---------------------------------------------------------------------------------------------- */
+    Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
+
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
     return nd->in[i] ? &t->node[nd->in[i]] : NULL;
@@ -8023,7 +7900,7 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
         for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
-/* --- PARAM, INPUT: values are set from outside; the gradient vector holds adjoints of PARAM --- */
+/* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
 
 static odvgp_status odvgp__source_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8070,7 +7947,7 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__kernel_adjoint_run(&job, t->scratch);
 }
 
-/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row x of X, [1,n] --- */
+/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n] --- */
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8099,8 +7976,8 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-       aux: what the adjoint needs of the matrix, if that fits the budget; else reverse
-       recomputes it --- */
+      aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
+      --- */
 
 static void odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd, odvgp__kjob *job)
 {
@@ -8138,19 +8015,18 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
-       The upper triangle of L is 0. The jitter is relative to the mean diagonal of prior, or
-       of K if prior is missing. A failure raises the jitter tenfold and the factorisation is
-       repeated, up to the limit. --- */
+      L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
+      failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
     odvgp_real sum = 0;
-    /* of a stack: the mean over all its squares */
+    /* of a stack: over all its squares */
     for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols];
     return sum / (odvgp_real)K->rows;
 }
 
-/*  Texts of jitter events. Files store their indices, so add new ones at the end. */
+/*  Texts of jitter events. Files store their indices: append only. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
 static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
         "all inducing points are equal: constant columns", "repeated inducing points",
@@ -8167,7 +8043,7 @@ static const char *odvgp__jitter_matrix(const odvgp__node *nd)
     return nd->jitter ? odvgp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*  Likely cause of a failed factorisation, from the points that made the kernel matrix. */
+/*  Likely cause of a failed factorisation, from the kernel matrix's points. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
     const char *const *cause = odvgp__jitter_causes;
@@ -8203,7 +8079,6 @@ static int odvgp__has_base_jitter(const odvgp__node *nd)
     return nd->jitter && !(nd->op == ODVGP__CHOL && nd->variant == ODVGP__CHOL_BARE);
 }
 
-/*  Jitter on the diagonal before anything is raised. */
 static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 {
     const odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -8212,8 +8087,8 @@ static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
                    : 0;
 }
 
-/*  The adjoint of odvgp__jitter_base: adds to the diagonal of prior. trace is the trace of the
-    jittered matrix's adjoint. */
+/*  Adjoint of odvgp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
+    adjoint. */
 static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
 {
     odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -8229,7 +8104,7 @@ static void odvgp__jitter_moved(odvgp__tape *t, const odvgp__jitter *jitter)
         if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
 }
 
-/*  Restore jitters from `from` and invalidate nodes computed with different ones. */
+/*  Restore jitters and invalidate nodes computed with different ones. */
 static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp__jitter *from)
 {
     for (int k = 0; k < ODVGP__JITTERS; k++) {
@@ -8238,7 +8113,6 @@ static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp
     }
 }
 
-/*  After a failed factorisation: raise the jitter tenfold, or return an error. */
 static odvgp_status odvgp__jitter_raise(
         odvgp__tape *t, const odvgp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
@@ -8253,8 +8127,7 @@ static odvgp_status odvgp__jitter_raise(
     t->events.pivot = bad->row;
     t->events.pivot_value = bad->value;
     t->events.cause = odvgp__jitter_cause(t, odvgp__in(t, nd, 0), bad->row);
-    /* give up past the limit, if the kernel is 0 everywhere, or if the jitter would underflow when
-       it is stored from a register */
+    /* give up past the limit, if the kernel is 0, or if the stored jitter would underflow */
     if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= ODVGP__TINY))
         return odvgp__fail(
                 t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
@@ -8318,7 +8191,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
     odvgp__jitter_adjoint(t, nd, trace);
 }
 
-/* --- JITTERED(K): K + jitter I, both triangles; includes what CHOL raised --- */
+/* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
 
 static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8430,8 +8303,8 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
-       dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K.
-       Variant LOWER: W is A, and only the lower triangle is computed. --- */
+      dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
+      A, and only the lower triangle is computed. --- */
 
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8465,11 +8338,11 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
-       K is symmetric, both triangles stored; the lower triangles B_p are stacked in B. Variant
-       DIAGONAL: B_p = diag(g_p)^1/2, with g_p in row p of B.
-       With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-       aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without
-       a forward run, so it must not overwrite K B_p. --- */
+      K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
+      row p, with B_p = diag(g_p)^1/2.
+      With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
+      aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
+      forward run, so it must not overwrite K B_p. --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -8501,7 +8374,7 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
     return ODVGP_OK;
 }
 
-/*  Replace the lower triangle G by S = G + G^T. */
+/*  From the lower triangle G to S = G + G^T. */
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -8578,14 +8451,14 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), squares summed by columns, [1,n]
-       A' may be missing. least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED).
-       aux: 0 where the result was clamped, else 1. --- */
+/* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
+      least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
+      clamped, else 1. --- */
 
-/*  Least D, the scales of gamma, in units of the kernel's variance. */
+/*  Least D of gamma's scales, in units of the kernel's variance. */
 #define ODVGP__SCALE_FLOOR ODVGP__R(1e-2)
 
-/*  d(least)/dk, the same for each column. */
+/*  d(least)/dk of each column. */
 static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
 {
     return nd->variant == ODVGP__RESIDUAL_FLOORED ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
@@ -8630,12 +8503,10 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for lower triangles Q_p stacked in Q
-       With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
-       aux: every T_p if the budget allows it, else only the last, and the reverse run recomputes
-       the others. --- */
+/* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
+      With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+      aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
 
-/*  Address of T_p. */
 static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
 {
     return nd->aux + (nd->kept ? p * odvgp__in(t, nd, 1)->rows * nd->ld : 0);
@@ -8664,7 +8535,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *Q = odvgp__in(t, nd, 0), *A = odvgp__in(t, nd, 1);
     ptrdiff_t M = A->rows;
-    /* without `kept`, aux still holds the last product */
+    /* without `kept`, aux holds the last product */
     for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
         odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
         if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
@@ -8846,8 +8717,7 @@ static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
         }
 }
 
-/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii|
-       for stacked lower triangles Q_p, with diagonals of any sign --- */
+/* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
 
 static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8874,9 +8744,9 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors L_H
-       With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
-       aux: R of the last p, and R^T R, both [M,M]. --- */
+/* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors
+      With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
+      aux: R of the last p, and R^T R, both [M,M]. --- */
 
 static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -8919,11 +8789,10 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
     }
 }
 
-/* --- EXPECT(mean, var, Y, positive parameters, free parameters): sum of E_q[log p(y|f)]
-       over the tile. The adjoint contains the scale N/B. Either kind of parameters may be
-       missing. --- */
+/* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
+      The adjoint contains the scale N/B. Either kind of parameters may be missing. --- */
 
-/*  The likelihood's job on the current tile, without derivatives. */
+/*  The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
 {
     const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
@@ -8990,9 +8859,9 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
-           S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
-       The two scalars are the first numbers of the last two rows. A' may be missing.
-       Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
+          S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
+      The two scalars begin the last two rows. A' may be missing.
+      Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
 
 typedef struct odvgp__moments {
     ptrdiff_t M, F, P;
@@ -9012,7 +8881,7 @@ static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, o
     return m;
 }
 
-/*  Adds to v, which is 0 before the first tile. */
+/*  v is 0 before the first tile. */
 static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 {
     odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
@@ -9072,16 +8941,16 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-           -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
-               - (k - P sum_b tr S_b) / (2 s)
-       J = I + S/s over the features of the mean; b runs over the blocks of the covariance.
-       With V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
-       variant: which of mean and covariance use only the features of beta.
-       aux: J^-1, work, J^-1 h. --- */
+          -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+              - (k - P sum_b tr S_b) / (2 s)
+      J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
+      V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
+      variant: which of mean and covariance use only the features of beta.
+      aux: J^-1, work, J^-1 h. --- */
 
 typedef struct odvgp__collapse {
     odvgp__moments m;
-    ptrdiff_t N, mean;          /* rows of data; features of the mean */
+    ptrdiff_t N, mean;          /* rows of data; the mean's features */
     ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
     int blocks;
     /* J and work: [F,F]; w = J^-1 h: [P,F] */
@@ -9108,8 +8977,8 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
     return c;
 }
 
-/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: sum
-    of the logarithms of the Cholesky factor's diagonal. */
+/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
+    sum of log L_ii of its Cholesky factor. */
 static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
         ptrdiff_t from, ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
 {
@@ -9133,7 +9002,7 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
     return ODVGP_OK;
 }
 
-/*  Compute w = J^-1 h over the features of the mean; returns h^T w. */
+/*  w = J^-1 h over the mean's features; returns h^T w. */
 static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
     double sum = 0;
@@ -9145,8 +9014,7 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
     return sum;
 }
 
-/*  tr(J^-1 V) - tr(J^-1 S S). S J^-1 = s (I - J^-1) gives
-    tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
+/*  tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
 static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
 {
     double sum = 0, s = (double)c->s;
@@ -9261,9 +9129,9 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
     if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
 }
 
-/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over the rows of r; K [n,n] lower
-       dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
-       aux: (K + s I)^-1, work, w. --- */
+/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+      dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
+      aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -9314,8 +9182,8 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
-       The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]), over
-       all tiles. Adjoints are derivatives of the loss, so g = -d. --- */
+      The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
+      are derivatives of the loss, so g = -d. --- */
 
 static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -9345,11 +9213,11 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  Inputs and shape of a new node, for its memory. */
+/*  What a new node's memory depends on. */
 typedef struct odvgp__shapes {
     const odvgp__unit *unit;
-    int tasks;   /* most that run at once */
-    size_t keep; /* budget in bytes for what forward keeps for reverse; 0 in the head */
+    int tasks;
+    size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
     odvgp__ref in[ODVGP__MAX_IN];
     ptrdiff_t rows, cols;
 } odvgp__shapes;
@@ -9371,7 +9239,6 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
     return *kept ? bytes : 0;
 }
 
-/*  Every T_p if that fits the budget, else one. */
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
     ptrdiff_t M = s->in[1].rows;
@@ -9417,7 +9284,7 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
     return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-/*  Scratch of a kernel matrix: the larger of value and adjoint. */
+/*  The larger of value and adjoint. */
 static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
 {
     size_t most = 0;
@@ -9443,7 +9310,7 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
     return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; derivatives with respect to mean, variance and parameters. */
+/*  Likelihood parameters; derivatives in mean, variance and parameters. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
     odvgp__arena a;
@@ -9456,7 +9323,7 @@ static size_t odvgp__expect_scratch(const odvgp__shapes *s)
     return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  Where a node's numbers are. Sums over tiles share one region, see odvgp__sums_layout. */
+/*  A node's numbers; odvgp__sums_layout places sums over tiles. */
 enum {
     ODVGP__STORES_BOTH,
     ODVGP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
@@ -9465,15 +9332,15 @@ enum {
     ODVGP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*  Traits of an operation that running the tape must know. */
+/*  Traits that running the tape must know. */
 enum {
-    /* value, stamp and needs_grad are set from outside */
+    /* value, stamp and needs_grad come from outside */
     ODVGP__OP_GIVEN = 1,
     /* adds a jitter to a diagonal */
     ODVGP__OP_JITTERED = 2,
-    /* reverse reads the adjoints of inputs 1 and 2, for statistics, and passes nothing on */
+    /* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
     ODVGP__OP_COLLECTS = 4,
-    /* its reverse run starts those adjoints */
+    /* its reverse run starts adjoints */
     ODVGP__OP_BEGINS = 8
 };
 
@@ -9482,14 +9349,14 @@ typedef struct odvgp__op_row {
     odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
     void (*reverse)(odvgp__tape *t, odvgp__node *nd);
     int stores;
-    /* the value of a tile node survives its reverse run and adds to no sum: it is valid as long as
-       its inputs are */
+    /* a tile node's value survives its reverse run and adds to no sum: valid as long as its
+       inputs */
     int lasts;
     int traits; /* ODVGP__OP_... */
-    /* one bit for each variant whose value depends on which columns of gamma are sampled */
+    /* a bit for each variant whose value depends on the sampled columns */
     int samples;
     size_t (*aux)(const odvgp__shapes *s, int *kept); /* bytes of aux; NULL: none */
-    size_t (*scratch)(const odvgp__shapes *s);        /* bytes of scratch; NULL: none */
+    size_t (*scratch)(const odvgp__shapes *s);        /* bytes; NULL: none */
 } odvgp__op_row;
 
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
@@ -9550,9 +9417,9 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>tape   running the operations
 
-        Both runs skip nodes that the evaluation does not need. Forward also skips a node whose
-        value is up to date, reverse a node on which no term of the bound depends. */
-/* ---------------------------------------------------------------------------------------------- */
+    Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
+    those on which no term of the bound depends. */
+
 static int odvgp__has_trait(const odvgp__node *nd, int trait)
 {
     return (odvgp__ops[nd->op].traits & trait) != 0;
@@ -9577,7 +9444,7 @@ static void odvgp__tape_mark(odvgp__tape *t)
             t->node[nd->in[k]].seeded |= nd->seeded;
         }
     }
-    /* no adjoint reaches unseeded nodes; nodes that collect statistics pass no adjoint on */
+    /* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
     for (int i = 1; i <= t->nodes; i++) {
         odvgp__node *nd = &t->node[i];
         int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
@@ -9594,13 +9461,11 @@ static void odvgp__tape_mark(odvgp__tape *t)
     }
 }
 
-/*  For bench/: called with a node's number before its operation and with -1 after it; empty by
-    default. */
+/*  For bench/: called with a node's number before its operation and with -1 after it. */
 #ifndef ODVGP__PROBE
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
 
-/*  The stamp of a node's newest input. */
 static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *nd)
 {
     int sampled = odvgp__ops[nd->op].samples >> nd->variant & 1;
@@ -9610,8 +9475,7 @@ static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *n
     return youngest;
 }
 
-/*  Whether a node must be recomputed: it is older than an input, or an outdated node that
-    overwrites it needs its value again. */
+/*  Whether a node is older than an input, or overwritten by an outdated node. */
 static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 {
     if (nd->segment != ODVGP__HEAD && !odvgp__ops[nd->op].lasts) return 1;
@@ -9641,14 +9505,14 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
     return ODVGP_OK;
 }
 
-/*  Mark a tile node outdated, so that other work may use its value's memory between evaluations. */
+/*  Mark a tile node outdated, so that its value's memory is free between evaluations. */
 static void odvgp__lend_value(odvgp__node *nd)
 {
     ODVGP_ASSERT(nd->segment == ODVGP__TILE && !nd->next);
     nd->stamp = 0;
 }
 
-/*  odvgp__tape_forward that describes a failure in info; the pointer is not kept. */
+/*  With failures described in info; the pointer is not kept. */
 static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
 {
     t->info = info;
@@ -9657,8 +9521,8 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
     return s;
 }
 
-/*  Clear the adjoints that reverse runs add to. The gradient of a PARAM is cleared with all sums,
-    the tail overwrites the adjoint of MOMENTS, and other nodes have none. */
+/*  Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
+    MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
     for (int i = 1; i <= t->nodes; i++) {
@@ -9681,19 +9545,19 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>graph   building the tape: nodes, and the pieces of a unit
+/*  >>graph   building the tape
 
-        Nodes are first counted, without a table, and then built, so builders know of a node only
-        its odvgp__ref: number and largest shape. */
-/* ---------------------------------------------------------------------------------------------- */
-/* --- building: nodes take their memory from an arena, which may only measure --- */
+    Nodes are first counted, without a table, and then built, so builders know of a node only its
+    odvgp__ref: number and largest shape. */
+
+/* --- building: the arena may only measure --- */
 
 static size_t odvgp__padded_bytes(size_t bytes)
 {
     return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 }
 
-/*  Count bytes now; odvgp__sums_layout places them when all nodes are known. */
+/*  Count bytes now; odvgp__sums_layout places them later. */
 static void odvgp__defer(odvgp__tape *t, size_t bytes)
 {
     bytes = odvgp__padded_bytes(bytes);
@@ -9701,7 +9565,7 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
     else t->deferred += bytes;
 }
 
-/*  Take or defer the memory of value, adjoint and aux; not for nodes that work in place. */
+/*  Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
         int segment, const odvgp__shapes *s)
 {
@@ -9718,8 +9582,8 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
     else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
 }
 
-/*  The next node works in the memory of `base`. Its other inputs must precede the first node in
-    that memory, because they must be up to date when that node is checked for recomputation. */
+/*  The next node works in the memory of `base`. Its other inputs must precede that memory's first
+    node, because they must be up to date when that node is checked. */
 static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 {
     int first = base;
@@ -9730,7 +9594,7 @@ static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 }
 
 /*  Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
-    is missing. While nodes are only counted (no table), a local node takes its place. */
+    is missing. Without a table, a local node takes its place. */
 static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
         int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in, int inputs,
         odvgp__ref base)
@@ -9827,14 +9691,12 @@ static odvgp__ref odvgp__head_difference(
     return odvgp__sum_of(u, ODVGP__HEAD, u->P, cols, term, coef, 2);
 }
 
-/*  Evaluations with one of these purposes need the node. */
 static void odvgp__asked_for(odvgp__unit *u, odvgp__ref node, int purpose)
 {
     odvgp__tape *t = &u->model->tape;
     if (t->node) t->node[node.id].purpose |= purpose;
 }
 
-/*  A node over `slots` consecutive slots, shaped [rows, cols]. */
 static odvgp__ref odvgp__param_node(
         odvgp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
@@ -9853,7 +9715,7 @@ static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
     odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
 }
 
-/*  Terms of the KL: the head nodes that serve a bound. */
+/*  The head nodes that serve a bound. */
 static int odvgp__is_kl_term(const odvgp__node *nd)
 {
     return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
@@ -9865,7 +9727,7 @@ static int odvgp__kept_terms(const odvgp__unit *u)
     return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
 }
 
-/*  Add sign x . y / 2 as a term of the KL. */
+/*  Add the KL term sign x . y / 2. */
 static void odvgp__kl_half_dot(
         odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
 {
@@ -9875,8 +9737,8 @@ static void odvgp__kl_half_dot(
     odvgp__kl_term(u, dot, purpose);
 }
 
-/*  A Gaussian block's mean in whitened coordinates, whatever the slots hold; its Cholesky factor,
-    too, if dense (slot_sqrt holds the factor of a covariance). */
+/*  A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
+    holds the factor of a covariance). */
 static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
 {
     ptrdiff_t M = b->M, P = u->P;
@@ -9899,13 +9761,13 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
                 u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
 }
 
-/*  Whether q_mu holds coefficients at Z_beta; these need the whole matrix Kb. */
+/*  Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
 static int odvgp__alpha_is_beta(const odvgp__unit *u)
 {
     return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  Likelihood parameters, shared by all units. */
+/*  Shared by all units. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -9939,7 +9801,6 @@ static void odvgp__build_beta(odvgp__unit *u)
     odvgp__build_block(u, &u->block[ODVGP__ON_BETA], u->L, !inverse);
 }
 
-/*  W = L^-1 Kbg. */
 static odvgp__ref odvgp__build_W(odvgp__unit *u)
 {
     odvgp__ref K = odvgp__head(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp,
@@ -9963,50 +9824,37 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts of the family
+/*  >>parts   mean parts and covariance parts
 
-            Kb = K(Zb,Zb) + jitter I = L L^T          A   = L^-1 K(Zb,X)
-            Kbg = K(Zb,Zg), Kg = K(Zg,Zg)             W   = L^-1 Kbg
-            C = Kg - W^T W                            A_v = L_v^-1 (K(Zg,X) - W^T A)
-            C + jitter I = L_v L_v^T                  c   = L^-1 Kbg a, the gamma projection
+    odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
+    Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
+    outputs):
 
-        q_mu, q_sqrt, v_mu, v_sqrt are whitened; k is k(x,x); |A|^2 sums by columns. Formulas are
-        for one output; the KL sums over outputs.
+        beta     |q_mu|^2 / 2
+        orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
+        hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
+        free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
+                 (if M_gamma = 0: with Zb, q_mu and Kb)
+        blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
 
-        Mean parts:
-          beta      mean = A^T q_mu
-                    KL   = |q_mu|^2 / 2
-          orth      mean = A^T (q_mu - c) + K(X,Zg) a               [ODVGP] eq. 11, A.3
-                    KL   = |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2
-          hybrid    mean = A^T q_mu + K(X,Zg) a                     [ODVGP] eq. 10, C.2
-                    KL   = |q_mu + c|^2 / 2 + (a^T Kg a - c^T c) / 2
-                    (orth at q_mu + c)
-          free      mean = K(X,Za) a                                [DECOUPLED]; [OM] eq. 3.6
-                    KL   = a^T K(Za,Za) a / 2
-                    (if M_gamma = 0: with Zb, q_mu and Kb)
-          blocks    mean = A^T q_mu + A_v^T v_mu                    [SOLVE] eq. 8, appendix F
-                    KL   = |q_mu|^2 / 2 + |v_mu|^2 / 2
+    and of covariance parts:
 
-        Covariance parts:
-          dense     var  = k - |A|^2 + |q_sqrt^T A|^2
-                    KL   = (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
-          inverse   var  = k - |L_H^-1 B^T K(Zb,x)|^2,  L_H L_H^T = H = I + B^T Kb B
-                    KL   = log|H| / 2 - tr(I - H^-1) / 2
-          diagonal  inverse's, with B = diag(g)^1/2
-          blocks    var  = dense's - |A_v|^2 + |v_sqrt^T A_v|^2
-                    KL   = dense's, for each block
+        dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
+        inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
+        diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
+        blocks    dense's, for each block
 
-        c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
-        sampled rows: C a is small where Kg a is not.
+    c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
+    sampled rows: C a is small where Kg a is not.
 
-        A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-        (missing: A does not enter); its tile adds the other terms of the mean, at most one node. A
-        covariance part adds its KL terms and the variance, and says what a predictor stores.
+    A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
+    (missing: A does not enter); its tile adds the mean's other terms, at most one node. A
+    covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-        A new member is a row in one of the tables below and an enumerator in >>api. Natural steps,
-        an optimum, or bounds without q that its row leaves at 0 are refused. New kinds of natural
-        steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
-/* ---------------------------------------------------------------------------------------------- */
+    A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
+    (natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
+    in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+
 static void odvgp__beta_head(odvgp__unit *u)
 {
     u->weights = u->block[ODVGP__ON_BETA].white_mu;
@@ -10019,8 +9867,8 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
     return odvgp__none;
 }
 
-/*  D = diag(Kg - W^T W): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for
-    [ODVGP] eq. 16. */
+/*  D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
+    eq. 16. */
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
     odvgp__ref W = odvgp__build_W(u);
@@ -10042,14 +9890,13 @@ static void odvgp__gamma_slots(odvgp__unit *u)
         odvgp__gamma_diagonal(u, ODVGP__RESIDUAL_CLAMPED);
         odvgp__asked_for(u, u->gamma_residual, ODVGP__FOR_STATS);
     } else if (c->optim.gamma_step ==
-               ODVGP_GAMMA_STEP_EXACT) { /* factor C once: two factors would share its jitter */
+               ODVGP_GAMMA_STEP_EXACT) { /* two factors of C would share its jitter */
         if (u->L_v.id) odvgp__asked_for(u, u->L_v, ODVGP__FOR_STATS);
         else odvgp__build_residual(u, ODVGP__CHOL_BARE, ODVGP__FOR_STATS);
     }
 }
 
-/*  For a sampled estimate of a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a
-    there. */
+/*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
     *Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
@@ -10060,7 +9907,7 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
             u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
-/*  Returns the gamma projection c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
+/*  Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
 static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
     ptrdiff_t P = u->P;
@@ -10105,7 +9952,7 @@ static void odvgp__hybrid_head(odvgp__unit *u)
     odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
 }
 
-/*  K(X,Zg) a, for orth, hybrid and free. */
+/*  K(X,Zg) a. */
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
     if (!u->M_gamma) return odvgp__none;
@@ -10122,7 +9969,7 @@ static void odvgp__free_head(odvgp__unit *u)
         odvgp__kl_half_dot(u, as, K_a, 1, ODVGP__DOT_SAMPLED, 0);
         return;
     }
-    u->a = u->block[ODVGP__ON_BETA].mu; /* the points of the mean are Z_beta */
+    u->a = u->block[ODVGP__ON_BETA].mu; /* the mean's points are Z_beta */
     odvgp__ref K_a = odvgp__head(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, u->M, u->a, u->Kb,
             odvgp__none, odvgp__none);
     odvgp__kl_half_dot(u, u->a, K_a, 1, ODVGP__DOT_WHOLE, 0);
@@ -10149,7 +9996,6 @@ static odvgp__ref odvgp__blocks_mean_tile(odvgp__unit *u)
             odvgp__none, odvgp__none);
 }
 
-/*  Add the KL of one Gaussian block's covariance. */
 static void odvgp__kl_of_sqrt(odvgp__unit *u, odvgp__ref root, int purpose)
 {
     odvgp__kl_term(u,
@@ -10168,7 +10014,7 @@ static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
             odvgp__none, odvgp__none);
 }
 
-/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 if there is a second block. */
+/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
 static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
     const odvgp_real coef[3] = {1, 1, 1};
@@ -10195,7 +10041,7 @@ static int odvgp__variant_of_B(const odvgp__unit *u)
     return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES;
 }
 
-/*  H and its Cholesky factor; each B_p is a triangle or a diagonal. */
+/*  H and its Cholesky factor. */
 static void odvgp__inverse_head(odvgp__unit *u)
 {
     odvgp__tape *t = &u->model->tape;
@@ -10252,7 +10098,7 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
     for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
-/*  The joint Cholesky factor of both sets of points, [L 0; W^T L_v]; q_sqrt and v_sqrt. */
+/*  [L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
     const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
@@ -10271,21 +10117,23 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 /*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
         {"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL,
-                NULL, NULL, 1, ODVGP__STEPS_BETA, 0, 0, ODVGP__OPTIMUM_WEIGHTS,
+                NULL, NULL, 1, ODVGP__STEPS_BETA, 0, ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS,
                 ODVGP__HAS_COLLAPSED | ODVGP__HAS_TIGHT, odvgp__beta_head, odvgp__beta_tile},
         {"orth", ODVGP_MEAN_PART_ORTH, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 1, ODVGP__OPTIMUM_WEIGHTS, 0,
-                odvgp__orth_head, odvgp__gamma_tile},
+                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, ODVGP__SCALE_RESIDUAL,
+                ODVGP__OPTIMUM_WEIGHTS, 0, odvgp__orth_head, odvgp__gamma_tile},
         {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP__MU_MEAN, ODVGP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, 0, ODVGP__OPTIMUM_WEIGHTS, 0,
-                odvgp__hybrid_head, odvgp__gamma_tile},
+                "Z_gamma", "a_gamma", NULL, 1, ODVGP__STEPS_BETA, 1, ODVGP__SCALE_SUM,
+                ODVGP__OPTIMUM_WEIGHTS, 0, odvgp__hybrid_head, odvgp__gamma_tile},
         {"free", ODVGP_MEAN_PART_FREE, ODVGP__MU_COEFFICIENTS, ODVGP__FREE_GAMMA, "q_mu", "a_beta",
-                "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0, 0,
-                ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head, odvgp__free_tile},
+                "Z_alpha", "a", NULL, 0, ODVGP__STEPS_DIAGONAL | ODVGP__STEPS_WATCHED, 0,
+                ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_EXACT, odvgp__free_head,
+                odvgp__free_tile},
         {"blocks", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__WHITE_GAMMA, "q_mu", "a_beta",
-                "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0, 0,
-                ODVGP__OPTIMUM_WEIGHTS, ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY,
-                odvgp__blocks_mean_head, odvgp__blocks_mean_tile}};
+                "Z_gamma", NULL, "v_mu", 0, ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 0,
+                ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS,
+                ODVGP__HAS_COLLAPSED | ODVGP__HAS_PARTLY, odvgp__blocks_mean_head,
+                odvgp__blocks_mean_tile}};
 static const odvgp__cov_part odvgp__cov_parts[] = {
         {"dense", ODVGP_COV_PART_DENSE, ODVGP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
                 ODVGP__STEPS_BETA, ODVGP__OPTIMUM_ROOTS,
@@ -10311,24 +10159,24 @@ static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
     return &odvgp__cov_parts[kind];
 }
 
-/*  Whether the mean uses points of its own instead of q_mu. Only a second block of the covariance
-    may also read those points. */
+/*  Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
+    share them. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
     return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*  Natural steps of a pair, for the bound of its own q. */
+/*  A pair's natural steps, for the bound of its own q. */
 static int odvgp__steps_of(
         const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
 {
     return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*  Whether the mean or the covariance uses features of the residual of gamma, A_v. */
+/*  Whether mean or covariance use A_v. */
 static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*  Nodes of a unit, other than parameters, that a predictor is made from. */
+/*  Nodes of a unit, other than parameters, that a predictor reads. */
 #define ODVGP__PREDICTOR_NODES 10
 static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
@@ -10342,8 +10190,8 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>settings   a config: defaults, and what is refused */
-/* ---------------------------------------------------------------------------------------------- */
+/*  >>settings   the config: defaults and checks */
+
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
     odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, 0, 0, 0, 0, 0, 0};
@@ -10409,8 +10257,8 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
                              (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
-/*  The type of a field of odvgp_config. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER:
-    a power of two. CHOICE: an enumeration or int. SCHEDULE: `most` limits its step sizes. */
+/*  A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
+    enumeration or int. SCHEDULE: `most` limits its step sizes. */
 enum {
     ODVGP__FIELD_SIZE,
     ODVGP__FIELD_COUNT,
@@ -10421,7 +10269,7 @@ enum {
     ODVGP__FIELD_BITS,
     ODVGP__FIELD_TEXT
 };
-/*  Which end of a field's range is not itself a legal value. */
+/*  Which end of a field's range is excluded. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
 
 typedef struct odvgp__field {
@@ -10448,7 +10296,7 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
     ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in file order: all but kernel, threads and isa. */
+/*  The fields of a model file, in order: all but kernel, threads and isa. */
 static const odvgp__field odvgp__fields[] = {
         ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
         ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
@@ -10501,13 +10349,13 @@ static const odvgp__field odvgp__fields[] = {
         ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
 };
 
-/*  The fields of odvgp_config_set that no file holds. */
+/*  Fields of odvgp_config_set that no file holds. */
 static const odvgp__field odvgp__unsaved_fields[] = {
         ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
         ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
-/*  The number of an enumeration or int. Some compilers store enumerations in one or two bytes. */
+/*  Some compilers store enumerations in one or two bytes. */
 static int odvgp__choice_get(const void *at, size_t bytes)
 {
     unsigned char one;
@@ -10538,7 +10386,7 @@ static int odvgp__choice_set(void *at, size_t bytes, int v)
     return odvgp__choice_get(at, bytes) == v;
 }
 
-/*  The value of a field that is a single number. */
+/*  A field that is a single number. */
 static double odvgp__field_value(const odvgp__field *field, const odvgp_config *c)
 {
     const void *at = (const unsigned char *)c + field->offset;
@@ -10591,7 +10439,7 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 
 /* --- a field by its name --- */
 
-/*  Row i of both tables, NULL behind the last. */
+/*  Row i of both tables, or NULL. */
 static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 {
     const ptrdiff_t saved = ODVGP__COUNT(odvgp__fields);
@@ -10604,7 +10452,7 @@ static int odvgp__field_in_layer(const odvgp__field *field)
     return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
 }
 
-/*  The field named by the first n characters. NULL: there is none. */
+/*  The field named by the first n characters, or NULL. */
 static const odvgp__field *odvgp__field_find(const char *name, size_t n)
 {
     static const char prefix[] = "layer0.";
@@ -10621,7 +10469,7 @@ static const odvgp__field *odvgp__field_find(const char *name, size_t n)
     return NULL;
 }
 
-/*  The number of characters before a space, the end or `stop`. */
+/*  Characters before a space, the end or `stop`. */
 static size_t odvgp__word_length(const char *s, char stop)
 {
     size_t n = 0;
@@ -10635,7 +10483,7 @@ static int odvgp__at_end(odvgp__parser *p)
     return !*p->at;
 }
 
-/*  A number and nothing behind it. Returns 0 if there is another text. */
+/*  A number and nothing behind it, or 0. */
 static int odvgp__parse_last_number(odvgp__parser *p, double *v)
 {
     int negative = odvgp__accept(p, "-");
@@ -10644,7 +10492,7 @@ static int odvgp__parse_last_number(odvgp__parser *p, double *v)
     return !p->error && odvgp__at_end(p);
 }
 
-/*  A CHOICE by word or number, the only value in the text. Returns -1 if it is neither. */
+/*  A CHOICE by word or number, the only value in the text, or -1. */
 static int odvgp__parse_choice(odvgp__parser *p, const char *words)
 {
     int count = 0, found = -1;
@@ -10664,7 +10512,7 @@ static int odvgp__parse_choice(odvgp__parser *p, const char *words)
     return odvgp__at_end(p) ? found : -1;
 }
 
-/*  A whole number of 64 bits, which a double may not hold. */
+/*  64 bits, which a double may not hold. */
 static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
 {
     odvgp__skip_spaces(p);
@@ -10693,7 +10541,7 @@ static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
     return 1;
 }
 
-/*  A whole number into a size. Those out of range stay out of it: the range check refuses them. */
+/*  Sizes out of range stay out of it: the range check refuses them. */
 static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
 {
     const double beyond = 2 * ODVGP__LARGEST_SIZE;
@@ -10703,7 +10551,7 @@ static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
     return 1;
 }
 
-/*  A number above 0 that the precision rounds to 0 is refused: 0 is often a default. */
+/*  Refuses a number above 0 that the precision rounds to 0, often a default. */
 static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
 {
     const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
@@ -10713,7 +10561,7 @@ static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
     return zero || *real != 0;
 }
 
-/*  The value at p into a field. Returns 0 if it is not of the field's type. */
+/*  Returns 0 if the text is no value of the field's type. */
 static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp_config *c)
 {
     void *at = (unsigned char *)c + field->offset;
@@ -10750,7 +10598,6 @@ static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp
     return ok;
 }
 
-/*  Says what a field takes. */
 static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *info)
 {
     char sentence[160];
@@ -10767,7 +10614,7 @@ static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *in
     return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, sentence);
 }
 
-/*  Says which name is unknown, or its beginning. */
+/*  Names the unknown field, or its beginning. */
 static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info)
 {
     char start[41], sentence[160];
@@ -10815,7 +10662,6 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
-/*  Refuse sizes whose products could overflow later. */
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
     double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
@@ -10827,7 +10673,6 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
     return ODVGP_OK;
 }
 
-/*  Refuse objectives that the pair of mean and covariance part does not support. */
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
     int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives &
@@ -10892,7 +10737,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
     return odvgp__check_member(c, info);
 }
 
-/*  Add slots for the likelihood's positive or free parameters. Returns the first one, 0 if none. */
+/*  Slots of the positive or free parameters. Returns the first, or 0. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -10911,10 +10756,9 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
     The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
     head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-    Which nodes these are is decided once, when the model is made: odvgp__build_tape in >>layout
-    calls the pieces of >>graph and the members' functions of >>parts. Cost: see odvgp_step. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  Rows to evaluate: n rows from `first`, of the data or of an epoch's permutation. */
+    odvgp__build_tape in >>layout decides which nodes these are. */
+
+/*  n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct odvgp__rows {
     const odvgp_real *X, *Y;
     ptrdiff_t n, first;
@@ -10924,8 +10768,8 @@ typedef struct odvgp__rows {
 
 typedef struct odvgp__wants_list {
     int grad, stats; /* gradients; statistics for a natural step */
-    int all;         /* gradients of all slots, not only of those that Adam moves */
-    int purpose;     /* which nodes to run, ODVGP__FOR_... */
+    int all;         /* gradients of all slots, not only of Adam's */
+    int purpose;     /* ODVGP__FOR_... */
 } odvgp__wants_list;
 
 static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdiff_t i)
@@ -10948,7 +10792,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
         const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
         if (!odvgp__finite(x, D)) {
             ptrdiff_t d = odvgp__first_nonfinite(x, D);
-            X->stamp = ++m->tape.clock; /* some rows are already overwritten */
+            X->stamp = ++m->tape.clock; /* some rows are overwritten */
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
         odvgp_status s = odvgp__targets_check(m->tape.likelihood, y, T, T, row, info);
@@ -10966,7 +10810,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
     return ODVGP_OK;
 }
 
-/*  Whether gamma's natural step reads the slot's gradient: that of a, and of HYBRID's q_mu. */
+/*  Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
@@ -11000,8 +10844,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
     odvgp__tape_mark(&m->tape);
 }
 
-/*  Slots moved by natural steps need a gradient only if gamma's step reads one. Otherwise their
-    memory is not touched: with many outputs a pass over it takes time. */
+/*  Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
+    over their memory takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
     return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -11033,7 +10877,6 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
     }
 }
 
-/*  Gradients above the diagonal of triangular slots are 0 by definition. */
 static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -11046,19 +10889,18 @@ static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 }
 
 /*  --- sums over tiles ---
-    The n tiles are cut into S shards: shard s has tiles [s n / S, (s + 1) n / S). Each shard adds
-    its tiles in order, and a binary tree adds the shards, so the bits do not depend on who runs
-    which shard. */
+    Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
+    shards, so the bits do not depend on who runs which shard. */
 
-/*  Start the sums of the next shard. A forward run does not clear the sums of reverse runs: their
-    memory may hold a natural step that is being checked. */
+/*  Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
+    hold a natural step that is being checked. */
 static void odvgp__sums_clear(odvgp__tape *t, int back)
 {
     memset(t->sums, 0, sizeof *t->sums);
     odvgp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  The tree's piece at a level: an odvgp__sums in the first 64 bytes, then numbers. */
+/*  A level's piece of the tree: an odvgp__sums in the first 64 bytes, then numbers. */
 static odvgp_real *odvgp__tree_at(const odvgp__tape *t, int level)
 {
     return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -11086,7 +10928,6 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
         t->sum[i] = x[i] + t->sum[i];
 }
 
-/*  Run a tile forward, and backward if gradients or statistics are requested. */
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
         int back, int *data_error, odvgp_info *info)
 {
@@ -11100,7 +10941,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
     return ODVGP_OK;
 }
 
-/*  Run the tiles of a shard. Shard 0 adds to the existing sums, the others start at 0. */
+/*  Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
         int back, int *data_error, odvgp_info *info)
 {
@@ -11116,9 +10957,9 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
     return t->sums->status;
 }
 
-/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left.
-    These are added, nearest first, and the sum waits for its right neighbour. After an error all
-    waiting sums are added, so that no counts are lost. */
+/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
+    they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
+    waiting sums, so that no counts are lost. */
 static odvgp_status odvgp__visit_tiles(
         odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -11135,8 +10976,8 @@ static odvgp_status odvgp__visit_tiles(
     return ODVGP_OK;
 }
 
-/*  A bound that is not linear in sums over rows: compute the sums, run the tail forward and
-    backward, then run the tiles again for the gradient. A single tile is not run forward again. */
+/*  A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
+    backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status odvgp__visit_objective(
         odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -11159,7 +11000,7 @@ static odvgp_status odvgp__visit_objective(
     return s;
 }
 
-/*  The bound on `rows`. *data_error tells bad data from parameters that cannot be evaluated. */
+/*  *data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
         odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
@@ -11188,7 +11029,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
         divergence += t->node[i].v[0];
         t->node[i].d[0] = 1;
     }
-    /* it is infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
+    /* infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
     if (grads && divergence - divergence == 0) {
         odvgp__tape_reverse(t, ODVGP__HEAD);
         odvgp__mask_grad(m, &want);
@@ -11203,7 +11044,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
     return ODVGP_OK;
 }
 
-/*  What a failed attempt at the last good parameters restores. */
+/*  What a failed attempt restores. */
 typedef struct odvgp__attempt {
     odvgp_events events;
     uint64_t nat_valid;
@@ -11231,8 +11072,8 @@ static void odvgp__swap_good(odvgp_model *m)
     odvgp__touch_all(m);
 }
 
-/*  Swap in the last good parameters. Values set by the caller are never undone: they clear
-    good_valid. */
+/*  Swap in the last good parameters. Values set by the caller clear good_valid and are never
+    undone. */
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
     odvgp__attempt before;
@@ -11272,9 +11113,9 @@ static int odvgp__any_watched(const odvgp_model *m)
     return any != 0;
 }
 
-/*  Whether the bound is implausibly low: it fell by over 10 (|before| + N). O(M)'s q depends so
-    much on the kernel that Adam's steps of the kernel can do harm at any size: with all rows in
-    each step, one nat per row is enough. */
+/*  Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
+    Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
+    enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
     if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -11285,9 +11126,8 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 #define ODVGP__LEAST_SCALE 1e-9
 
 /*  The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-    last good ones do better on the same rows, the last update is to blame: go back. Otherwise the
-    rows are: restore everything. Failure of even the shortest steps is an error, or training would
-    stall silently. */
+    last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
+    Failure of even the shortest steps is an error, or training would stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_status s, odvgp_real *expected, odvgp_real *kl,
         odvgp_info *info)
@@ -11312,8 +11152,8 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
     return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
 }
 
-/*  Evaluate before a step. If the parameters cannot be evaluated or, while `stepping` with Adam,
-    give an implausibly low bound, evaluate the last good ones. */
+/*  Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
+    bound, evaluate the last good parameters. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, int stepping, odvgp_real *expected, odvgp_real *kl,
         odvgp_info *info)
@@ -11391,7 +11231,7 @@ static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const o
     odvgp__rows rows = odvgp__rows_plain(X, Y, n);
     odvgp__wants_list want = {grad != NULL, 0, 1, ODVGP__FOR_BOUND};
     int data_error;
-    /* not odvgp__evaluate_safely, which may change the parameters */
+    /* odvgp__evaluate_safely may change the parameters */
     odvgp_status s = odvgp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
     if (s) return s;
     *elbo = expected - divergence;
@@ -11439,19 +11279,20 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>freeze   from a model to a predictor
-    Computes alpha = L^-T (q_mu - c) and copies the rest.
-    Cost: O(M^3 + M Mg D) if the head is out of date, else O(M^2). */
-/* ---------------------------------------------------------------------------------------------- */
-/*  A variance of two Gaussian blocks uses both sets of points as one set. */
+
+    Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
+    date, else O(M^2). */
+
+/*  A variance of two blocks uses both sets of points as one. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
-/*  Whether the mean has coefficients at points (gamma or alpha) that the variance does not use. */
+/*  Whether the mean has coefficients at points that the variance does not use. */
 static int odvgp__has_own_mean(const odvgp__unit *u)
 {
     return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  Fill a predictor's header. Returns the number of reals that follow, -1 on overflow. */
+/*  Fill a head. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
     odvgp__view v;
@@ -11517,7 +11358,6 @@ static int odvgp__node_finite(const odvgp_model *m, odvgp__ref node)
     return !node.id || odvgp__finite(nd->v, nd->rows * nd->ld);
 }
 
-/*  Whether all head nodes that prediction reads are finite. */
 ODVGP__NOINLINE int odvgp__head_finite(const odvgp__unit *u)
 {
     odvgp__ref read[ODVGP__PREDICTOR_NODES];
@@ -11542,7 +11382,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
                             "its parameters are not finite, or not above 0");
 }
 
-/*  Recompute the head nodes that are out of date; on failure try the last good parameters. */
+/*  Update the head; on failure try the last good parameters. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
     if (m->objective.id && !m->state.fitted)
@@ -11560,7 +11400,7 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  Compute alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
+/*  alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
         gamma  a = L_v^-T v_mu
         beta   L^-T (weights - W a)
     a follows each output's beta coefficients if the points are joint, else those of all outputs. */
@@ -11574,7 +11414,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
     int v_mu = u->block[ODVGP__ON_GAMMA].white_mu.id;
     for (ptrdiff_t p = 0; p < P; p++) {
         odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-        if (!u->weights.id) { /* the slot holds coefficients, or there are none */
+        if (!u->weights.id) { /* the slot holds coefficients, or none exist */
             if (u->a.id && !u->Z_gamma.id) odvgp__copy(beta, node[u->a.id].v + p * M, M);
             else odvgp__zero(beta, M);
         } else odvgp__copy(beta, node[u->weights.id].v + p * M, M);
@@ -11589,7 +11429,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
     }
 }
 
-/*  Compute the centre of the sets of points and store the points, one set after the other. */
+/*  The centre of the sets of points, and the points, one set after the other. */
 static void odvgp__predictor_points(
         const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
@@ -11616,8 +11456,8 @@ static void odvgp__copy_or(
     for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head and compute alpha in the memory of the gradient, which odvgp__predictor_write
-    returns. */
+/*  Run the head and compute alpha in the gradient's memory; odvgp__predictor_write gives it
+    back. */
 static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -11633,7 +11473,7 @@ static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
             info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
 }
 
-/*  Write the predictor, odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
+/*  odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
     odvgp_model *m = u->model;
@@ -11687,21 +11527,18 @@ ODVGP_API odvgp_status odvgp_freeze(
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps from two vectors
-    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu. With
-    G = A diag(g_v) A^T and h = A g_m (g_m, g_v: see odvgp_natgrad_step) a step of size tau is
+/*  >>natgrad   natural gradient steps
 
-        P <- (1 - tau) P + tau (I - 2 G)
-        j <- (1 - tau) j + tau (h - 2 G mu)                       [NATGRAD]; [ODVGP] eqs. 15b, 15c
-
-    P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P, j) are kept
-    from step to step. A step after which P is not positive definite is halved. Cost per output: one
-    Cholesky factorisation, one triangular inverse.
+    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
+    odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
+    h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
+    j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
+    output: one Cholesky factorisation, one triangular inverse.
 
     The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
     because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  y = S x for a symmetric S [n,n] stored as its lower triangle. */
+
+/*  y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void odvgp__symmetric_times(
         const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
@@ -11712,15 +11549,14 @@ static void odvgp__symmetric_times(
     }
 }
 
-/*  c for HYBRID's q(u), else NULL. HYBRID's natural parameter depends on q_mu + c: its mean is
-    ORTH's in other coordinates. */
+/*  c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
     return u->shift.id && b == ODVGP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
 }
 
-/*  mean [M] = the mean of output p's q in whitened coordinates, including the shift. */
+/*  mean [M]: output p's whitened mean, with the shift. */
 static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
     odvgp_model *m = u->model;
@@ -11730,8 +11566,8 @@ static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real
     for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
-/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if it is not known; j also
-    if it depends on a shift. */
+/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
+    depends on a shift. */
 static void odvgp__nat_from_q(odvgp__unit *u, int b)
 {
     odvgp_model *m = u->model;
@@ -11755,7 +11591,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
-/*  R = the new q_sqrt of output p after a step tau. Returns E_NOT_PD if the step is too long. */
+/*  R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
 static odvgp_status odvgp__nat_try(
         odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
@@ -11775,15 +11611,14 @@ static odvgp_status odvgp__nat_try(
     return odvgp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  A slot's new value waits in the memory of its gradient: Adam does not move slots that natural
-    steps move. */
+/*  A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
 static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 {
     ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
     return m->tape.node[param.id].d;
 }
 
-/*  Stage (mu, R), converted from whitened coordinates to those of the slots. */
+/*  Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
     odvgp_model *m = u->model;
@@ -11806,8 +11641,8 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
     else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  Compute output p's step, halved until P is positive definite. The new (P, j) overwrites the
-    statistics (G, h); the new q is staged. */
+/*  Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
+    (G, h); the new q is staged. */
 static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
     odvgp_model *m = u->model;
@@ -11875,8 +11710,8 @@ static void odvgp__nat_kernel_times(
     odvgp__kernel_run(&job, t->scratch);
 }
 
-/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h. h is the gradient in the whitened q_mu, computed from
-    the slot's gradient d. */
+/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
+    gradient d. */
 static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
     odvgp_model *m = u->model;
@@ -11896,7 +11731,7 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Change the slot of q_mu such that q_mu + c is unchanged when a decreases by da. */
+/*  Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
 static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
     odvgp_model *m = u->model;
@@ -11914,11 +11749,9 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
     odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's natural step, from the gradient g of the loss in a at the old point. HYBRID holds
-    q_mu + c constant: its g is dL/da - W^T dL/dq_mu. With t = tau gamma_step_ratio:
-        EXACT     a <- a - t C^-1 g
-        DIAGONAL  a <- a - t g / (D + eps)
-    Computes only the change, in the memory of the gradient. */
+/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
+    HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+    gradient's memory. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -11943,7 +11776,7 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
     }
 }
 
-/*  Apply the change. HYBRID's c moves with a, and q_mu compensates. */
+/*  HYBRID's c moves with a, and q_mu compensates. */
 static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -11957,7 +11790,7 @@ static void odvgp__nat_gamma_take(odvgp__unit *u)
     if (hybrid) odvgp__touch(m, u->block[ODVGP__ON_BETA].slot_mu);
 }
 
-/*  Undo a part of the step; with part = 1/2 the rest remains in the memory of the gradient. */
+/*  Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
 static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 {
     if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
@@ -11970,7 +11803,7 @@ static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 
 #define ODVGP__GAMMA_LOOKS 20
 
-/*  The bound on these rows, with all columns; -infinity if it cannot be evaluated. */
+/*  The bound on these rows, with all columns; -infinity if it fails. */
 static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 {
     odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND};
@@ -11980,9 +11813,9 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
     return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*  Unlike that of q(u), gamma's natural step contracts only below an unknown size: halve it until
-    the bound on the same rows, after both steps, is not below `before`. Returns the number of
-    bounds evaluated. */
+/*  Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
+    bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
+    evaluated. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
     double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -12009,12 +11842,11 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
 typedef struct odvgp__diag_work {
     const odvgp_real *L;
     odvgp_real *Q, *X, *T, *F; /* [M,M] each */
-    /* [M] each; at the end mu and g are the new values */
+    /* [M] each; mu and g become the new values */
     odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } odvgp__diag_work;
 
-/*  Factor Q for the current g. If G is given, overwrite it with E = G + (Q - I) / 2, both
-    triangles. */
+/*  Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
 static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
     odvgp_model *m = u->model;
@@ -12029,8 +11861,8 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
     return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*  change = (S o S / 2)^-1 dL/dg. A multiple of the identity is added if the matrix cannot be
-    factored; this shortens the step. */
+/*  change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
+    added, which shortens the step. */
 static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, const odvgp_real *E)
 {
     odvgp_model *m = u->model;
@@ -12069,9 +11901,9 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
     return ODVGP_E_NOT_PD;
 }
 
-/*  g <- g - tau change, but no component falls below a tenth of its value: one near 0 does not
-    shorten the step of the others. If its best value is 0, it stops where k(x,x) g is a rounding
-    error, before it is too small to continue. */
+/*  g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
+    the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
+    is too small to continue. */
 static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -12086,7 +11918,7 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
     m->tape.events.step_shortened += (uint64_t)shortened;
 }
 
-/*  x <- L^-T Q^-1 L^T x for the current Q. */
+/*  x <- L^-T Q^-1 L^T x. */
 static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *x)
 {
     odvgp_model *m = u->model;
@@ -12099,7 +11931,7 @@ static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *
     odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of the diagonal of S^-1.
+/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
     gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
@@ -12117,7 +11949,7 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
     }
 }
 
-/*  Compute one output's new mu and g, in w. */
+/*  One output's new mu and g, in w. */
 static odvgp_status odvgp__diag_output(
         odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
@@ -12154,7 +11986,6 @@ static odvgp_status odvgp__diag_output(
     return ODVGP_OK;
 }
 
-/*  Working memory of natural steps, lent to `to`. */
 static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
 {
     odvgp_model *m = u->model;
@@ -12174,7 +12005,7 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
     return w;
 }
 
-/*  Stage the new q of all outputs in the memory of the gradients. An error voids all of them. */
+/*  Stage the new q of all outputs in the gradients' memory. An error voids all. */
 static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -12213,7 +12044,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
     odvgp__touch(m, g->slot);
 }
 
-/*  Whether this step moves block b: with ALTERNATE the two blocks take turns. */
+/*  Whether this step moves block b. */
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
     const odvgp_model *m = u->model;
@@ -12222,8 +12053,7 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
     return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
-/*  Overwrite statistics and gradients with the new q of the unit's Gaussian blocks and gamma's
-    change. */
+/*  Overwrite statistics and gradients with the new q and gamma's change. */
 static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
 {
     odvgp_model *m = u->model;
@@ -12246,10 +12076,10 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
     if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
-/*  A kind of natural step: `make` stages the new values in the memory of the gradients, `take`
-    applies them; `matrices` [M,M] and `vectors` [M] are the working memory. */
+/*  `make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
+    `vectors` [M] are work. */
 typedef struct odvgp__step_kind {
-    int steps; /* bits of ODVGP__STEPS_... */
+    int steps; /* ODVGP__STEPS_... */
     int matrices, vectors;
     odvgp_status (*make)(odvgp__unit *u, odvgp_real tau);
     void (*take)(odvgp__unit *u);
@@ -12273,9 +12103,9 @@ static int odvgp__has_natural(const odvgp_model *m)
     return all;
 }
 
-/*  One step of size tau from the statistics of the last evaluation. Outputs are independent and
-    each shortens its own step, but all move or none: new values wait until the last output has a
-    step. Gamma's gradient is also that of the old point, in memory separate from q's. */
+/*  One step of size tau from the last evaluation's statistics. Each output shortens its own step,
+    but all move or none: new values wait until the last output has a step. Gamma's gradient is also
+    that of the old point, in memory separate from q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
     odvgp_status s = ODVGP_OK;
@@ -12283,7 +12113,7 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
     for (int i = 0; i < m->units && !s; i++)
         s = odvgp__step_kind_of(&m->unit[i])->make(&m->unit[i], tau);
     if (s) {
-        m->state.nat_valid = 0; /* the next step recomputes (P, j) from q */
+        m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
         return s;
     }
     for (int i = 0; i < m->units; i++) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
@@ -12313,7 +12143,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>optimum   the best q for a Gaussian likelihood, in one pass over the data
+/*  >>optimum   the best q for a Gaussian likelihood
+
     The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
     s and r = Y - (mean function) the optimum is
 
@@ -12325,14 +12156,14 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
         R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
         K(Za,X)                Ka        a free mean
 
-    The covariance does not depend on w: (I + A A^T / s)^-1 for each Gaussian block of q, and
+    The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
     B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
-/* ---------------------------------------------------------------------------------------------- */
+
 typedef struct odvgp__fit {
-    int gamma; /* the features of gamma: ODVGP__..._GAMMA */
-    /* features of beta, of gamma, of both; the weights [from, to) are solved for */
+    int gamma; /* gamma's features: ODVGP__..._GAMMA */
+    /* features of beta, of gamma, of both; solved for: weights [from, to) */
     ptrdiff_t M, Mg, F, from, to;
-    /* S = Phi Phi^T [F,F] (lower); Lambda of gamma [Mg,Mg] (lower); work [F,F] */
+    /* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
     odvgp_real *S, *prior, *G;
     odvgp_real *W;                    /* [M,Mg], if the tape has none */
     odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
@@ -12374,7 +12205,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
     return a.bad ? 0 : a.used + 64;
 }
 
-/*  out [n1,n2] = K(X1, X2), ld n2. */
+/*  out [n1,n2] = K(X1, X2). */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
         const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
 {
@@ -12386,7 +12217,7 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
     odvgp__kernel_run(&job, m->tape.scratch);
 }
 
-/*  Compute W and gamma's Lambda. */
+/*  W and gamma's Lambda. */
 static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
@@ -12406,7 +12237,7 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
     odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
-/*  Compute Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
+/*  Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
 static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 {
     odvgp_model *m = u->model;
@@ -12430,12 +12261,12 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
                 mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
             f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
         }
-    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* q(v) is kept: subtract its mean */
+    if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
         odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
                 f->Mg, gamma, n, 1, f->r, n);
 }
 
-/*  The sum of k(x,x) over the tile's rows. */
+/*  The tile's sum of k(x,x). */
 static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 {
     odvgp_model *m = u->model;
@@ -12447,7 +12278,7 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
     return sum;
 }
 
-/*  One pass: S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
+/*  S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
 static odvgp_status odvgp__fit_sums(
         odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -12481,20 +12312,20 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
     return prior + f->S[i * f->F + j] / s;
 }
 
-/*  Whether a slot of q is frozen and keeps its values. A bound without q has no q to freeze. */
+/*  Whether a slot of q is frozen. A bound without q has no q to freeze. */
 static int odvgp__fit_held(const odvgp_model *m, int slot)
 {
     return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*  The slots of the weights of gamma's and of beta's features; 0: none. */
+/*  Slots of the weights of gamma's and of beta's features; 0: none. */
 static int odvgp__fit_gamma_slot(const odvgp__unit *u)
 {
     return u->a_slot.id ? u->slot_a : u->block[ODVGP__ON_GAMMA].slot_mu;
 }
 static int odvgp__fit_beta_slot(const odvgp__unit *u) { return u->block[ODVGP__ON_BETA].slot_mu; }
 
-/*  Store the weights of frozen slots in w; restrict [from, to) to the others. */
+/*  Store frozen slots' weights in w; restrict [from, to) to the others. */
 static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
     const odvgp_model *m = u->model;
@@ -12519,7 +12350,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
     if (beta) f->from = ODVGP__MIN(f->M, f->to);
 }
 
-/*  rest = h / s - (Lambda + S / s) w over all F features. */
+/*  rest = h / s - (Lambda + S / s) w over all features. */
 static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
 {
     for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -12535,8 +12366,8 @@ static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
     }
 }
 
-/*  Solve for w, with rows and columns scaled to a unit diagonal. If the matrix is singular, a
-    multiple of the identity is added, and iterative refinement corrects for it. */
+/*  Solve for w, with rows and columns scaled to a unit diagonal. A singular matrix gets a multiple
+    of the identity, which iterative refinement corrects for. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
     odvgp_model *m = u->model;
@@ -12577,8 +12408,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
                    : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
-/*  Stage the optimum in a copy of theta, in the memory of the gradient. The caller returns that
-    memory. */
+/*  Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
 static void odvgp__fit_stage(odvgp_model *m)
 {
     odvgp__copy(odvgp__lend_gradient(&m->par, ODVGP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -12590,7 +12420,7 @@ static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot)
     return m->par.grad + m->par.slot[slot].offset;
 }
 
-/*  Stage block b's mean, converted from whitened coordinates to those of its slot. */
+/*  Stage block b's mean in its slot's coordinates. */
 static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 {
     odvgp_model *m = u->model;
@@ -12611,7 +12441,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
     }
 }
 
-/*  Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
+/*  Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
 static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
     odvgp_model *m = u->model;
@@ -12630,7 +12460,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
     }
 }
 
-/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, with R factored from the last row up. */
+/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status odvgp__fit_put_factor(
         odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
 {
@@ -12698,7 +12528,7 @@ static odvgp_status odvgp__fit_put_inverse(
     return ODVGP_OK;
 }
 
-/*  Find O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
+/*  O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
     depend on q. */
 static odvgp_status odvgp__fit_diagonal(
         odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
@@ -12741,14 +12571,13 @@ static odvgp_status odvgp__fit_put_diagonal(
                   : ODVGP_OK;
 }
 
-/*  Indexed by the covariance part's `optimum`: natural steps that find it, and what stages it. */
+/*  By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
     int steps;
     odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
 } odvgp__optima[] = {{0, NULL}, {0, odvgp__fit_put_factors}, {0, odvgp__fit_put_inverse},
         {ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
-/*  Check that the optimum of the unit's parts can be computed here. */
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
     int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
@@ -12766,7 +12595,6 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
     return ODVGP_OK;
 }
 
-/*  Copy the staged slots of q to the parameters. */
 static void odvgp__fit_take(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -12812,7 +12640,7 @@ static odvgp_status odvgp__fit_exact(
     return ODVGP_OK;
 }
 
-/*  Common start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
+/*  Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
         void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
@@ -12833,7 +12661,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
     return odvgp__fit_sums(u, f, X, Y, info);
 }
 
-/*  After a failed attempt restore the jitters that it raised, and do not count its events. */
+/*  A failed attempt does not count its events and restores its jitters. */
 static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
     if (!s) return s;
@@ -12886,7 +12714,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 
 /*  The terms logs and quadratic of
         -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
-    For the upper bound t = s + tr(K - Q). For the lower bound t = s; it also has a trace term. */
+    with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
+    term. */
 static odvgp_status odvgp__fit_bound(
         odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
@@ -12910,8 +12739,8 @@ static odvgp_status odvgp__fit_bound(
         for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
     }
     *quadratic = (f->rr - hJh / t) / t;
-    /* r^T r and the term subtracted from it have the digits of a real: refuse rounding errors above
-       0.01 (|quadratic| + one nat per row and output) */
+    /* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
+       (|quadratic| + one nat per row and output) */
     double error = 16 * (double)ODVGP__EPS * f->rr / t,
            rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
     return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
@@ -12966,6 +12795,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>adam   Adam, schedules, scales of coordinates
+
     Adam with TensorFlow's eps:
         m1 <- b1 m1 + (1-b1) g
         m2 <- b2 m2 + (1-b2) g^2
@@ -12973,16 +12803,15 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
         x  <- x - lr m1' / (sqrt(m2') + eps)
     With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-    number's unit, which follows from its slot and the units of the data, except for gamma's
-    coefficients and others that SCALED names. */
-/* ---------------------------------------------------------------------------------------------- */
+    number's unit, except where odvgp_gamma_coords SCALED gives another. */
+
 typedef struct odvgp__adam {
     double lr, beta1, beta2, eps;
     int eps_inside;
     uint64_t t; /* steps, including this one */
 } odvgp__adam;
 
-/*  D of number i of a slot: `times`, multiplied (divided, if `divide`) by at[i / repeat % n]. */
+/*  D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
 typedef struct odvgp__scale {
     odvgp_real times;
     const odvgp_real *at; /* NULL: D is `times` */
@@ -12997,7 +12826,7 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
     return s->divide ? s->times / u : s->times * u;
 }
 
-/*  One over the unit of each number of a slot. */
+/*  One over the unit of a slot's numbers. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = {1, NULL, m->cfg.layer[0].D, 1, 0};
@@ -13023,12 +12852,12 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
         m1[i] = b1 * m1[i] + (1 - b1) * g[i];
         m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
         odvgp_real size = ODVGP__SQRT(m2[i]) + eps * d;
-        /* size is 0 if eps is 0 and no gradient has differed from 0 yet */
+        /* 0 if eps is 0 and all gradients have been 0 */
         if (size > 0) x[i] -= rate / d * (m1[i] / size);
     }
 }
 
-/*  A fraction f of the way between two numbers, in equal steps or equal ratios. */
+/*  A fraction f of the way between two numbers, in equal steps or ratios. */
 static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
 {
     if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
@@ -13047,19 +12876,18 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
     return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-/*  Gamma's scales: D / sqrt(k), D = diag(Kg - W^T W), W = L^-1 Kbg. D is at least k / 100. The
-    learning rate thus counts prior standard deviations in any units of y. Computes a tile of
-    columns at a time, in the memory of A. */
+/*  Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void odvgp__renew_scales(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     odvgp__tape *t = &m->tape;
     odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
     odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
-    /* the KL's curvature in a is C if residual, else all of Kg */
-    int residual = u->mean_part->scaled_by_residual;
+    int residual = u->mean_part->scale == ODVGP__SCALE_RESIDUAL,
+        sums = u->mean_part->scale == ODVGP__SCALE_SUM;
     if (residual) odvgp__lend_value(A);
-    for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++) u->scales[i] = ODVGP__SQRT(k);
+    for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++)
+        u->scales[i] = ODVGP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
     for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
         ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
         odvgp__kjob job;
@@ -13077,7 +12905,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
     }
 }
 
-/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, whose unit is 1 / y. */
+/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
 static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
@@ -13086,7 +12914,13 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
                    (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*  D of a slot: from the units of the data, except where SCALED gives another scale. */
+/*  Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
+static int odvgp__moves_sum(const odvgp__unit *u, int slot)
+{
+    return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
+           u->mean_part->mu == ODVGP__MU_COEFFICIENTS && slot == u->slot_Z_beta;
+}
+
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
     odvgp__scale scale = odvgp__unit_scale(m, slot);
@@ -13094,14 +12928,14 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
         const odvgp__unit *u = &m->unit[i];
         odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
         if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
+        if (odvgp__moves_sum(u, slot)) scale.times *= ODVGP__SQRT((odvgp_real)u->M);
         if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
             scale = of_gamma;
     }
     return scale;
 }
 
-/*  Before the kernels move: stores each unit's sqrt(k(x,x)), and recomputes gamma's scales every
-    100 steps. */
+/*  Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
 static void odvgp__adam_units(odvgp_model *m)
 {
     int scaled = 0, renew = m->state.scales_age % 100 == 0;
@@ -13144,31 +12978,31 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>lbfgs   L-BFGS with a line search
+
     The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
-    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). The step is
-    x <- x + a d. Bracketing and zooming (algorithms 3.5, 3.6) find an a that satisfies
+    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
+    zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
         f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
     A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
     lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
     an iteration without evaluations: O(memory n). */
-/* ---------------------------------------------------------------------------------------------- */
+
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
 
-/*  A function to minimise: the value at x, and the gradient into g. If either is not finite, x is
+/*  A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
     too far along the line. */
 typedef struct odvgp__problem {
     void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
     void *user;
-    /* what differences of values are compared with; a value itself may contain any constant */
+    /* what differences of values are compared with; a value may contain any constant */
     double scale;
 } odvgp__problem;
 
 static void odvgp__lbfgs_drop(odvgp__lbfgs *w) { w->pairs = w->next = 0; }
 
-/*  The pair that is `age` older than the newest. */
 static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
 {
     return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
@@ -13198,7 +13032,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
     return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
 }
 
-/*  A point x + a d on the line: its value (HUGE_VAL: too far) and derivative. */
+/*  A point x + a d: value (HUGE_VAL: too far) and derivative. */
 typedef struct odvgp__probe {
     double a, f, derivative;
 } odvgp__probe;
@@ -13220,8 +13054,8 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
     return at;
 }
 
-/*  The first Wolfe condition. If the values differ only by rounding, the derivatives decide: for a
-    parabola this is the same condition. */
+/*  The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
+    this is the same condition. */
 static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
 {
     if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
@@ -13230,7 +13064,7 @@ static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *
            at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
-/*  Minimum of the cubic through two points, in units of the way from p to q; NaN if it has none. */
+/*  Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
     double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
@@ -13261,8 +13095,8 @@ static double odvgp__lbfgs_next(
 }
 
 /*  Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
-    leaves that point in trial and g_trial. The loss is deterministic: evaluating that point again
-    restores its state. Returns 0 if no point is lower. */
+    leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
+    which is deterministic. Returns 0 if no point is lower. */
 static int odvgp__lbfgs_search(
         odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
 {
@@ -13278,8 +13112,8 @@ static int odvgp__lbfgs_search(
             lo = *at;
         } else hi = *at;
         a = odvgp__lbfgs_next(&old, &lo, &hi, &width);
-        /* Between lo and hi the value can fall by the derivative times the width. Stop when that is
-           below rounding error. */
+        /* Between lo and hi the value can fall by derivative times width: stop below rounding
+           error. */
         if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)ODVGP__EPS * fabs(start.f))
             break;
         if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)ODVGP__EPS * ODVGP__MAX(lo.a, hi.a))
@@ -13290,7 +13124,7 @@ static int odvgp__lbfgs_search(
     return at->f < start.f;
 }
 
-/*  Replaces the oldest pair by the step from x to trial, if the loss curves upwards along it. */
+/*  The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
 static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 {
     odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
@@ -13312,17 +13146,16 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
     w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*  Ends an iteration that found no lower point or did not change the value. It has converged if the
-    gain that the first direction promised is small, too; else it is stuck. */
+/*  Ends an iteration without a lower point or a change of value: converged if the gain that the
+    first direction promised is small, too; else stuck. */
 static void odvgp__lbfgs_end(odvgp__lbfgs *w, double gain, double size)
 {
     w->converged = gain <= pow((double)ODVGP__EPS, 2.0 / 3) * size;
     w->stuck = !w->converged;
 }
 
-/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its new loss
-    and g; 0 if there was no step, with x, loss and g unchanged. It has converged when decrease and
-    gradient are small. */
+/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
+    else 0, with all unchanged. Converged when decrease and gradient are small. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
     odvgp__probe at;
@@ -13363,7 +13196,7 @@ typedef struct odvgp__lbfgs_job {
     odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
-/*  theta <- x / D. Recomputes values that change. */
+/*  theta <- x / D, with changed values. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -13390,7 +13223,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
     }
 }
 
-/*  Gradient with respect to x; 0 for slots that are not trainable. */
+/*  In x; 0 for slots that are not trainable. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -13427,12 +13260,12 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
     odvgp_model *m = job->m;
     *loss = HUGE_VAL;
     odvgp__lbfgs_place(m, x);
-    /* the jitters of the start, so that the bound is a function of theta */
+    /* the jitters of the start: the bound is a function of theta */
     odvgp__restore_jitters(m);
     if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
-/*  Hash of the data: the stored bound is valid for these rows only. */
+/*  The stored bound is valid for these rows only. */
 static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -13459,8 +13292,8 @@ static void odvgp__lbfgs_note_jitters(odvgp_model *m)
             m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
-/*  Loss and gradient at theta: those of the last iteration if still valid, else computed. Computing
-    them drops the pairs, which belong to another function. */
+/*  Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
+    pairs: they belong to another function. */
 static odvgp_status odvgp__lbfgs_start(
         odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
@@ -13479,7 +13312,7 @@ static odvgp_status odvgp__lbfgs_start(
         return ODVGP_OK;
     odvgp_events events = m->tape.events;
     odvgp__keep_jitters(m);
-    state->lbfgs_valid = 0; /* g is overwritten, also where that fails */
+    state->lbfgs_valid = 0; /* g is overwritten, also on failure */
     odvgp_status s = odvgp__lbfgs_evaluate(job, &w->loss, w->g, info);
     if (s) {
         odvgp__restore_jitters(m);
@@ -13492,7 +13325,7 @@ static odvgp_status odvgp__lbfgs_start(
     return ODVGP_OK;
 }
 
-/*  Restores the start of the iteration, to the last bit of the values. */
+/*  Restores the iteration's start, to the last bit. */
 static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
 {
     odvgp_model *m = job->m;
@@ -13540,9 +13373,9 @@ static odvgp_status odvgp__lbfgs_step(
     state->lbfgs_expected = (double)job.expected;
     state->lbfgs_kl = (double)job.kl;
     state->lbfgs_valid = 1;
-    /* not needed: a line search never ends at a point that cannot be evaluated */
+    /* not needed: a line search never ends where the bound cannot be evaluated */
     state->good_valid = 0;
-    /* a raised jitter is not lowered here: another jitter gives another function */
+    /* a raised jitter is not lowered: another jitter gives another function */
     state->steps++;
     if (!report) return ODVGP_OK;
     memset(report, 0, sizeof *report);
@@ -13559,10 +13392,8 @@ static odvgp_status odvgp__lbfgs_step(
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>train   the training step
-    Evaluate, natural step, Adam; or an iteration of L-BFGS. A step that breaks the model is undone,
-    and step sizes are halved. */
-/* ---------------------------------------------------------------------------------------------- */
+/*  >>train   the training step */
+
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
     if (!(jitter->raised > 0) || ++jitter->clean < 100) return;
@@ -13590,7 +13421,7 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
     return 1;
 }
 
-/*  Restores the last good values of the slots that natural steps move. */
+/*  Restores the last good values of natural steps' slots. */
 static void odvgp__natural_back(odvgp_model *m)
 {
     for (int s = 1; s <= m->par.slots; s++) {
@@ -13604,11 +13435,11 @@ static void odvgp__natural_back(odvgp_model *m)
 
 #define ODVGP__WATCHED_LOOKS 4
 
-/*  A natural step of O(M)'s q, which is checked if the step sees all rows: if the bound falls, q is
-    restored and half the step is tried. The last good parameters are those of the evaluation that
-    gave `bound`. That evaluation is repeated, because a step uses up its statistics. If it fails,
-    as it can when the rows change meanwhile, there is no gradient to go on with, and the step
-    counts as not taken. Adds the evaluations to *evaluations. */
+/*  A natural step of O(M)'s q. If it sees all rows and the bound falls, q is restored and half the
+    step is tried. The last good parameters are those of the evaluation that gave `bound`, which is
+    repeated, because a step uses up its statistics. If that fails, as it can when the rows change
+    meanwhile, there is no gradient, and the step counts as not taken. Adds its evaluations to
+    *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -13637,10 +13468,10 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
     return ODVGP_OK;
 }
 
-/*  The natural part of a step, after the evaluation on these rows that gave `bound`; adds further
-    ones to *looks. If no step size keeps q valid, q stays and the other slots move. After an error
-    q is unchanged and there is no gradient. Gamma's step is checked with all columns: an estimate
-    from sampled columns has no optimum. */
+/*  The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
+    no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
+    there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
+    has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -13734,7 +13565,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
     odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
     if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
     odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
-    /* rows left over at the end of an epoch are dropped */
+    /* an epoch drops the rows left over */
     uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
     rows.permuted = m->cfg.optim.batch < m->cfg.N;
     rows.epoch = m->state.steps / per_epoch;
@@ -13759,29 +13590,25 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>init   inducing points and hyperparameters from the data; scales of columns
-    Beta: a method chooses points, one by one or all at once, and returns how many it could tell
-    apart. Random rows supply the rest.
+/*  >>init   initial inducing points, hyperparameters and q
 
-    KMEANS draws k-means++ seeds from all rows or a random sample of max(50 M, 4096), with
-    probability proportional to the squared distance to the seeds so far, so that repeated rows are
-    drawn once. Then follow at most 10 of Lloyd's iterations on these rows, and mini-batches of the
-    rows outside the sample, if any.
+    odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
+    returns how many points it could tell apart; random rows supply the rest.
+
+    KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
+    that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
 
     GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
         l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
     and the variances fall by its squares, v -= l_k^2.
 
-    Gamma: random rows that are not in beta, or those of the largest residual variance.
+    MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
+    inputs, as [ODVGP] appendix E. */
 
-    Lengthscales: the median distance of rows over sqrt(2), times 0.5 for a single base kernel or
-    factors from 0.1 to 1 for several (0.1 sqrt(D) and sqrt(D) for two on standardised inputs, as
-    [ODVGP] appendix E); or [ULAPANE]. */
-/* ---------------------------------------------------------------------------------------------- */
-/*  Rows that initialisation reads: `times` for each point, at least 4096, at most all N. */
+/*  `times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
-    /* else points * times does not overflow: it is at most N */
+    /* points * times is at most N */
     if (points > N / times) return N;
     return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
@@ -13791,7 +13618,7 @@ static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
     return odvgp__sample_rows(c->N, c->layer[0].M, 50);
 }
 
-/*  A smaller sample for GREEDY, which stores M numbers for each row. */
+/*  GREEDY stores M numbers for each row. */
 static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
 {
     return odvgp__sample_rows(c->N, c->layer[0].M, 4);
@@ -13808,16 +13635,15 @@ typedef struct odvgp__init_work {
     /* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
     odvgp_real *distance, *centre, *centre_t, *median;
-    /* row: the sample; nearest: the centre nearest to each row; count: rows of each centre */
+    /* row: the sample; nearest: each row's centre; count: rows of each centre */
     ptrdiff_t *row, *nearest, *count;
-    const odvgp_real **table; /* hash table of the rows taken */
+    const odvgp_real **table; /* hash table of rows taken */
     ptrdiff_t table_size;
-    /* GREEDY: the sample's rows [rows,D]; the pivoted Cholesky factor of their kernel matrix
-       [rows,M] */
+    /* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
     odvgp_real *sample, *factor;
-    /* RESIDUAL: chol(Kb) [M,M]; a tile's rows [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
+    /* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
     odvgp_real *Lb, *X, *A;
-    odvgp_real *gaps; /* ULAPANE: d_x and the d_y of each target, for each column [D,1+T] */
+    odvgp_real *gaps; /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
     double target_variance;
     odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -13852,7 +13678,8 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
         w->A = odvgp__take(a, c->tile, u->M);
     }
     w->rest = *a;
-    /* kernels of one row and the sample for GREEDY, of a tile or Z_beta and Z_beta for RESIDUAL */
+    /* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
+       Z_beta */
     if (greedy || residual) {
         odvgp__kjob job;
         job.kept = 0;
@@ -13861,7 +13688,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
     }
 }
 
-/*  The starting value v, or 1 if it is within a factor of 1e6 of the limits of this precision. */
+/*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
 static double odvgp__usable(double v)
 {
     return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
@@ -13874,7 +13701,7 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
     return sum;
 }
 
-/*  The sample is the first rows of a random permutation of all rows. */
+/*  The first rows of a random permutation of all. */
 static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
 {
     odvgp_model *m = u->model;
@@ -13882,7 +13709,7 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
         w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
 }
 
-/*  to [rows,D]: rows of the sample, beginning with number `from`. */
+/*  to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
         const odvgp__init_work *w, odvgp_real *to)
 {
@@ -13890,7 +13717,6 @@ static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t f
     for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
-/*  The first of the largest numbers. */
 static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
 {
     ptrdiff_t best = 0;
@@ -13899,7 +13725,7 @@ static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
     return best;
 }
 
-/* --- the set of rows taken: a hash table keyed by their values --- */
+/* --- rows taken: a hash table keyed by their values --- */
 
 static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 {
@@ -13913,7 +13739,7 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
     return h;
 }
 
-/*  The table entry of a row equal to x, or the empty entry (NULL) where x belongs. */
+/*  The entry of a row equal to x, or the empty entry where x belongs. */
 static const odvgp_real **odvgp__row_place(
         const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
 {
@@ -13923,14 +13749,14 @@ static const odvgp_real **odvgp__row_place(
     return &w->table[at];
 }
 
-/*  Makes the rows of Z [n,D] the set. */
+/*  The rows of Z [n,D] become the set. */
 static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
 {
     for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = NULL;
     for (ptrdiff_t k = 0; k < n; k++) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
 }
 
-/*  Makes x row z of the inducing points, unless the set contains it. */
+/*  Makes x row z of the inducing points, unless taken. */
 static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
 {
     const odvgp_real **place = odvgp__row_place(w, x, D);
@@ -13940,8 +13766,8 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
     return 1;
 }
 
-/*  Fills Z with random rows after the first `taken`: while there are any, rows that are neither in
-    Z nor in `other` [others,D]; then rows that are not in Z; then any rows. */
+/*  Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
+    `other` [others,D]; then rows not in Z; then any. */
 static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
         ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other, ptrdiff_t others,
         odvgp__init_work *w)
@@ -13964,7 +13790,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
-/*  Lowers the rows' distances to their nearest centre by the new centre k. Returns their sum. */
+/*  Lowers distances by the new centre k. Returns their sum. */
 static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
@@ -13980,7 +13806,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
     return sum;
 }
 
-/*  The next seed: a row drawn with probability proportional to its squared distance. */
+/*  A row drawn with probability proportional to its squared distance. */
 static ptrdiff_t odvgp__kmeans_draw(
         const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
@@ -14003,8 +13829,7 @@ typedef struct odvgp__kmeans_job {
     int tasks;
 } odvgp__kmeans_job;
 
-/*  Finds the nearest centre of each row in w->row, a chunk of centres at a time; ties go to the
-    first. */
+/*  The nearest centre of each row in w->row, a chunk of centres at a time; ties go to the first. */
 static void odvgp__kmeans_task(void *arg, int task)
 {
     const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
@@ -14039,9 +13864,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
     odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
-/*  Lloyd's iteration on the sample: each centre moves to the mean of its rows, computed as a
-    difference from the old centre, so that one with equal rows keeps their exact place. A centre
-    without rows stays. */
+/*  Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
+    with equal rows keeps their exact place. A centre without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         odvgp_real *Z, odvgp__init_work *w)
 {
@@ -14060,8 +13884,7 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
     odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*  Mini-batch k-means on rows outside the sample: each row pulls its centre by 1/count. Counts
-    start with the sample's. */
+/*  On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
 static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         odvgp_real *Z, odvgp__init_work *w)
 {
@@ -14069,7 +13892,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
     ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
     memset(w->count, 0, (size_t)u->M * sizeof *w->count);
     for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
-    /* the rows that follow the sample in the permutation, once each */
+    /* the rows behind the sample in the permutation, once each */
     for (ptrdiff_t from = 0; from < total; from += rows) {
         ptrdiff_t n = ODVGP__MIN(rows, total - from);
         for (ptrdiff_t i = 0; i < n; i++)
@@ -14098,7 +13921,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
     return count;
 }
 
-/*  If the sample has fewer distinct rows than M, all are seeds, and no means are needed. */
+/*  With fewer distinct rows than M, all are seeds, and no means are needed. */
 static ptrdiff_t odvgp__kmeans(
         const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
@@ -14130,7 +13953,6 @@ static ptrdiff_t odvgp__farthest(
     return k;
 }
 
-/*  Chooses nothing: odvgp__fill_rows draws all points. */
 static ptrdiff_t odvgp__random_rows(
         const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
@@ -14147,16 +13969,15 @@ static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
     return (odvgp_real)u->M * ODVGP__EPS * prior;
 }
 
-/*  Computes the next column of the factor. The pivot is a row of the sample. */
 typedef struct odvgp__pivot_job {
     odvgp__kjob kernel; /* the pivot against the sample */
     const odvgp__init_work *w;
     ptrdiff_t column, M;
-    const odvgp_real *pivot; /* the pivot's row of the factor, read up to the current column */
-    odvgp_real sd;           /* square root of the pivot's variance */
+    const odvgp_real *pivot; /* its row of the factor, read up to the current column */
+    odvgp_real sd;           /* square root of its variance */
 } odvgp__pivot_job;
 
-/*  For each chunk of rows: kernel values, entries of the column, and remaining variances. */
+/*  For each chunk of rows: kernel values, the column's entries, and remaining variances. */
 static void odvgp__pivot_task(void *arg, int t)
 {
     const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
@@ -14240,8 +14061,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     job.lower = 1;
     job.K = w->Lb;
     job.ldk = M;
-    /* Twenty factors of ten lead from rounding error to the kernel itself. No jitter helps a kernel
-       that is 0 or not finite. */
+    /* Twenty factors of ten lead from rounding error to the kernel. No jitter helps a kernel that
+       is 0 or not finite. */
     for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
         odvgp__kernel_run(&job, w->rest);
         for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
@@ -14252,8 +14073,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
     return 0;
 }
 
-/*  Stores -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample's rows, a tile at a time. Returns
-    the largest k(x,x). */
+/*  -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
+    k(x,x). */
 static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
         const odvgp_real *Z, const odvgp__init_work *w)
 {
@@ -14330,8 +14151,8 @@ static ptrdiff_t odvgp__worst_explained(
     return taken;
 }
 
-/*  Indexed by odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to
-    Z and returns their number. */
+/*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
+    returns their number. */
 typedef ptrdiff_t (*odvgp__points_method)(
         const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
 static const odvgp__points_method odvgp__beta_methods[] = {
@@ -14353,7 +14174,7 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 
 /* --- hyperparameters --- */
 
-/*  Median by repeated partition, which reorders x. */
+/*  By repeated partition, which reorders x. */
 static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 {
     ptrdiff_t low = 0, high = n - 1, k = n / 2;
@@ -14376,8 +14197,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
     return x[k];
 }
 
-/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if there are
-    none (constant columns). */
+/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
+    (constant columns). */
 static double odvgp__median_distance(
         odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
@@ -14406,7 +14227,7 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
     ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
-    /* differences from the first row, so that equal targets give exactly 0 */
+    /* differences from the first row: equal targets give exactly 0 */
     for (ptrdiff_t t = 0; t < T; t++) {
         double first = (double)Y[t], mean = 0, squares = 0;
         for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * T + t] - first) / (double)N;
@@ -14447,7 +14268,7 @@ static double odvgp__mean_gap(
     return count > 0 ? sum / count : 0;
 }
 
-/*  d_x and each target's d_y of every column. Rows with equal x keep the order of the data. */
+/*  Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
 static void odvgp__find_gaps(
         const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -14463,7 +14284,7 @@ static void odvgp__find_gaps(
     }
 }
 
-/*  Both means leave out constant columns, whose d_x would be 0/0; 0 if all are constant. */
+/*  Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
 static odvgp__start odvgp__ulapane_start(
         odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -14489,8 +14310,8 @@ static odvgp__start odvgp__ulapane_start(
     return start;
 }
 
-/*  Indexed by odvgp_init_hyper. look reads all of the data (NULL: not needed); base returns the
-    starting values of a base kernel. */
+/*  By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
+    starting values. */
 static const struct {
     void (*look)(
             const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
@@ -14498,10 +14319,10 @@ static const struct {
             odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  A base kernel's starting values. Lengthscales come from distances in the data; on circles they
-    start at 1. Variances make k(x,x) equal to the targets' variance (for white a tenth of it, as
-    for the noise), at inputs of mean square 1 if k(x,x) depends on x. alpha and periods start at 1;
-    for periods that is a guess: give them. */
+/*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
+    variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
+    on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
+    them. */
 static void odvgp__init_base_kernel(
         odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -14524,7 +14345,7 @@ static void odvgp__init_base_kernel(
         odvgp__set_positive(m, first + (ptrdiff_t)(base->var + d), odvgp__usable(start.variance));
 }
 
-/*  Sets only what neither the expression nor the config gives. */
+/*  Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(
         odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -14534,7 +14355,7 @@ static void odvgp__init_hyper(
     for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
-/*  Sets a unit's kernel, then its inducing inputs: methods may choose points by the kernel. */
+/*  The kernel first: methods may choose points by it. */
 static void odvgp__init_unit(
         odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
 {
@@ -14578,7 +14399,6 @@ static void odvgp__zero_slot(odvgp_model *m, int slot)
     if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
 }
 
-/*  Sets each output's triangle in a slot to x I. */
 static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
     odvgp__zero_slot(m, slot);
@@ -14587,8 +14407,8 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
     for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Means and coefficients are 0, Cholesky factors as the covariance part says. B_sqrt and q_diag
-    are near 0, where q is near the prior: at 0 itself the gradients would vanish. */
+/*  Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
+    are near 0, where q is near the prior, because at 0 the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
@@ -14604,7 +14424,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
         odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  Resets q of all units to these values and discards the state of earlier training. */
+/*  Resets q of all units and discards the state of earlier training. */
 static void odvgp__q_identity(odvgp_model *m)
 {
     for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
@@ -14615,7 +14435,7 @@ static void odvgp__q_identity(odvgp_model *m)
     m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  Computes only the whitening factors, whatever q contains. */
+/*  Only the whitening factors, whatever q contains. */
 static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 {
     odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
@@ -14627,7 +14447,7 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
     return s;
 }
 
-/*  q_sqrt = L for each output: the prior in the papers' coordinates. */
+/*  The prior in the papers' coordinates. */
 static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
 {
     if (!block->white_sqrt.id) return;
@@ -14638,8 +14458,7 @@ static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
                 root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
 }
 
-/*  The prior is q_sqrt = I if whitened, else L. Uses the current kernel and inducing inputs, never
-    the last good ones. */
+/*  q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
     if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
@@ -14667,7 +14486,7 @@ static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_varianc
                    : 0;
 }
 
-/*  The noise starts just above its floor, and that value must be finite, too. */
+/*  The noise starts just above its floor, and must be finite there. */
 static odvgp_status odvgp__noise_floor_check(
         const odvgp_model *m, double target_variance, odvgp_info *info)
 {
@@ -14677,7 +14496,7 @@ static odvgp_status odvgp__noise_floor_check(
             "times the targets' variance is too large to be a bound of the noise");
 }
 
-/*  Sets the units of the data and the floor of the noise. */
+/*  The data's units and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
     odvgp_real mean;
@@ -14759,9 +14578,10 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>layout   a model's slots, tape and block
-    One function lays out the block. It runs once to measure and once to carve. */
-/* ---------------------------------------------------------------------------------------------- */
+/*  >>layout   slots, tape and block of a model
+
+    One function runs twice: to measure the block and to carve it. */
+
 /* --- slots --- */
 
 static void odvgp__kernel_slots(odvgp__unit *u)
@@ -14791,7 +14611,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
     u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*  Slots of one Gaussian block; those that natural steps move come last in the vector. */
+/*  One block's slots; those of natural steps come last in the vector. */
 static void odvgp__block_slots(
         odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
 {
@@ -14870,7 +14690,7 @@ static void odvgp__slots_build(odvgp_model *m)
     for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
 }
 
-/*  Appends the mean function's terms. Returns the new number of terms. */
+/*  Returns the new number of terms. */
 static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
 {
     if (u->slot_mean_A) {
@@ -14882,7 +14702,7 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
     return terms;
 }
 
-/*  The sum of weights A, the part's own term, and the mean function. */
+/*  weights A, the part's own term, and the mean function. */
 static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 {
     const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
@@ -14909,7 +14729,7 @@ static odvgp__ref odvgp__build_target(odvgp__unit *u)
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what is left of k(x,x) where q(v) is kept. */
+/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
 static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 {
     const odvgp_real coef[2] = {1, 1};
@@ -14920,7 +14740,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
     return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
 
-/*  log N(Y; mean function, K + noise I), for all rows at once. */
+/*  log N(Y; mean function, K + noise I). */
 ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
     odvgp__ref r = odvgp__build_target(u), X = u->X;
@@ -14935,8 +14755,8 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
     odvgp_model *m = u->model;
     int partly = odvgp__kept_terms(u) != 0,
-        mean_beta = u->mean_part->v_mu == NULL,     /* the mean has features of beta only */
-            cov_beta = u->cov_part->v_sqrt == NULL; /* the covariance has features of beta only */
+        mean_beta = u->mean_part->v_mu == NULL,     /* the mean has only features of beta */
+            cov_beta = u->cov_part->v_sqrt == NULL; /* so has the covariance */
     odvgp__ref r = odvgp__build_target(u), k = u->k_x, V = odvgp__none;
     if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
         odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, ODVGP__TILE_SIZE,
@@ -14982,7 +14802,6 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
     odvgp__asked_for(u, b->stats, ODVGP__FOR_STATS);
 }
 
-/*  All nodes of a unit that depend only on parameters. */
 ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
     odvgp__build_beta(u);
@@ -14999,7 +14818,7 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
         if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
 }
 
-/*  Mean and variance of the latent functions at the tile's rows; statistics for natural steps. */
+/*  Mean and variance at the tile's rows; statistics for natural steps. */
 ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
     u->var = u->cov_part->tile(u);
@@ -15008,7 +14827,7 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
     if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
-/*  Removes a unit's nodes and leaves everything else. */
+/*  Removes only a unit's nodes. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
     odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
@@ -15022,7 +14841,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
     }
 }
 
-/*  Builds the whole tape in the arena. Without a table, nodes are only counted. */
+/*  Without a table, nodes are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -15058,8 +14877,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->arena = NULL;
 }
 
-/*  (P, j) of the unit's Gaussian blocks that natural steps move. Units share work arrays for these
-    steps; raises their sizes, *matrices and *vectors, to what this unit needs. */
+/*  (P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
+    units' shared work. */
 static void odvgp__natural_layout(
         odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
@@ -15090,7 +14909,7 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
     w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
 
-/*  A unit's sizes from the config, before slots and nodes exist. */
+/*  A unit's sizes, before slots and nodes exist. */
 static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
     const odvgp_config *c = &m->cfg;
@@ -15112,14 +14931,12 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
     for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
 }
 
-/*  Arrays of a unit outside the tape. */
 static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
 {
     u->scales = odvgp__take(a, 1, u->M_gamma);
     u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
 }
 
-/*  Counts the slots, then fills their table. */
 static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
 {
     m->par.slot = NULL;
@@ -15130,9 +14947,9 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
     if (m->par.slot) odvgp__slots_build(m);
 }
 
-/*  Sums over tiles, in one piece: moments, to which forward runs add; then the gradient, statistics
-    and adjoints of head nodes, to which reverse runs add. For S shards there are log2 S further
-    copies of the piece, where sums wait on their way up a binary tree. */
+/*  Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
+    adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
+    their way up a binary tree. */
 static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__tape *t = &m->tape;
@@ -15164,7 +14981,6 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
             a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
-/*  Counts the nodes of the tape, then builds them. */
 static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
 {
     odvgp__arena count;
@@ -15177,7 +14993,7 @@ static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
     odvgp__sums_layout(m, a);
 }
 
-/*  The whole block after the model and unit structs. Called twice: to measure, and to carve. */
+/*  The block after the model and unit structs. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
     const odvgp_config *c = &m->cfg;
@@ -15224,8 +15040,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     a->used = most;
 }
 
-/*  Halves the tile from 256 down to 64 rows until K(X, Z_gamma) of a tile fits the cache budget:
-    small tiles cost less than computing it twice. */
+/*  Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+    tiles cost less than computing it twice. */
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
     ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
@@ -15241,8 +15057,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
     return most;
 }
 
-/*  A model that is only measured: its structs without a block. 4 KB, so only calls without a block
-    use it. */
+/*  A model that is only measured: 4 KB of stack, only for calls without a block. */
 typedef struct odvgp__draft {
     odvgp_model model;
     odvgp__unit unit;
@@ -15251,7 +15066,6 @@ typedef struct odvgp__draft {
 static const char odvgp__block_too_small[] =
         "is too small (see odvgp_model_size and odvgp_load_size)";
 
-/*  Sets sizes and options that depend on others. */
 static void odvgp__settle_config(odvgp_config *c)
 {
     c->layer[0].kernel = NULL;
@@ -15263,7 +15077,7 @@ static void odvgp__settle_config(odvgp_config *c)
         c->tile = c->N;
         c->shards = 1;
     }
-    if (c->layer[0].M_gamma == 0) { /* only beta's block of q is left */
+    if (c->layer[0].M_gamma == 0) { /* no block of gamma is left */
         c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
         c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
         /* there is no q(v) to keep */
@@ -15295,7 +15109,7 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
     return m;
 }
 
-/*  Places an empty model and unit at the start of the block; the arena follows. */
+/*  An empty model and unit at the start of the block; the arena follows. */
 static odvgp_status odvgp__model_claim(
         odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
 {
@@ -15308,7 +15122,7 @@ static odvgp_status odvgp__model_claim(
     return ODVGP_OK;
 }
 
-/*  Settles the sizes, and the tile if it is 0, once config and kernel have been checked. */
+/*  The sizes, and the tile if it is 0, once config and kernel have been checked. */
 static void odvgp__model_settle(odvgp_model *m)
 {
     odvgp__settle(m);
@@ -15316,7 +15130,7 @@ static void odvgp__model_settle(odvgp_model *m)
     m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
 }
 
-/*  Checks the caller's config and kernel expression before any memory is touched. */
+/*  Checks config and kernel expression before any memory is touched. */
 ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
     odvgp__kernel kernel;
@@ -15368,8 +15182,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
     return odvgp__model_measure(m, bytes, info);
 }
 
-/*  Sets the likelihood's parameters to the starting values in its table, and the noise to the
-    config's value, if given. */
+/*  The starting values in its table, and the config's noise, if given. */
 static void odvgp__start_likelihood(odvgp_model *m)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -15384,8 +15197,8 @@ static void odvgp__start_likelihood(odvgp_model *m)
     if (m->cfg.lik.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets
-    the values of a new one. */
+/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
+    new one's values. */
 static odvgp_status odvgp__model_place(
         odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
@@ -15394,7 +15207,7 @@ static odvgp_status odvgp__model_place(
     if (s) return s;
     if (bytes < need)
         return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, odvgp__block_too_small);
-    /* code computes on padding, and denormals would be slow */
+    /* code computes on padding, where denormals would be slow */
     memset(a->base + a->used, 0, need - 64 - a->used);
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
@@ -15408,7 +15221,7 @@ static odvgp_status odvgp__model_place(
     return ODVGP_OK;
 }
 
-/*  Sets the hyperparameters that the expression gave. */
+/*  Hyperparameters that the expression gave. */
 static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
 {
     ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
@@ -15447,18 +15260,17 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>io   model files
+
     A file contains
         magic, version, sizes
         config, table of units, the likelihood's parameters (names and counts)
         state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
             of the data, each unit's arrays, L-BFGS
-        predictor
-        the caller's bytes
-        checksum of all that
+        predictor, the caller's bytes, checksum of all that
     Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
     One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
     table of units repeats what the config decides, and must agree with it. */
-/* ---------------------------------------------------------------------------------------------- */
+
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
     uint64_t bits;
@@ -15490,7 +15302,7 @@ static void odvgp__file_int(odvgp__file *f, int *v)
     else *v = (int)u;
 }
 
-/*  An enumeration or int that takes `bytes` bytes in memory. */
+/*  An enumeration or int of `bytes` bytes in memory. */
 static void odvgp__file_choice(odvgp__file *f, void *at, size_t bytes)
 {
     int v = odvgp__choice_get(at, bytes);
@@ -15527,7 +15339,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
         odvgp__file_field(f, &odvgp__fields[i], c);
 }
 
-/*  A word of a list, stored as its number counted from 1; 0 is NULL. */
+/*  A word of a list, stored as its number from 1 on; 0 is NULL. */
 static void odvgp__file_listed(
         odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
@@ -15539,13 +15351,13 @@ static void odvgp__file_listed(
     else *word = number ? list[number - 1] : NULL;
 }
 
-/*  A number of 4 or 8 bytes that must equal `known`. */
+/*  4 or 8 bytes that must equal `known`. */
 static void odvgp__file_known(odvgp__file *f, uint64_t known, int bytes)
 {
     if (odvgp__file_bits(f, known, bytes) != known) f->bad = 1;
 }
 
-/*  Length and characters, which must equal those of `text`. */
+/*  Length and characters, which must equal `text`'s. */
 static void odvgp__file_known_text(odvgp__file *f, const char *text)
 {
     odvgp__file_known(f, strlen(text), 4);
@@ -15566,7 +15378,6 @@ static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
     if (f->mode == ODVGP__FILE_READ) odvgp__kernel_unpack(words, k->base_kernels, k);
 }
 
-/*  The unit's entry in the table of units. */
 static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 {
     const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
@@ -15578,7 +15389,7 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
     odvgp__file_kernel(f, &u->kernel);
 }
 
-/*  Functions, targets, and the parameters by name and number of values. */
+/*  Functions, targets, and the parameters' names and counts. */
 static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -15591,7 +15402,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
     }
 }
 
-/*  The units, already set from their config, and the likelihood. */
+/*  The units, set from their config, and the likelihood. */
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
     odvgp__file_known(f, (uint64_t)m->units, 4);
@@ -15619,8 +15430,7 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
     }
 }
 
-/*  State and history of L-BFGS; nothing with another optimiser. A history that no training makes is
-    damage. */
+/*  State and history of L-BFGS, if used. A history that no training makes is damage. */
 static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
     odvgp__lbfgs *w = &m->lbfgs;
@@ -15699,8 +15509,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
     odvgp__file_lbfgs(f, m);
 }
 
-/*  Whether training could have led to this state. Adam's moments may be anything: training checks
-    what they lead to. */
+/*  Whether training could lead to this state. Adam's moments may be anything: training checks what
+    they lead to. */
 static int odvgp__state_ok(const odvgp_model *m)
 {
     const odvgp__state *s = &m->state;
@@ -15750,9 +15560,8 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
     return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  Writes the predictor. It is built in the file first, at the next address aligned for a real,
-    fewer than 8 bytes further, for which the checksum's place leaves room. Then each number moves
-    to where its bytes belong. */
+/*  The predictor is built in the file, at the next address aligned for a real, fewer than 8 bytes
+    further, for which the checksum's place leaves room. Then each number moves to its place. */
 static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
 {
     unsigned char *at = f->at + f->used;
@@ -15798,7 +15607,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
     return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-/*  Reads units and likelihood of a file whose config has been checked. */
+/*  Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
     odvgp__unit *u = m->unit;
@@ -15816,8 +15625,7 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
     return ODVGP_OK;
 }
 
-/*  Reads a file's config and units into an empty model, and leaves f at the state. *bytes: size of
-    the model's block. */
+/*  Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
         const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, size_t *bytes,
         odvgp_info *info)
@@ -15902,7 +15710,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>easy   the allocating layer */
-/* ---------------------------------------------------------------------------------------------- */
+
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
 {
@@ -16075,7 +15883,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>licence */
-/* ---------------------------------------------------------------------------------------------- */
+
 /*
 This software is available under two licences: choose whichever you prefer.
 
