@@ -113,7 +113,7 @@ test-isa: $(call programs,$(B)) ## the tests with every instruction set forced
 sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers
 	@sh tests/run.sh $(call commands,$^)
 
-cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for three minutes
+cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS) golden
 
 $(B)/soak: tests/soak.c

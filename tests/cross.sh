@@ -1,7 +1,7 @@
 #!/bin/sh
 # cross.sh FOLDER TEST...   builds the test programs for other machines into FOLDER/TARGET and runs them there, under qemu-user.
 # In the environment: CROSS, the targets (all); SHORT=1, the selection below instead of everything; CFLAGS (-O2); MAKE; SKIP_FLOAT=1.
-# All of everything takes about an hour, since qemu computes floating point in software; the short form about three minutes.
+# All of everything takes about an hour, since qemu computes floating point in software; the short form some minutes.
 #
 #   aarch64  64-bit ARM            armhf  32-bit ARM: no double in NEON, pointers of 32 bits
 #   riscv64  no vectors            i386   pointers of 32 bits, SSE2 arithmetic
