@@ -15244,7 +15244,7 @@ static void odvgp__start_likelihood(odvgp_model *m)
 static odvgp_status odvgp__model_place(
         odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
-    size_t need;
+    size_t need = 0;
     odvgp_status s = odvgp__model_measure(m, &need, info);
     if (s) return s;
     if (bytes < need)
