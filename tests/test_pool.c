@@ -596,7 +596,8 @@ static void push(explorer *e, const state *s)
     take. */
 static void check_awake(model *x, const state *s)
 {
-    int i, working = 0, asleep = 0, ticket = s->m[TICKET][s->messages[TICKET] - 1].value;
+    int i, working = 0, asleep = 0;
+    signed char ticket = s->m[TICKET][s->messages[TICKET] - 1].value;
     for (i = 0; i < THREADS; i++) {
         working |= s->t[i].pc >= WORK && s->t[i].pc < MAIN && i < x->callers;
         asleep |= s->t[i].sleeps == WAKE;
