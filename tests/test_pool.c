@@ -79,7 +79,7 @@ typedef struct view {
     byte at[PLACES];
 } view;
 typedef struct message {
-    signed char value;
+    short value;
     /* 1 if a read-modify-write read the message before this one: no message can come between
        them. */
     byte follows;
@@ -213,7 +213,7 @@ static void insert(state *s, int t, int place, int mode, int at, int value, cons
     shift_all(s, place, at, 1);
     m = &s->m[place][at];
     memset(m, 0, sizeof *m);
-    m->value = (signed char)value;
+    m->value = (short)value;
     m->follows = sequence != NULL;
     s->t[t].v.at[place] = (byte)at;
     if (mode == SC) s->sc[place] = (byte)at;
@@ -596,8 +596,7 @@ static void push(explorer *e, const state *s)
     take. */
 static void check_awake(model *x, const state *s)
 {
-    int i, working = 0, asleep = 0;
-    signed char ticket = s->m[TICKET][s->messages[TICKET] - 1].value;
+    int i, working = 0, asleep = 0, ticket = s->m[TICKET][s->messages[TICKET] - 1].value;
     for (i = 0; i < THREADS; i++) {
         working |= s->t[i].pc >= WORK && s->t[i].pc < MAIN && i < x->callers;
         asleep |= s->t[i].sleeps == WAKE;
