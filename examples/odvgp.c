@@ -28,6 +28,7 @@
         plot.h      SVG pictures
         numpy.h     the permutations of NumPy
         options.h   options, recipes, bases
+        files.h     what is read and what is written
         schema.h    what a model file keeps of data and options
         data.h      from tables to inputs and targets
         predict.h   threads, predictions, metrics
@@ -171,6 +172,17 @@ static void print_help(int command)
 
 /* ---- train ---- */
 
+/*  Where train writes the model. */
+static bytes model_path_of(const options *o)
+{
+    bytes path = {NULL, 0, 0};
+    char *name = dataset_name(o->value[OPT_DATA]);
+    if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
+    else bytes_print(&path, "%s.odvgp", name);
+    free(name);
+    return path;
+}
+
 static int run_train(options *o)
 {
     dataset d;
@@ -179,7 +191,7 @@ static int run_train(options *o)
     model_file before;
     odvgp_model *model;
     model_block block;
-    bytes user = {NULL, 0, 0}, path = {NULL, 0, 0}, notes = {NULL, 0, 0};
+    bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
@@ -192,12 +204,11 @@ static int run_train(options *o)
     }
     options_settle(o);
     training_options(&t, o);
+    path = model_path_of(o);
+    files_check(o, path.at);
     dataset_read(&d, o);
     training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
-    if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
-    else bytes_print(&path, "%s.odvgp", d.s.dataset);
-    check_outputs(o, path.at);
     workers_start(&w, o);
     model = resume ? model_load(&before, &w, isa, &block)
                    : model_make(o, &d, &w, isa, &block, &notes);
@@ -238,8 +249,8 @@ static int run_compare(options *o)
     recipe_settle(o);
     merge_whiten(o);
     candidates_parse(&all);
+    files_check(o, NULL);
     dataset_read(&all.d, o);
-    check_outputs(o, NULL);
     workers_start(&all.w, o);
     candidates_check(&all, &notes);
     compare_start(&all, &notes);
@@ -328,6 +339,8 @@ static int run_predict(options *o)
     int to_stdout = !out || strcmp(out, "-") == 0, json = o->given[OPT_JSON];
     if (out && to_stdout && json)
         die(BAD_INPUT, "--out -: with --json the predictions need a file");
+    option_needed(o, OPT_MODEL);
+    files_check(o, NULL);
     model_file f;
     model_file_read(&f, option_needed(o, OPT_MODEL));
     odvgp_info info = no_info;
@@ -343,7 +356,6 @@ static int run_predict(options *o)
     binding b = bind_columns(&f.s, &t, path);
     rows r = complete_rows(&f.s, &t, &b, path, option_choice(o, OPT_MISSING), 0);
     part p = encode(&f.s, &t, &b, &r);
-    if (!to_stdout) check_writable("out", out, path);
     workers w;
     workers_start(&w, o);
     forecast fc = forecast_make(r.n, f.s.target_count);
@@ -446,7 +458,9 @@ static int run_info(options *o)
     workers none;
     model_block block;
     memset(&none, 0, sizeof none);
-    model_file_read(&f, option_needed(o, OPT_MODEL));
+    option_needed(o, OPT_MODEL);
+    files_check(o, NULL);
+    model_file_read(&f, o->value[OPT_MODEL]);
     odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
     if (o->given[OPT_JSON]) print_info_json(&f, model);
     else print_info_text(&f, model);

@@ -865,6 +865,51 @@ fit --data named.csv --model t2.odvgp
 check "instructions from the environment: the same bits" cmp -s t.odvgp t2.odvgp
 ODVGP_ISA=$outside
 
+# ---- no file is destroyed ----
+mkdir files && cp m.odvgp named.csv mask.csv files && cd files || exit 2
+ln -s named.csv link.csv
+ln named.csv hard.csv
+ln -s missing.csv dangling
+cksum -- *.csv m.odvgp >../before.txt
+f="train --data named.csv"
+check "kept: the model that predicts" refuses "--out m.odvgp: is the model file (--model m.odvgp)" \
+    predict --model m.odvgp --data named.csv --out m.odvgp
+check "kept: the data to predict" refuses "--out ./hard.csv: is the data file" \
+    predict --model m.odvgp --data link.csv --out ./hard.csv
+check "kept: the data that training reads from standard input" \
+    sh -c '"$1" train --data - --model named.csv <named.csv 2>&1 | grep "is the data file"' sh "$tool"
+check "kept: the test file" refuses "--model hard.csv: is the test file" \
+    $f --data mask.csv --test named.csv --model hard.csv
+check "kept: the mask" refuses "--model mask.csv: is the mask file (--test-mask mask.csv)" \
+    $f --test-mask mask.csv:1 --model mask.csv
+check "kept: the data, by a link" refuses "--plot link.csv: is the data file" \
+    compare --data named.csv --plot link.csv
+check "kept: the resumed model" refuses "--trace m.odvgp: is the model to resume" \
+    $f --resume m.odvgp --model new.odvgp --trace m.odvgp
+check "kept: the trace is not the model" refuses "--trace ./new: is the file of --model" \
+    $f --model new --trace ./new
+check "kept: nor is the picture the trace" refuses "--plot new: is the file of --trace" \
+    compare --data named.csv --trace "$PWD/new" --plot new
+check "kept: nor what a link will lead to" refuses "--trace missing.csv: is the file of --model" \
+    $f --model dangling --trace missing.csv
+check "kept: nor the checkpoint" refuses "--trace new.part: is the file of --model" \
+    $f --model new --trace new.part
+check "kept: the data that standard output is added to" sh -c \
+    '"$1" predict --model m.odvgp --data named.csv 2>&1 >>named.csv | grep "is the data file"' \
+    sh "$tool"
+check "kept: all of them" sh -c 'cksum -- *.csv m.odvgp | cmp - ../before.txt'
+echo mine >mine
+for name in t.odvgp.tmp t.odvgp.0.tmp; do ln -s mine $name; done
+ln -s t.odvgp current.odvgp
+fit --data named.csv --iters 1 --model current.odvgp
+check "a model's link stays, what it leads to is written" \
+    test -L current.odvgp -a ! -L t.odvgp -a -s t.odvgp
+check "temporary names that are taken stay" test "$(cat mine t.odvgp.tmp)" = "mine
+mine"
+ln -s loop loop
+check "refused: a link to itself" refuses "loop: its symbolic links lead nowhere" $f --model loop
+cd .. || exit 2
+
 # ---- bad input: model files ----
 check "refused: no model" \
     refuses "nope.odvgp: cannot be opened" predict --model nope.odvgp --data named.csv

@@ -158,35 +158,32 @@ static int is_device(const char *path)
     return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }
 
-/*  Ends the program if the file cannot be written, or if it is the data file: before an hour of
-    training, not after it. */
-static void check_writable(const char *option, const char *path, const char *data)
+/*  The path with symbolic links of its last component followed, also to a file that is not there
+    yet: writing replaces the file, not the link. The caller frees it. */
+static char *resolve_path(const char *path)
 {
-    struct stat s, d;
-    int there = stat(path, &s) == 0;
-    if (there && S_ISDIR(s.st_mode)) die(BAD_INPUT, "--%s %s: is a directory", option, path);
-    if (there && S_ISREG(s.st_mode) && stat(data, &d) == 0 && s.st_dev == d.st_dev &&
-            s.st_ino == d.st_ino)
-        die(BAD_INPUT, "--%s %s: is the data file", option, path);
-    if (is_device(path)) return;
-    bytes beside = {NULL, 0, 0};
-    bytes_print(&beside, "%s.XXXXXX", path);
-    int f = mkstemp(beside.at);
-    if (f < 0) die(BAD_INPUT, "--%s %s: cannot be written: %s", option, path, strerror(errno));
-    close(f);
-    remove(beside.at);
-    free(beside.at);
+    enum { MOST_LINKS = 40 };
+    char *name = copy_text(path), to[4096];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ptrdiff_t n = (ptrdiff_t)readlink(name, to, sizeof to - 1);
+        if (n < 0) return name;
+        to[n] = 0;
+        bytes next = {NULL, 0, 0};
+        const char *slash = strrchr(name, '/');
+        if (*to != '/' && slash) bytes_add(&next, name, (size_t)(slash + 1 - name));
+        bytes_add(&next, to, (size_t)n);
+        free(name);
+        name = next.at;
+    }
+    die(BAD_INPUT, "%s: its symbolic links lead nowhere", path);
 }
 
 static void write_file(const char *path, const void *block, size_t n)
 {
-    int bad;
-    if (is_device(path)) {
-        FILE *f = fopen(path, "wb");
-        bad = !f || fwrite(block, 1, n, f) != n;
-        if (f && fclose(f)) bad = 1;
-    } else bad = odvgp_file_write(path, block, n) != ODVGP_OK;
-    if (bad) die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    char *target = resolve_path(path);
+    if (odvgp_file_write(target, block, n) != ODVGP_OK)
+        die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    free(target);
 }
 
 static void write_stdout(const bytes *b)

@@ -3,7 +3,7 @@
 #ifndef TOOL_SCHEMA_H
 #define TOOL_SCHEMA_H
 
-#include "options.h"
+#include "files.h"
 
 /*  A column of the training file that is an input or a target. */
 typedef struct field {

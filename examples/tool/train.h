@@ -613,17 +613,6 @@ static double final_elbo(const training *t)
     return odvgp_elbo(t->model, p->X, p->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
 }
 
-static void check_outputs(const options *o, const char *model_path)
-{
-    const char *data = o->value[OPT_DATA];
-    if (model_path) check_writable("model", model_path, data);
-    if (o->value[OPT_TRACE]) check_writable("trace", o->value[OPT_TRACE], data);
-    if (!o->value[OPT_PLOT]) return;
-    check_writable("plot", o->value[OPT_PLOT], data);
-    if (is_device(o->value[OPT_PLOT]))
-        die(BAD_INPUT, "--plot %s: is not a file", o->value[OPT_PLOT]);
-}
-
 /*  Sets q to its optimum at the end, if due. If that fails, a model that was trained without q
     cannot predict and is not saved; any other is saved as it is. */
 static void train_end_q(training *t, stop_reason reason)
