@@ -206,7 +206,7 @@ static int run_train(options *o)
     training_options(&t, o);
     path = model_path_of(o);
     files_check(o, path.at);
-    dataset_read(&d, o);
+    dataset_read(&d, o, resume ? &before.s : NULL);
     training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
     workers_start(&w, o);
@@ -250,7 +250,7 @@ static int run_compare(options *o)
     merge_whiten(o);
     candidates_parse(&all);
     files_check(o, NULL);
-    dataset_read(&all.d, o);
+    dataset_read(&all.d, o, NULL);
     workers_start(&all.w, o);
     candidates_check(&all, &notes);
     compare_start(&all, &notes);
@@ -352,9 +352,10 @@ static int run_predict(options *o)
     if (server.D != f.s.D || server.T != f.s.target_count)
         die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
     table t = {0};
-    read_table(&t, path, o, schema_is_text, &f.s);
-    binding b = bind_columns(&f.s, &t, path);
-    rows r = complete_rows(&f.s, &t, &b, path, option_choice(o, OPT_MISSING), 0);
+    read_table(&t, path, o, &f.s);
+    int drop = option_choice(o, OPT_MISSING);
+    binding b = bind_columns(&f.s, &t, path, drop);
+    rows r = complete_rows(&f.s, &t, &b, path, drop, 0);
     part p = encode(&f.s, &t, &b, &r);
     workers w;
     workers_start(&w, o);

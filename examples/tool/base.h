@@ -149,6 +149,77 @@ static int parse_index(const char **s)
     return *s == start ? -1 : v;
 }
 
+/* ---- what was meant ---- */
+
+/*  The known word that is nearest to one that is not known. */
+typedef struct guess {
+    char word[40];
+    const char *best;
+    int distance;
+} guess;
+
+typedef struct guess_clause {
+    char text[80];
+} guess_clause;
+
+/*  Words of up to 39 letters, without a difference between capitals and small ones. */
+static void guess_fold(char to[40], const char *from, size_t length)
+{
+    size_t n = length < 39 ? length : 39;
+    for (size_t i = 0; i < n; i++) to[i] = (char)tolower((unsigned char)from[i]);
+    to[n] = 0;
+}
+
+static guess guess_of(const char *word, size_t length)
+{
+    guess g;
+    memset(&g, 0, sizeof g);
+    guess_fold(g.word, word, length);
+    g.distance = 1 + (int)strlen(g.word) / 4;
+    return g;
+}
+
+/*  How many letters to add, leave out, replace or swap with their neighbour make one of the other. */
+static int word_distance(const char *a, const char *b)
+{
+    int n = (int)strlen(a), m = (int)strlen(b), d[41][41];
+    for (int i = 0; i <= n; i++)
+        for (int k = 0; k <= m; k++) {
+            if (!i || !k) {
+                d[i][k] = i + k;
+                continue;
+            }
+            int best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+            if (d[i - 1][k] + 1 < best) best = d[i - 1][k] + 1;
+            if (d[i][k - 1] + 1 < best) best = d[i][k - 1] + 1;
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                    d[i - 2][k - 2] + 1 < best)
+                best = d[i - 2][k - 2] + 1;
+            d[i][k] = best;
+        }
+    return d[n][m];
+}
+
+/*  A candidate is near if few letters differ, or if it begins with the word. */
+static void guess_try(guess *g, const char *candidate)
+{
+    char folded[40];
+    guess_fold(folded, candidate, strlen(candidate));
+    int distance = word_distance(g->word, folded);
+    if (strlen(g->word) > 2 && strncmp(g->word, folded, strlen(g->word)) == 0) distance = 1;
+    if (distance > g->distance || (g->best && distance == g->distance)) return;
+    g->distance = distance;
+    g->best = candidate;
+}
+
+/*  "; did you mean matern52?", or nothing. */
+static guess_clause guess_text(const guess *g)
+{
+    guess_clause c = {""};
+    if (g->best) snprintf(c.text, sizeof c.text, "; did you mean %.50s?", g->best);
+    return c;
+}
+
 /* ---- files ---- */
 
 /*  Devices and pipes are written in place; files are replaced. */

@@ -26,10 +26,15 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, \
       "levels of a text column in order (may be repeated)") \
     X(MISSING, "missing", "error|drop", "error", FIT | PREDICT | KEPT, \
-      "what to do with rows that hold empty cells, NA, nan or ?") \
+      "what to do with rows that hold empty cells, NA, nan, null, none or ?") \
     X(HEADER, "header", "auto|yes|no", "auto", FIT | PREDICT, "does the first line hold names?") \
     X(SEP, "sep", "auto|CHAR", "auto", FIT | PREDICT, \
       "separator: comma, semicolon, tab, space, or the character itself") \
+    X(DECIMAL, "decimal", ".|,", ".", FIT | PREDICT, "decimal point of the numbers") \
+    X(THOUSANDS, "thousands", "none|CHAR", "none", FIT | PREDICT, \
+      "between groups of three digits: , . ' _ or space") \
+    X(DATES, "dates", "LIST", "days", FIT | KEPT, \
+      "what dates become: days, yearday and weekday, joined by +") \
     X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
@@ -378,6 +383,11 @@ static int options_parse(options *o, int command, int argc, char **argv)
     for (int i = 0; i < argc; i++) {
         const char *name = argv[i] + 2, *value = NULL;
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+        /* info FILE */
+        if (command == INFO && *argv[i] != '-' && !o->given[OPT_MODEL]) {
+            option_set(o, OPT_MODEL, argv[i]);
+            continue;
+        }
         if (strncmp(argv[i], "--", 2) != 0 || !*name)
             die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
         size_t length = strcspn(name, "=");
@@ -465,6 +475,15 @@ static char option_separator(const options *o)
     int allowed = *value == ' ' || *value == '\t' || ispunct((unsigned char)*value);
     if (allowed && !value[1] && !strchr("\"+-.", *value)) return *value;
     die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
+}
+
+/*  The character, or 0 for none. */
+static char option_thousands(const options *o)
+{
+    static const char words[] = "none|,|.|'|_|space", characters[] = "\0,.'_ ";
+    int word = position_in(words, o->value[OPT_THOUSANDS]);
+    if (word >= 0) return characters[word];
+    die(BAD_INPUT, "--thousands %s: must be one of %s", o->value[OPT_THOUSANDS], words);
 }
 
 #endif

@@ -220,12 +220,16 @@ static char *kernel_text(const odvgp_model *model)
     return text;
 }
 
-/*  The column that an input comes from; *level is the input's level of a text column, else NULL. */
+/*  The column that an input comes from; *level is the input's level of a text column, or its part
+    of a date, else NULL. */
 static const field *field_of_input(const schema *s, ptrdiff_t input, const char **level)
 {
+    static const char *const parts[] = {"days", "yearday", "weekday"};
     const field *f = s->inputs;
     for (; input >= field_inputs(f); f++) input -= field_inputs(f);
-    *level = field_inputs(f) > 1 ? f->levels[input] : NULL;
+    *level = f->level_count && !f->ordinal ? f->levels[input] : NULL;
+    for (int k = 0; k < 3 && field_inputs(f) > 1; k++)
+        if ((f->date_parts >> k & 1) && input-- == 0) *level = parts[k];
     return f;
 }
 

@@ -545,6 +545,7 @@ static void print_train_text(const training *t, const outcome *r)
 /*  Prints what is remarkable about the data. */
 static void print_notes(const dataset *d, const bytes *notes)
 {
+    if (d->notes.used) fputs(d->notes.at, stderr);
     if (notes->used) fputs(notes->at, stderr);
     if (d->dropped)
         fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
