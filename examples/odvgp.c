@@ -34,6 +34,7 @@
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
         report.h    results as JSON and text
+        apply.h     the command predict
         train.h     one training
         compare.h   several trainings, one table */
 #define _POSIX_C_SOURCE 200809L
@@ -42,6 +43,7 @@
 #define ODVGP_IMPLEMENTATION
 #include "../odvgp.h"
 #include "tool/compare.h"
+#include "tool/apply.h"
 
 /* ---- help ---- */
 
@@ -85,9 +87,12 @@ static const char compare_help[] =
 
 static const char predict_help[] =
         "odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
-        "y = f + noise, in the units of the targets. It finds columns by name if both files have\n"
-        "headers, else by position (with or without the target). If the file has the target, it\n"
-        "prints metrics too. With --missing drop, rows with missing inputs get NA.\n";
+        "y = f + noise, in the units of the targets, the limits of --interval, and in the column\n"
+        "range how many inputs are outside their range in training. It finds columns by name if\n"
+        "both files have headers, else by their place in the training file (all columns of that\n"
+        "file, all but the targets, or only the inputs). If the file has the target, it prints\n"
+        "metrics too. With --missing drop, rows with missing inputs, or with texts that training\n"
+        "has not seen, get NA. --data - is a stream: each row is answered when it arrives.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
@@ -273,117 +278,6 @@ static int run_compare(options *o)
     dataset_free(&all.d);
     free(notes.at);
     return failed ? FAILED : 0;
-}
-
-/* ---- predict ---- */
-
-/*  A line for each data row; NA for rows that were dropped. */
-static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_rows, int P)
-{
-    bytes b = {NULL, 0, 0};
-    for (int p = 0; p < P; p++) {
-        if (P == 1) bytes_print(&b, "mean,sd_f,sd_y");
-        else bytes_print(&b, "%smean_%d,sd_f_%d,sd_y_%d", p ? "," : "", p, p, p);
-    }
-    bytes_add(&b, "\n", 1);
-    for (ptrdiff_t i = 0, k = 0; i < data_rows; i++) {
-        int there = k < r->n && r->row[k] == i;
-        for (int p = 0; p < P; p++) {
-            ptrdiff_t at = k * P + p;
-            if (p) bytes_add(&b, ",", 1);
-            if (there)
-                bytes_print(&b, "%.10g,%.10g,%.10g", f->mean[at], sqrt(f->var_f[at]),
-                        sqrt(f->var_y[at]));
-            else bytes_add(&b, "NA,NA,NA", 8);
-        }
-        bytes_add(&b, "\n", 1);
-        k += there;
-    }
-    return b;
-}
-
-static void print_predict_json(
-        const metrics *m, const schema *s, const options *o, ptrdiff_t n, double seconds)
-{
-    char *name = dataset_name(o->value[OPT_DATA]);
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "{");
-    json_text(&b, "dataset", name);
-    json_text(&b, "model", o->value[OPT_MODEL]);
-    json_count(&b, "n", n);
-    json_count(&b, "n_test", m->n);
-    json_count(&b, "d", s->D);
-    json_count(&b, "p", s->target_count);
-    json_number(&b, "seconds", seconds);
-    json_metrics(&b, m);
-    json_finish(&b);
-    free(name);
-}
-
-/*  Standardises forecasts and targets, which are in the units of the target, for metrics_of. */
-static metrics raw_metrics(forecast *f, part *p, const schema *s)
-{
-    int P = s->target_count;
-    for (ptrdiff_t i = 0; i < p->n * P; i++) {
-        f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
-        f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
-    }
-    odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y);
-    return metrics_of(f, p->Y, p->n, P, s->y_scale);
-}
-
-static int run_predict(options *o)
-{
-    double begin = now();
-    const char *path = option_needed(o, OPT_DATA), *out = o->value[OPT_OUT];
-    int to_stdout = !out || strcmp(out, "-") == 0, json = o->given[OPT_JSON];
-    if (out && to_stdout && json)
-        die(BAD_INPUT, "--out -: with --json the predictions need a file");
-    option_needed(o, OPT_MODEL);
-    files_check(o, NULL);
-    model_file f;
-    model_file_read(&f, option_needed(o, OPT_MODEL));
-    odvgp_info info = no_info;
-    void *block = take(f.predictor_size, 1);
-    odvgp_server server;
-    odvgp_status status = odvgp_server_from_file(
-            &server, f.content, f.size, ODVGP_ISA_AUTO, block, f.predictor_size, &info);
-    if (status) die_of(status, &info, f.path);
-    if (server.D != f.s.D || server.T != f.s.target_count)
-        die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
-    table t = {0};
-    read_table(&t, path, o, &f.s);
-    int drop = option_choice(o, OPT_MISSING);
-    binding b = bind_columns(&f.s, &t, path, drop);
-    rows r = complete_rows(&f.s, &t, &b, path, drop, 0);
-    part p = encode(&f.s, &t, &b, &r);
-    workers w;
-    workers_start(&w, o);
-    forecast fc = forecast_make(r.n, f.s.target_count);
-    forecast_run(&fc, &server, &w, p.X, r.n);
-    if (!to_stdout || !json) {
-        bytes csv = predictions_csv(&fc, &r, t.rows, f.s.target_count);
-        if (to_stdout) write_stdout(&csv);
-        else write_file(out, csv.at, csv.used);
-        free(csv.at);
-    }
-    metrics m = p.Y ? raw_metrics(&fc, &p, &f.s) : no_metrics;
-    if (json) print_predict_json(&m, &f.s, o, t.rows, now() - begin);
-    else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
-        bytes text = {NULL, 0, 0};
-        text_metrics(&text, "metrics", &m);
-        fputs(text.at, to_stdout ? stderr : stdout);
-        free(text.at);
-    }
-    workers_stop(&w);
-    forecast_free(&fc);
-    part_free(&p);
-    free(r.row);
-    binding_free(&b, &f.s);
-    table_free(&t);
-    free(block);
-    model_file_free(&f);
-    return 0;
 }
 
 /* ---- info ---- */

@@ -107,7 +107,7 @@ check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
 
 "$tool" predict --model m.odvgp --data named.csv --out pred.csv --json >pred.json 2>err.txt
 check "predict: exit code 0" test $? -eq 0
-check "predict: header" test "$(head -n 1 pred.csv)" = "mean,sd_f,sd_y"
+check "predict: header" test "$(head -n 1 pred.csv)" = "mean,sd_f,sd_y,range"
 check "predict: a row per row" test "$(wc -l <pred.csv)" -eq 201
 check "predict: metrics with the target there" \
     holds "$(value pred.json rmse) < 0.15 && $(value pred.json n_test) == 200"
@@ -134,7 +134,7 @@ check "predict: tabs, three threads" cmp pred.csv pred2.csv
 sed '3s/^[^,]*/NA/' named.csv >hole.csv
 "$tool" predict --model m.odvgp --data hole.csv --missing drop --out pred2.csv >/dev/null
 check "predict: a dropped row is NA, the others stay" \
-    test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA $(sed -n 4p pred.csv)"
+    test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA,NA $(sed -n 4p pred.csv)"
 "$tool" predict --model m.odvgp --data named.csv --json >alone.json
 check "predict: --json prints only one object" \
     test "$(wc -l <alone.json) $(value alone.json n)" = "1 200"
@@ -270,7 +270,7 @@ check "two targets: metrics are averages" \
     holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
 check "two targets: six columns" \
-    test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1"
+    test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
 train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
 check "target and features by name; no test part: null" \
     test "$(value t.json d) $(value t.json rmse)" = "2 null"
@@ -874,6 +874,12 @@ ODVGP_ISA=$outside
 # makes?
 fit --data named.csv --basis coupled --beta 5 --iters 2 --model named.odvgp
 "$tool" predict --model named.odvgp --data inputs.csv --out named.txt --quiet
+# predict MODEL DATA OPTIONS...: into t.txt.
+predict() {
+    model=$1 data=$2
+    shift 2
+    "$tool" predict --model "$model" --data "$data" --out t.txt --threads 1 "$@" >/dev/null
+}
 same_table() {
     data=$1
     shift
@@ -940,9 +946,9 @@ train --data dates.csv --iters 0 --json --ignore clock --dates days+yearday+week
     >t2.json
 check "dates: days, or three numbers" test "$(value t.json d) $(value t2.json d)" = "2 3"
 check "dates: named in the lengthscales" grep -q '"input": "when", "level": "weekday"' t2.json
-"$tool" predict --model d.odvgp --data dates.csv --out pred2.csv --quiet
+predict d.odvgp dates.csv --quiet && mv t.txt pred2.csv
 sed '1s/^/\xEF\xBB\xBF/; s/T\(..\):30:00Z/ \1:30/' dates.csv >t.csv
-"$tool" predict --model d.odvgp --data t.csv --out t.txt --quiet
+predict d.odvgp t.csv --quiet
 check "dates: in another form" cmp pred2.csv t.txt
 sed '3s/2024-03/2024-13/' dates.csv >t.csv
 check "refused: a month 13" refuses \
@@ -960,7 +966,7 @@ check "header: of numbers, looks unlike its columns" \
     grep -q '^note: t.csv: header: no, but its first line looks unlike the rows below' err.txt
 train --data t.csv --header yes --iters 2 --basis coupled --beta 5 --model t.odvgp >t.txt
 sed '1s/.*/2,1/; 2,$s/^\([^,]*\),\([^,]*\),.*/\2,\1/' named.csv >t.csv
-"$tool" predict --model t.odvgp --data t.csv --out t.txt --quiet
+predict t.odvgp t.csv --quiet
 check "header: the model's names are one" cmp t.txt named.txt
 awk 'BEGIN { for (i = 0; i < 1000001; i++) printf "%d,", i; print "" }' >wide.csv
 check "refused: a million columns" refuses "wide.csv: line 1 has more than" train --data wide.csv
@@ -976,6 +982,101 @@ before=$(date +%s)
 check "wide: 20,000 columns" fit --data wide.csv --basis coupled --beta 1 --iters 1 --model t.odvgp
 check "wide: and predict" "$tool" predict --model t.odvgp --data wide.csv --out t.txt --quiet
 check "wide: within seconds" test $(($(date +%s) - before)) -lt 10
+
+# ---- what predict adds, and how it finds columns ----
+predict named.odvgp named.csv --interval 0.95 2>err.txt
+check "predict: limits" awk -F, 'NR == 1 { exit $0 != "mean,sd_f,sd_y,lower,upper,range" }
+    { d = $5 - $1 - 1.959963985 * $3; e = $5 - $1 - ($1 - $4); exit d * d > 1e-14 || e * e > 1e-14 }
+    ' t.txt
+check "refused: an interval of 95" refuses "--interval 95: must be a number between 0 and 1" \
+    predict --model m.odvgp --data named.csv --interval 95
+sed '2,$s/^id\([0-9]*\),/"00\1, ""q""",/' ids.csv >t.csv
+predict named.odvgp t.csv --keep id,b
+check "predict: columns that are kept, in their own words" test \
+    "$(head -n 1 t.txt | cut -c1-9) $(sed -n 2p t.txt | cut -d, -f1-3)" = \
+    "id,b,mean $(sed -n 2p t.csv | cut -d, -f1,2,4)"
+check "refused: a column to keep that is not there" \
+    refuses "--keep: there is no column 'idd'; did you mean id?; columns: id, a, b, y" \
+    predict --model named.odvgp --data ids.csv --keep idd
+check "predict: nothing is outside the training range" \
+    test "$(sed 's/.*,//' t.txt | sort -u | tr -d '\n')" = 0range
+awk -F, 'BEGIN { OFS = "," } NR > 1 { $2 += NR % 2 ? 9 : 0; $1 -= NR % 4 ? 0 : 5 } 1' named.csv >t.csv
+predict named.odvgp t.csv 2>err.txt
+check "predict: inputs outside the training range are counted" \
+    test "$(cut -d, -f4 t.txt | sort | uniq -c | awk '{ printf "%s %s;", $2, $1 }')" = \
+    "0 50;1 150;range 1;"
+check "predict: a note about many of them" \
+    grep -q '^note: 150 of 200 rows have inputs outside the training range' err.txt
+# A model of the columns 2 and 0, in this order.
+train --data plain.csv --features 1,0 --iters 5 --model t.odvgp >t.txt
+predict t.odvgp plain.csv 2>err.txt && mv t.txt one.csv
+check "predict: says that it goes by place" grep -q '^note: plain.csv: columns are found by their place' \
+    err.txt
+predict t.odvgp inputs.csv 2>err.txt
+check "predict: by place in the training file, whatever the order of --features" cmp t.txt one.csv
+fit --data named.csv --features b,a --iters 5 --model t.odvgp
+predict t.odvgp inputs.csv 2>err.txt && mv t.txt one.csv
+check "predict: says which column is which" grep -q 'training file: 2 is b, 1 is a$' err.txt
+predict t.odvgp named.csv 2>err.txt
+check "predict: and so finds what the names say" cmp t.txt one.csv
+check "predict: names are no news" test ! -s err.txt
+check "predict: columns that only the training file had" sh -c \
+    'cut -d, -f1-3 ids.csv | sed 1d >t.csv && "$1" train --data ids.csv --ignore id --iters 5 \
+    --threads 1 --quiet --features a,b --model t.odvgp >t.txt && "$1" predict --model t.odvgp \
+    --data t.csv >one.csv && "$1" predict --model t.odvgp --data ids.csv --quiet | cmp - one.csv' sh "$tool"
+sed '3s/blue/GREEN/; 5s/[^,]*$/abc/; 7s/^[^,]*/x/' text.csv >t.csv
+predict text.odvgp t.csv --missing drop 2>err.txt
+check "predict: a new level and a broken number are NA" \
+    test "$(grep -n NA t.txt | cut -c1-13 | tr '\n' ' ')" = "3:NA,NA,NA,NA 7:NA,NA,NA,NA "
+check "predict: a note names the first" grep -q "^note: 2 of 200 rows have no prediction (NA): .*'x' is \
+not a number" err.txt
+check "predict: a broken target does not count, and is named" \
+    grep -q "^note: targets that do not fit .* line 5, column 5 (y): 'abc' is not a number" err.txt
+"$tool" predict --model text.odvgp --data t.csv --missing drop --json --quiet >t.json
+check "predict: counts of both" test "$(values t.json n n_test n_missing)" = "200 197 2"
+sed 's/,[^,]*$/,/' two.csv >t.csv
+predict two.odvgp t.csv 2>err.txt
+check "predict: a target without values is left out of the metrics" \
+    grep -q '^note: column 4 has no values, and is left out of the metrics' err.txt
+"$tool" predict --model two.odvgp --data t.csv --json --quiet >t.json
+check "predict: counts of each target" test \
+    "$(value t.json n_test) $(grep -o '"column": [23], "n_test": [0-9]*' t.json | tr -dc '0-9 \n')" = \
+    "0  2  200
+ 3  0"
+mkfifo to from
+"$tool" predict --model named.odvgp --data - --quiet <to >from &
+exec 4>to 5<from
+echo "b,a" >&4
+echo "0.5,0.25" >&4
+read -r one <&5
+read -r two <&5
+echo "0.5,0.25" >&4
+read -r three <&5
+exec 4>&-
+check "predict: a stream is answered row by row" test "$one,$two" = "mean,sd_f,sd_y,range,$three"
+wait $!
+check "predict: and ends with its input" test $? -eq 0
+exec 5<&-
+printf 'a,b\n0.1,0.2\n\n0.3,x\n' | "$tool" predict --model named.odvgp --data - >t.txt 2>err.txt
+check "predict: a stream with a broken row" test "$? $(wc -l <t.txt) $(cat err.txt)" = \
+    "2 0 odvgp: standard input: line 4, column 2 (b): 'x' is not a number"
+# 70,000 rows: several blocks.
+awk -F, 'BEGIN { print "a,b,y" } { for (i = 0; i < 350; i++) print $1 + i / 1000 "," $2 ",\"" $3 "\"" }' \
+    plain.csv >long.csv
+predict named.odvgp long.csv
+check "predict: a stream of many blocks" sh -c \
+    'cat long.csv | "$1" predict --model named.odvgp --data - --json --out one.csv >t.json &&
+    cmp one.csv t.txt' sh "$tool"
+check "predict: its metrics are of all rows" test "$(value t.json n_test)" -eq 70000
+for bad in '' 'a,b,y'; do
+    check "refused: a stream of '$bad'" sh -c 'echo "$2" | "$1" predict --model named.odvgp --data - \
+        2>&1 | grep -q "standard input: \(is empty\|has a header and no rows\)"' sh "$tool" "$bad"
+done
+awk -F, 'BEGIN { OFS = ","; print "1,size,0,y" } { print $1, NR % 2 ? "low" : "high", NR % 2, $3 }
+    ' plain.csv >index.csv
+train --data index.csv --ordinal 1=-2,0,2 --model t.odvgp --json 2>err.txt >t.json
+check "ordinal: a name goes before an index" \
+    grep -q "column 1 (1): '-\?0.[0-9]*' is none of the 3 levels" err.txt
 
 # ---- no file is destroyed ----
 mkdir files && cp m.odvgp named.csv mask.csv files && cd files || exit 2

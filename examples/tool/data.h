@@ -136,9 +136,8 @@ static int ordinal_column(const table *t, const char *item)
 }
 
 /*  Makes the columns of --ordinal text. */
-static void ordinal_settle(const void *user, table *t)
+static void ordinal_settle(const options *o, table *t)
 {
-    const options *o = user;
     for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
         size_t length = strcspn(s, "=\n");
         int column = ordinal_column(t, s);
@@ -349,19 +348,24 @@ static int position_of(const table *t, const field *f, const int *places)
 /*  Are columns found by their place, because the table or the model has no names? */
 static int by_place(const schema *s, const table *t) { return !t->header || !s->inputs[0].name; }
 
+/*  What is known of a table before it is read; s is NULL for the training data. */
+typedef struct knowledge {
+    const options *o;
+    const schema *s;
+} knowledge;
+
 /*  Does the first line hold the names of all inputs? */
 static int schema_is_header(const void *user, const table *t)
 {
-    const schema *s = user;
+    const schema *s = ((const knowledge *)user)->s;
     for (int i = 0; i < s->input_count; i++)
         if (!s->inputs[i].name || table_find(t, s->inputs[i].name, 0) < 0) return 0;
     return 1;
 }
 
 /*  The kinds of columns are those of the training file. */
-static void schema_settle(const void *user, table *t)
+static void schema_settle(const schema *s, table *t)
 {
-    const schema *s = user;
     int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
     for (int i = 0; i < s->input_count + s->target_count; i++) {
         const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
@@ -372,6 +376,17 @@ static void schema_settle(const void *user, table *t)
         t->column[column].settled = 2;
     }
     free(places);
+}
+
+/*  Sets the kinds of columns that are known, and which cells --keep keeps. */
+static void settle_columns(const void *user, table *t)
+{
+    const knowledge *k = user;
+    if (k->s) schema_settle(k->s, t);
+    else ordinal_settle(k->o, t);
+    selection kept = select_list(t, k->o, OPT_KEEP);
+    for (int i = 0; i < kept.count; i++) t->column[kept.column[i]].keep = 1;
+    selection_free(&kept);
 }
 
 typedef struct binding {
@@ -536,10 +551,10 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
     return p;
 }
 
-/*  How the options say that a table is read; a schema (NULL: none) knows names and kinds of its
-    columns. */
-static table_options table_how(const options *o, const schema *s)
+/*  How the options say that a table is read. */
+static table_options table_how(const knowledge *known)
 {
+    const options *o = known->o;
     static const int header[] = {0, 1, -1};
     table_options how;
     memset(&how, 0, sizeof how);
@@ -549,16 +564,17 @@ static table_options table_how(const options *o, const schema *s)
     how.thousands = option_thousands(o);
     if (how.decimal == how.thousands)
         die(BAD_INPUT, "--thousands %s: is the decimal point, too", o->value[OPT_THOUSANDS]);
-    how.is_header = s ? schema_is_header : NULL;
-    how.settle = s ? schema_settle : ordinal_settle;
-    how.user = s ? (const void *)s : o;
+    how.is_header = known->s ? schema_is_header : NULL;
+    how.settle = settle_columns;
+    how.user = known;
     return how;
 }
 
 static void read_table(table *t, const char *path, const options *o, const schema *s)
 {
     char error[400];
-    table_options how = table_how(o, s);
+    knowledge known = {o, s};
+    table_options how = table_how(&known);
     if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
 }
 
@@ -681,7 +697,7 @@ static char *read_mask(const char *argument, ptrdiff_t data_rows)
                 argument);
     *colon = 0;
     table t = {0};
-    table_options how = {-1, 0, NULL, NULL, NULL, 0, 0};
+    table_options how = {-1, 0, NULL, NULL, NULL, 0, 0, 0};
     if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
     if (column >= t.columns)
         die(BAD_INPUT, "--test-mask %s: the last index is %d, counted from 0", argument,

@@ -19,6 +19,9 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, \
       "model file; train writes it (default: the data's name.odvgp)") \
     X(OUT, "out", "FILE", NULL, PREDICT, "predictions (default: standard output)") \
+    X(INTERVAL, "interval", "P", NULL, PREDICT, \
+      "limits between which y is with probability P: 0.95") \
+    X(KEEP, "keep", "LIST", NULL, PREDICT, "columns of the data to repeat before the predictions") \
     X(TARGET, "target", "LIST", "last", FIT | KEPT, \
       "columns to predict: last, or names, indices and ranges A-B") \
     X(FEATURES, "features", "LIST", NULL, FIT | KEPT, "input columns (default: all others)") \

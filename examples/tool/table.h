@@ -57,6 +57,9 @@ typedef struct table_column {
     char **levels;
     long *level_lines;
     int level_count;
+    /* 1: `cells` [rows] are the texts of all its cells; set before the rows are read. */
+    int keep;
+    char **cells;
     /* Cells without a value, and the line of the first of them; 0: none. */
     ptrdiff_t missing;
     long missing_line;
@@ -83,6 +86,8 @@ typedef struct table {
     long comments;
     /* [rows] the line of each row. */
     long *lines;
+    /* The header's place in the text. */
+    size_t head, head_end;
     /* [rows, columns] */
     double *values;
     table_column *column;
@@ -103,6 +108,8 @@ typedef struct table_options {
        be NULL. */
     void (*settle)(const void *user, table *t);
     const void *user;
+    /* 1: a table may have no rows. */
+    int rows_optional;
     /* The decimal point, 0: '.'; and what may stand between groups of three digits, 0: nothing. */
     char decimal, thousands;
 } table_options;
@@ -474,7 +481,8 @@ typedef struct table__reader {
     const table_options *options;
     /* The name in messages. */
     const char *path;
-    /* Of the text. */
+    /* The text. */
+    const char *text;
     size_t size;
     table__style style;
     /* The next character. */
@@ -800,6 +808,8 @@ static inline int table__begin(table__reader *r)
                     : o->is_header && o->is_header(o->user, t) ? 1
                                                                : table__guess_header(r, first, s);
     if (t->header) {
+        t->head = (size_t)(r->s - r->text);
+        t->head_end = (size_t)(s - r->text);
         r->s = s;
         r->line = line + 1;
     } else if (!bad) table__forget_names(t);
@@ -853,7 +863,7 @@ static inline int table__row(table__reader *r, double *row)
         table__cell cell;
         int more = -1;
         /* The quick way, for most cells of most files. */
-        if (plain && !c->text && !c->date && c->settled) {
+        if (plain && !c->text && !c->date && c->settled && !c->keep) {
             const char *end = table__number(table__skip_spaces(s, t->separator), &row[i]);
             if (end && fabs(row[i]) <= DBL_MAX && (more = table__next(&end, t->separator)) >= 0)
                 s = end;
@@ -862,6 +872,8 @@ static inline int table__row(table__reader *r, double *row)
             const char *wrong = table__scan(&s, t->separator, &cell, &r->line);
             if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i + 1, wrong);
             if (table__value(c, &r->style, &cell, line, &row[i]))
+                return table__fail(r, "too large for the memory");
+            if (c->keep && !(c->cells[t->rows] = table__copy(&cell)))
                 return table__fail(r, "too large for the memory");
             more = table__next(&s, t->separator);
         }
@@ -877,6 +889,20 @@ static inline int table__row(table__reader *r, double *row)
     return 0;
 }
 
+/*  Makes room for the cells of columns that are kept. Returns 1 if there is no memory. */
+static inline int table__keep_room(table *t, size_t room)
+{
+    for (int i = 0; i < t->columns; i++) {
+        table_column *c = &t->column[i];
+        char **more = c->keep ? (char **)realloc(c->cells, room * sizeof *more) : NULL;
+        if (c->keep && !more) return 1;
+        /* A row that fails leaves its cells NULL. */
+        for (size_t k = (size_t)t->rows; k < room && more; k++) more[k] = NULL;
+        c->cells = more;
+    }
+    return 0;
+}
+
 static inline int table__rows(table__reader *r, const char *end)
 {
     table *t = r->t;
@@ -889,21 +915,23 @@ static inline int table__rows(table__reader *r, const char *end)
         if (empty && t->rows && t->columns == 1)
             return table__fail(r, "line %ld is empty, in a table of one column", line);
         /* As many rows as the rest of the file holds, by the mean length so far. */
-        if ((size_t)t->rows == room) {
+        if ((size_t)t->rows + 1 >= room) {
             double left = (double)(end - r->s),
                    length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
-            room = room ? room + 64 + (size_t)(1.05 * left / length) : 1;
+            room = room ? room + 65 + (size_t)(1.05 * left / length) : 2;
             double *more =
                     room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
             if (more) t->values = more;
             long *lines = more ? (long *)realloc(t->lines, room * sizeof *lines) : NULL;
-            if (!lines) return table__fail(r, "too large for the memory");
-            t->lines = lines;
+            if (lines) t->lines = lines;
+            if (!lines || table__keep_room(t, room))
+                return table__fail(r, "too large for the memory");
         }
         t->lines[t->rows] = r->line;
         if (table__row(r, t->values + (size_t)t->rows * (size_t)t->columns)) return 1;
         t->rows++;
     }
+    if (!t->rows && r->options->rows_optional) return 0;
     if (!t->rows) return table__fail(r, t->header ? "has a header and no rows" : "has no rows");
     double *less = (double *)realloc(t->values, (size_t)t->rows * width);
     if (less) t->values = less;
@@ -939,6 +967,8 @@ static inline void table_free(table *t)
     for (int i = 0; i < t->columns && t->column; i++) {
         table_column *c = &t->column[i];
         for (int k = 0; k < c->level_count; k++) free(c->levels[k]);
+        for (ptrdiff_t k = 0; k <= t->rows && c->cells; k++) free(c->cells[k]);
+        free(c->cells);
         free(c->levels);
         free(c->level_lines);
         free(c->buckets);
@@ -956,7 +986,7 @@ static inline void table_free(table *t)
 static inline int table_parse(table *t, const char *text, size_t length, const char *name,
         long line, const table_options *options, char *error, size_t size)
 {
-    table__reader r = {t, options, name, length, {'.', 0}, text, line, error, size};
+    table__reader r = {t, options, name, text, length, {'.', 0}, text, line, error, size};
     memset(t, 0, sizeof *t);
     int bad = table__begin(&r) || table__rows(&r, text + length);
     if (bad) table_free(t);
@@ -969,9 +999,9 @@ static inline int table_parse(table *t, const char *text, size_t length, const c
 static inline int table_read(
         table *t, const char *path, const table_options *options, char *error, size_t size)
 {
-    static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0};
+    static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0, 0};
     const char *name = strcmp(path, "-") ? path : "standard input";
-    table__reader r = {t, &all_guessed, name, 0, {'.', 0}, NULL, 1, error, size};
+    table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size};
     memset(t, 0, sizeof *t);
     char *text = table__load(&r, path);
     if (!text) return 1;

@@ -12,7 +12,7 @@ static void every_third(const void *user, table *t) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char separators[] = {0, ',', ';', '\t', ' '};
-    table_options options = {0, 0, NULL, NULL, NULL, 0, 0};
+    table_options options = {0, 0, NULL, NULL, NULL, 0, 0, 0};
     table t;
     char *text, error[400] = "";
     ptrdiff_t i;
