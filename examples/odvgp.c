@@ -53,11 +53,9 @@ static const char usage[] =
         "  odvgp train   --data train.csv --model out.odvgp [options]\n"
         "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
         "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
-        "  odvgp info    --model out.odvgp [--json]\n"
+        "  odvgp info    out.odvgp [--json]\n"
         "  odvgp help    [train|compare|predict|info]\n"
         "  odvgp --version\n";
-
-static const char command_names[] = "train, compare, predict, info and help";
 
 static const char train_help[] =
         "odvgp train learns the last column of a CSV file (or --target) from the others and\n"
@@ -116,24 +114,22 @@ static const char kernels_help[] =
         "  inputs).\n"
         "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
-static const struct {
-    const char *name;
-    int command;
-    const char *help;
-} commands[] = {
-        {"train", TRAIN, train_help},
-        {"compare", COMPARE, compare_help},
-        {"predict", PREDICT, predict_help},
-        {"info", INFO, info_help},
-};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+/*  In the order of command_words. */
+static const char *const command_help[COMMAND_COUNT] = {
+        train_help, compare_help, predict_help, info_help};
 
-/*  TRAIN and so on; 0: there is no such command. */
+/*  TRAIN and so on. */
 static int command_by_name(const char *name)
 {
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(name, commands[i].name) == 0) return commands[i].command;
-    return 0;
+    guess meant = guess_of(name, strlen(name));
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, command_words[i].name) == 0) return command_words[i].command;
+        guess_try(&meant, command_words[i].name);
+    }
+    const char *all = commands_text(~0).at;
+    if (!*name) die(BAD_INPUT, "no command; there are help, %s", all);
+    die(BAD_INPUT, "unknown command '%s'; there are help, %s%s", name, all,
+            guess_text(&meant).text);
 }
 
 static void print_options(int command)
@@ -158,7 +154,7 @@ static void print_options(int command)
 static void print_help(int command)
 {
     for (int i = 0; i < COMMAND_COUNT; i++)
-        if (commands[i].command == command) fputs(commands[i].help, stdout);
+        if (command_words[i].command == command) fputs(command_help[i], stdout);
     print_options(command);
     if (!(command & FIT)) return;
     fputs(split_help, stdout);
@@ -376,15 +372,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         int topic = argc > 2 ? command_by_name(argv[2]) : 0;
-        if (argc > 2 && !topic)
-            die(BAD_INPUT, "unknown command '%s'; there are %s", argv[2], command_names);
         if (topic) print_help(topic);
         else fputs(usage, stdout);
         return 0;
     }
     int command = command_by_name(word);
-    if (!*word) die(BAD_INPUT, "no command; there are %s", command_names);
-    if (!command) die(BAD_INPUT, "unknown command '%s'; there are %s", word, command_names);
     options o;
     if (options_parse(&o, command, argc - 2, argv + 2)) {
         print_help(command);

@@ -721,6 +721,37 @@ check "refused: unknown command" refuses "unknown command 'fit'" fit
 check "refused: unknown option" refuses "unknown option --bta" train --data named.csv --bta 3 $m
 check "refused: option of another command" \
     refuses "--beta is not an option of this command" predict --beta 3
+check "meant: an option" refuses "unknown option --bta; did you mean --beta? (odvgp help train)" \
+    train --bta 3
+check "meant: the beginning of one" refuses "unknown option --test-frac; did you mean --test-fraction?" \
+    train --test-frac 3
+check "meant: nothing" refuses "unknown option --colour; odvgp help predict lists all" \
+    predict --colour red
+check "meant: whose option it is" refuses \
+    "--beta is not an option of this command; it is one of train and compare" predict --beta 3
+check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict" \
+    tarin
+check "meant: the same" refuses "did you mean train?" tarin
+check "meant: a kernel" refuses "--kernel: no kernel 'mattern52'; did you mean matern52?; kernels: rbf" \
+    train --data named.csv --kernel '(rbf + mattern52(1)) * linear' $m
+check "meant: a basis" refuses "solve-collapsed, exact; did you mean orth?" \
+    train --data named.csv --basis ortho $m
+check "meant: a recipe" refuses \
+    "--recipe solvegp: must be one of default|odvgp|solve-gp|kobe; did you mean solve-gp?" \
+    train --data named.csv --recipe solvegp $m
+check "meant: a column" refuses \
+    "--target: there is no column 'colr'; did you mean colour?; columns: a, colour, size, of it, b, y" \
+    train --data text.csv --target colr $m
+check "meant: a parameter" refuses "no parameter 'noise_varance'; did you mean noise_variance?" \
+    train --data named.csv --freeze noise_varance $m
+check "iters: 1e1" fit --data named.csv --iters 1e1 --beta 1e1 --model t.odvgp
+"$tool" info t.odvgp --json >t.json
+check "info FILE, 1e1" test "$(values t.json iters beta)" = "10 10"
+fit --data named.csv --iters 3epochs --batch 64 --basis coupled --model t.odvgp
+"$tool" info t.odvgp --json >t.json
+check "iters: the library's epoch drops the rest of the rows" test "$(value t.json iters)" = 9
+check "refused: half a step" refuses "--iters 1e-1: must be a number of steps" \
+    train --data named.csv --iters 1e-1 $m
 check "refused: no value" refuses "--beta needs a value" train --data named.csv --beta
 check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
 check "refused: no data" refuses "--data is needed" train $m
@@ -802,7 +833,7 @@ check "refused: the library's message names the option" \
     refuses "odvgp: --jitter-rel: is out of range" train --data named.csv --jitter-rel 2 $m
 check "refused: the same of two options" refuses "odvgp: --basis orth: --natgrad-gamma: natural" \
     train --data named.csv --natgrad-gamma exact --gamma-coords differentiated $m
-check "refused: a kernel that there is not" refuses "odvgp: --kernel: no kernel of this name" \
+check "refused: a kernel that there is not" refuses "--kernel: no kernel 'foo'; kernels: rbf|matern12" \
     train --data named.csv --kernel 'foo(1)' $m
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth

@@ -343,8 +343,10 @@ static const basis *basis_named(int id, const char *name, size_t length)
     bytes names = {NULL, 0, 0};
     for (int i = 0; i < BASIS_COUNT; i++)
         bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
-    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s", option_list[id].name,
-            (int)length, name, names.at);
+    guess meant = guess_of(name, length);
+    for (int i = 0; i < BASIS_COUNT; i++) guess_try(&meant, basis_list[i].name);
+    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s%s", option_list[id].name,
+            (int)length, name, names.at, guess_text(&meant).text);
 }
 
 /* ---- reading ---- */
@@ -378,6 +380,41 @@ static void options_free(options *o)
     for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
 }
 
+static const struct {
+    const char *name;
+    int command;
+} command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT}, {"info", INFO}};
+enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
+
+/*  The names of these commands: "train, compare and info". */
+static bytes commands_text(int commands)
+{
+    bytes b = {NULL, 0, 0};
+    int left = 0;
+    for (int i = 0; i < COMMAND_COUNT; i++) left += (command_words[i].command & commands) != 0;
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (command_words[i].command & commands) {
+            left--;
+            bytes_print(&b, "%s%s", command_words[i].name,
+                    left > 1    ? ", "
+                    : left == 1 ? " and "
+                                : "");
+        }
+    return b;
+}
+
+NO_RETURN static void die_unknown_option(const char *name, size_t length, int command)
+{
+    guess meant = guess_of(name, length);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_list[i].where & command) guess_try(&meant, option_list[i].name);
+    const char *commands = commands_text(command).at;
+    if (meant.best)
+        die(BAD_INPUT, "unknown option --%.*s; did you mean --%s? (odvgp help %s)", (int)length,
+                name, meant.best, commands);
+    die(BAD_INPUT, "unknown option --%.*s; odvgp help %s lists all", (int)length, name, commands);
+}
+
 /*  Reads the arguments of a command up to --help; returns 1 if that was met. */
 static int options_parse(options *o, int command, int argc, char **argv)
 {
@@ -397,10 +434,10 @@ static int options_parse(options *o, int command, int argc, char **argv)
         if (name[length]) value = name + length + 1;
         int id = 0;
         while (id < OPTION_COUNT && !is_word(name, length, option_list[id].name)) id++;
-        if (id == OPTION_COUNT)
-            die(BAD_INPUT, "unknown option --%.*s; see odvgp help", (int)length, name);
+        if (id == OPTION_COUNT) die_unknown_option(name, length, command);
         if (!(option_list[id].where & command))
-            die(BAD_INPUT, "--%s is not an option of this command", option_list[id].name);
+            die(BAD_INPUT, "--%s is not an option of this command; it is one of %s",
+                    option_list[id].name, commands_text(option_list[id].where).at);
         if (!option_list[id].argument) {
             if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
             value = "";
@@ -420,6 +457,13 @@ static long long option_integer(const options *o, int id, long long least, long 
     char *end;
     errno = 0;
     long long v = strtoll(o->value[id], &end, 10);
+    double whole = NAN;
+    const char *after = table__number(o->value[id], &whole);
+    /* 1e4 */
+    if (*end && after && !*after && whole == floor(whole) && fabs(whole) < 9e15) {
+        v = (long long)whole;
+        end = strchr(end, 0);
+    }
     if (end == o->value[id] || *end || errno || v < least || v > most)
         die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
                 o->value[id], least, most);
@@ -451,13 +495,24 @@ static int position_in(const char *words, const char *word)
     }
 }
 
+/*  The word of the list "a|b|c" that may be meant: "; did you mean a?", or nothing. */
+static guess_clause guess_in(const char *words, const char *word)
+{
+    guess meant = guess_of(word, strlen(word));
+    char *list = copy_text(words), *rest = list, *item;
+    while ((item = next_item(&rest, '|')) != NULL) guess_try(&meant, item);
+    guess_clause clause = guess_text(&meant);
+    free(list);
+    return clause;
+}
+
 /*  The position of the value among the words of the option's argument, "a|b|c". */
 static int option_choice(const options *o, int id)
 {
     int position = position_in(option_list[id].argument, o->value[id]);
     if (position < 0)
-        die(BAD_INPUT, "--%s %s: must be one of %s", option_list[id].name, o->value[id],
-                option_list[id].argument);
+        die(BAD_INPUT, "--%s %s: must be one of %s%s", option_list[id].name, o->value[id],
+                option_list[id].argument, guess_in(option_list[id].argument, o->value[id]).text);
     return position;
 }
 
