@@ -38,10 +38,13 @@
         train.h     one training
         compare.h   several trainings, one table */
 #define _POSIX_C_SOURCE 200809L
+/* SIGXFSZ. */
+#define _XOPEN_SOURCE 700
 /* Where pointers have 32 bits: stat() of files whose size or number is above that. */
 #define _FILE_OFFSET_BITS 64
 #define ODVGP_IMPLEMENTATION
 #include "../odvgp.h"
+#include <fcntl.h>
 #include "tool/compare.h"
 #include "tool/apply.h"
 
@@ -362,31 +365,49 @@ static int run_info(options *o)
 
 /* ---- main ---- */
 
+/*  A stream that was closed would be given to the first file that is opened: it becomes one that
+    cannot be read or written. Writing to a closed pipe and beyond the limit on files are errors. */
+static void prepare_streams(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i ? O_RDONLY : O_WRONLY) != i) exit(FAILED);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+static int finish(int code)
+{
+    if (fflush(stdout) || ferror(stdout))
+        die(FAILED, "standard output cannot be written: %s", strerror(errno));
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
+    prepare_streams();
     if (strcmp(word, "--version") == 0) {
         printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
                 ODVGP_VERSION % 100);
-        return 0;
+        return finish(0);
     }
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         int topic = argc > 2 ? command_by_name(argv[2]) : 0;
         if (topic) print_help(topic);
         else fputs(usage, stdout);
-        return 0;
+        return finish(0);
     }
     int command = command_by_name(word);
     options o;
     if (options_parse(&o, command, argc - 2, argv + 2)) {
         print_help(command);
         options_free(&o);
-        return 0;
+        return finish(0);
     }
     int code = command == TRAIN     ? run_train(&o)
                : command == COMPARE ? run_compare(&o)
                : command == PREDICT ? run_predict(&o)
                                     : run_info(&o);
     options_free(&o);
-    return code;
+    return finish(code);
 }

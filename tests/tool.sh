@@ -363,7 +363,7 @@ check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.
 "$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 \
     --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
 check "recipe: natural gradients off; epochs" \
-    test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 8"
+    test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 6"
 "$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv \
     --model t.odvgp --quiet --json >t.json
 check "recipe: the natural step of the paper" \
@@ -636,8 +636,8 @@ check "all rows equal" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
 check "model file named after the data" test -s d/plain.odvgp
 
 # ---- ends before the end ----
-# interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C once
-# int.err holds TEXT, and returns its exit code.
+# interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C, or
+# by the signal $signal, once int.err holds TEXT, and returns its exit code.
 interrupted() {
     text=$1 file=$2 tries=0
     shift 2
@@ -646,13 +646,20 @@ interrupted() {
     while [ $tries -lt 100 ] &&
         ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
     sleep 0.3
-    kill -INT $pid
+    kill -${signal:-INT} $pid
     wait $pid
 }
 interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
 check "Ctrl-C: exit code 0" test $? -eq 0
 check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
+for signal in HUP TERM; do
+    rm -f int.odvgp
+    interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
+    check "SIG$signal: the model is saved" test "$? $(value int.json stopped) $(ls int.odvgp)" = \
+        "0 signal int.odvgp"
+done
+signal=
 interrupted 'coupled: beta' int.txt compare --data named.csv --bases coupled,orth --iters 100000000
 check "compare, Ctrl-C: exit code 1, for not all were trained" test $? -eq 1
 check "compare, Ctrl-C: a row of what there is, the reason for the rest" \
@@ -663,6 +670,59 @@ train --data plain.csv --model t.odvgp --iters 5000 \
     --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
     --patience 3 --json >t.json
 check "--patience" test "$(value t.json stopped)" = patience
+
+# ---- what cannot be written ----
+check "a closed pipe is an error" sh -c '{ "$1" predict --model m.odvgp --data named.csv --quiet
+    "$1" predict --model m.odvgp --data named.csv --quiet 2>t.txt; echo $? >code.txt; } | :; sleep 0.2
+    test "$(cat code.txt) $(cat t.txt)" = "1 odvgp: standard output cannot be written: Broken pipe"' \
+    sh "$tool"
+(ulimit -f 8; fit --data named.csv --model full.odvgp 2>err.txt)
+check "a file above the limit is an error" test "$? $(cat err.txt)" = \
+    "1 odvgp: full.odvgp: cannot be written: File too large"
+check "and no part of it is left" test -z "$(ls full.odvgp* 2>/dev/null)"
+# full COMMAND...: does it fail where standard output is full or closed?
+full() {
+    for to in '>/dev/full' '>&-'; do
+        eval '"$tool" "$@" 2>full.txt '"$to"
+        [ $? -eq 1 ] && grep -q '^odvgp: standard output cannot be written' full.txt || return 1
+    done
+}
+if [ -c /dev/full ]; then
+    check "full: train" full train --data named.csv --iters 1 --model full.odvgp
+    check "full: and the model is saved" "$tool" info full.odvgp
+    check "full: compare" full compare --data named.csv --iters 1 --bases coupled --beta 5
+    check "full: predict" full predict --model m.odvgp --data named.csv
+    check "full: predict, JSON" full predict --model m.odvgp --data named.csv --json
+    check "full: info" full info --model m.odvgp
+    check "full: help" full help
+    check "full: help of a command" full train --help
+    check "full: version" full --version
+fi
+
+# ---- noise, numbers, names ----
+awk 'BEGIN { for (i = 1; i <= 50; i++) print i / 10 "," 2 * i + 3 }' >line.csv
+"$tool" train --data line.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "exact: noiseless targets, a model, and a note" \
+    test "$? $(grep -c '^note: the targets look free of noise; its variance is raised' err.txt)" = "0 1"
+"$tool" train --data constant.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "exact: a constant target, a model, and a sentence" \
+    grep -q '^noise    variance 1e-10, its lower bound: the targets look free of noise' t.txt
+printf '"a\351\377 <""&>",\355\240\200\300\200x,\342\202\254\n' >names.csv
+cat plain.csv >>names.csv
+cp names.csv "$(printf 'n\351\002<&.csv')"
+train --data "$(printf 'n\351\002<&.csv')" --test-fraction 0.2 --model t.odvgp --iters 0 --json \
+    --plot names.svg >t.json
+utf8() { iconv -f UTF-8 -t UTF-16 "$1"; }
+if command -v iconv >/dev/null 2>&1; then
+    check "names: JSON is UTF-8" utf8 t.json
+    check "names: SVG is UTF-8" utf8 names.svg
+fi
+if command -v python3 >/dev/null 2>&1; then
+    check "names: the JSON parses" python3 -m json.tool t.json
+    check "names: the SVG is XML" python3 -c \
+        'import xml.dom.minidom; xml.dom.minidom.parse("names.svg")'
+fi
+check "plot: a curve of one point is a dot" grep -q '<circle' names.svg
 
 # ---- bad input: data ----
 m="--model bad.odvgp"

@@ -260,7 +260,7 @@ static void write_file(const char *path, const void *block, size_t n)
 static void write_stdout(const bytes *b)
 {
     if (fwrite(b->at, 1, b->used, stdout) != b->used || fflush(stdout))
-        die(FAILED, "standard output cannot be written");
+        die(FAILED, "standard output cannot be written: %s", strerror(errno));
 }
 
 static void *read_file(const char *path, size_t *n)

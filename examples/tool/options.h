@@ -227,7 +227,8 @@ static const char *reason_of(odvgp_status status, const odvgp_info *info)
 /*  Ends the program because the library could not make or load a model. `where` may be NULL. */
 NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
 {
-    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
+    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO ||
+               status == ODVGP_E_NAN;
     die(ours ? FAILED : BAD_INPUT, "%s%s%s", where ? where : "", where ? ": " : "",
             reason_of(status, info));
 }
