@@ -28,19 +28,25 @@
         plot.h      SVG pictures
         numpy.h     the permutations of NumPy
         options.h   options, recipes, bases
+        files.h     what is read and what is written
         schema.h    what a model file keeps of data and options
         data.h      from tables to inputs and targets
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
         report.h    results as JSON and text
+        apply.h     the command predict
         train.h     one training
         compare.h   several trainings, one table */
 #define _POSIX_C_SOURCE 200809L
+/* SIGXFSZ. */
+#define _XOPEN_SOURCE 700
 /* Where pointers have 32 bits: stat() of files whose size or number is above that. */
 #define _FILE_OFFSET_BITS 64
 #define ODVGP_IMPLEMENTATION
 #include "../odvgp.h"
+#include <fcntl.h>
 #include "tool/compare.h"
+#include "tool/apply.h"
 
 /* ---- help ---- */
 
@@ -50,11 +56,9 @@ static const char usage[] =
         "  odvgp train   --data train.csv --model out.odvgp [options]\n"
         "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
         "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
-        "  odvgp info    --model out.odvgp [--json]\n"
+        "  odvgp info    out.odvgp [--json]\n"
         "  odvgp help    [train|compare|predict|info]\n"
         "  odvgp --version\n";
-
-static const char command_names[] = "train, compare, predict, info and help";
 
 static const char train_help[] =
         "odvgp train learns the last column of a CSV file (or --target) from the others and\n"
@@ -84,9 +88,12 @@ static const char compare_help[] =
 
 static const char predict_help[] =
         "odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
-        "y = f + noise, in the units of the targets. It finds columns by name if both files have\n"
-        "headers, else by position (with or without the target). If the file has the target, it\n"
-        "prints metrics too. With --missing drop, rows with missing inputs get NA.\n";
+        "y = f + noise, in the units of the targets, the limits of --interval, and in the column\n"
+        "range how many inputs are outside their range in training. It finds columns by name if\n"
+        "both files have headers, else by their place in the training file (all columns of that\n"
+        "file, all but the targets, or only the inputs). If the file has the target, it prints\n"
+        "metrics too. With --missing drop, rows with missing inputs, or with texts that training\n"
+        "has not seen, get NA. --data - is a stream: each row is answered when it arrives.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
@@ -110,24 +117,22 @@ static const char kernels_help[] =
         "  inputs).\n"
         "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
-static const struct {
-    const char *name;
-    int command;
-    const char *help;
-} commands[] = {
-        {"train", TRAIN, train_help},
-        {"compare", COMPARE, compare_help},
-        {"predict", PREDICT, predict_help},
-        {"info", INFO, info_help},
-};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+/*  In the order of command_words. */
+static const char *const command_help[COMMAND_COUNT] = {
+        train_help, compare_help, predict_help, info_help};
 
-/*  TRAIN and so on; 0: there is no such command. */
+/*  TRAIN and so on. */
 static int command_by_name(const char *name)
 {
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(name, commands[i].name) == 0) return commands[i].command;
-    return 0;
+    guess meant = guess_of(name, strlen(name));
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, command_words[i].name) == 0) return command_words[i].command;
+        guess_try(&meant, command_words[i].name);
+    }
+    const char *all = commands_text(~0).at;
+    if (!*name) die(BAD_INPUT, "no command; there are help, %s", all);
+    die(BAD_INPUT, "unknown command '%s'; there are help, %s%s", name, all,
+            guess_text(&meant).text);
 }
 
 static void print_options(int command)
@@ -152,7 +157,7 @@ static void print_options(int command)
 static void print_help(int command)
 {
     for (int i = 0; i < COMMAND_COUNT; i++)
-        if (commands[i].command == command) fputs(commands[i].help, stdout);
+        if (command_words[i].command == command) fputs(command_help[i], stdout);
     print_options(command);
     if (!(command & FIT)) return;
     fputs(split_help, stdout);
@@ -171,6 +176,17 @@ static void print_help(int command)
 
 /* ---- train ---- */
 
+/*  Where train writes the model. */
+static bytes model_path_of(const options *o)
+{
+    bytes path = {NULL, 0, 0};
+    char *name = dataset_name(o->value[OPT_DATA]);
+    if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
+    else bytes_print(&path, "%s.odvgp", name);
+    free(name);
+    return path;
+}
+
 static int run_train(options *o)
 {
     dataset d;
@@ -179,7 +195,7 @@ static int run_train(options *o)
     model_file before;
     odvgp_model *model;
     model_block block;
-    bytes user = {NULL, 0, 0}, path = {NULL, 0, 0}, notes = {NULL, 0, 0};
+    bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
@@ -192,12 +208,11 @@ static int run_train(options *o)
     }
     options_settle(o);
     training_options(&t, o);
-    dataset_read(&d, o);
+    path = model_path_of(o);
+    files_check(o, path.at);
+    dataset_read(&d, o, resume ? &before.s : NULL);
     training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
-    if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
-    else bytes_print(&path, "%s.odvgp", d.s.dataset);
-    check_outputs(o, path.at);
     workers_start(&w, o);
     model = resume ? model_load(&before, &w, isa, &block)
                    : model_make(o, &d, &w, isa, &block, &notes);
@@ -238,8 +253,8 @@ static int run_compare(options *o)
     recipe_settle(o);
     merge_whiten(o);
     candidates_parse(&all);
-    dataset_read(&all.d, o);
-    check_outputs(o, NULL);
+    files_check(o, NULL);
+    dataset_read(&all.d, o, NULL);
     workers_start(&all.w, o);
     candidates_check(&all, &notes);
     compare_start(&all, &notes);
@@ -262,115 +277,6 @@ static int run_compare(options *o)
     dataset_free(&all.d);
     free(notes.at);
     return failed ? FAILED : 0;
-}
-
-/* ---- predict ---- */
-
-/*  A line for each data row; NA for rows that were dropped. */
-static bytes predictions_csv(const forecast *f, const rows *r, ptrdiff_t data_rows, int P)
-{
-    bytes b = {NULL, 0, 0};
-    for (int p = 0; p < P; p++) {
-        if (P == 1) bytes_print(&b, "mean,sd_f,sd_y");
-        else bytes_print(&b, "%smean_%d,sd_f_%d,sd_y_%d", p ? "," : "", p, p, p);
-    }
-    bytes_add(&b, "\n", 1);
-    for (ptrdiff_t i = 0, k = 0; i < data_rows; i++) {
-        int there = k < r->n && r->row[k] == i;
-        for (int p = 0; p < P; p++) {
-            ptrdiff_t at = k * P + p;
-            if (p) bytes_add(&b, ",", 1);
-            if (there)
-                bytes_print(&b, "%.10g,%.10g,%.10g", f->mean[at], sqrt(f->var_f[at]),
-                        sqrt(f->var_y[at]));
-            else bytes_add(&b, "NA,NA,NA", 8);
-        }
-        bytes_add(&b, "\n", 1);
-        k += there;
-    }
-    return b;
-}
-
-static void print_predict_json(
-        const metrics *m, const schema *s, const options *o, ptrdiff_t n, double seconds)
-{
-    char *name = dataset_name(o->value[OPT_DATA]);
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "{");
-    json_text(&b, "dataset", name);
-    json_text(&b, "model", o->value[OPT_MODEL]);
-    json_count(&b, "n", n);
-    json_count(&b, "n_test", m->n);
-    json_count(&b, "d", s->D);
-    json_count(&b, "p", s->target_count);
-    json_number(&b, "seconds", seconds);
-    json_metrics(&b, m);
-    json_finish(&b);
-    free(name);
-}
-
-/*  Standardises forecasts and targets, which are in the units of the target, for metrics_of. */
-static metrics raw_metrics(forecast *f, part *p, const schema *s)
-{
-    int P = s->target_count;
-    for (ptrdiff_t i = 0; i < p->n * P; i++) {
-        f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
-        f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
-    }
-    odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y);
-    return metrics_of(f, p->Y, p->n, P, s->y_scale);
-}
-
-static int run_predict(options *o)
-{
-    double begin = now();
-    const char *path = option_needed(o, OPT_DATA), *out = o->value[OPT_OUT];
-    int to_stdout = !out || strcmp(out, "-") == 0, json = o->given[OPT_JSON];
-    if (out && to_stdout && json)
-        die(BAD_INPUT, "--out -: with --json the predictions need a file");
-    model_file f;
-    model_file_read(&f, option_needed(o, OPT_MODEL));
-    odvgp_info info = no_info;
-    void *block = take(f.predictor_size, 1);
-    odvgp_server server;
-    odvgp_status status = odvgp_server_from_file(
-            &server, f.content, f.size, ODVGP_ISA_AUTO, block, f.predictor_size, &info);
-    if (status) die_of(status, &info, f.path);
-    if (server.D != f.s.D || server.T != f.s.target_count)
-        die(BAD_INPUT, "%s: damaged: its columns are not those of its model", f.path);
-    table t = {0};
-    read_table(&t, path, o, schema_is_text, &f.s);
-    binding b = bind_columns(&f.s, &t, path);
-    rows r = complete_rows(&f.s, &t, &b, path, option_choice(o, OPT_MISSING), 0);
-    part p = encode(&f.s, &t, &b, &r);
-    if (!to_stdout) check_writable("out", out, path);
-    workers w;
-    workers_start(&w, o);
-    forecast fc = forecast_make(r.n, f.s.target_count);
-    forecast_run(&fc, &server, &w, p.X, r.n);
-    if (!to_stdout || !json) {
-        bytes csv = predictions_csv(&fc, &r, t.rows, f.s.target_count);
-        if (to_stdout) write_stdout(&csv);
-        else write_file(out, csv.at, csv.used);
-        free(csv.at);
-    }
-    metrics m = p.Y ? raw_metrics(&fc, &p, &f.s) : no_metrics;
-    if (json) print_predict_json(&m, &f.s, o, t.rows, now() - begin);
-    else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
-        bytes text = {NULL, 0, 0};
-        text_metrics(&text, "metrics", &m);
-        fputs(text.at, to_stdout ? stderr : stdout);
-        free(text.at);
-    }
-    workers_stop(&w);
-    forecast_free(&fc);
-    part_free(&p);
-    free(r.row);
-    binding_free(&b, &f.s);
-    table_free(&t);
-    free(block);
-    model_file_free(&f);
-    return 0;
 }
 
 /* ---- info ---- */
@@ -446,7 +352,9 @@ static int run_info(options *o)
     workers none;
     model_block block;
     memset(&none, 0, sizeof none);
-    model_file_read(&f, option_needed(o, OPT_MODEL));
+    option_needed(o, OPT_MODEL);
+    files_check(o, NULL);
+    model_file_read(&f, o->value[OPT_MODEL]);
     odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
     if (o->given[OPT_JSON]) print_info_json(&f, model);
     else print_info_text(&f, model);
@@ -457,35 +365,49 @@ static int run_info(options *o)
 
 /* ---- main ---- */
 
+/*  A stream that was closed would be given to the first file that is opened: it becomes one that
+    cannot be read or written. Writing to a closed pipe and beyond the limit on files are errors. */
+static void prepare_streams(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i ? O_RDONLY : O_WRONLY) != i) exit(FAILED);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+static int finish(int code)
+{
+    if (fflush(stdout) || ferror(stdout))
+        die(FAILED, "standard output cannot be written: %s", strerror(errno));
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
+    prepare_streams();
     if (strcmp(word, "--version") == 0) {
         printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
                 ODVGP_VERSION % 100);
-        return 0;
+        return finish(0);
     }
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         int topic = argc > 2 ? command_by_name(argv[2]) : 0;
-        if (argc > 2 && !topic)
-            die(BAD_INPUT, "unknown command '%s'; there are %s", argv[2], command_names);
         if (topic) print_help(topic);
         else fputs(usage, stdout);
-        return 0;
+        return finish(0);
     }
     int command = command_by_name(word);
-    if (!*word) die(BAD_INPUT, "no command; there are %s", command_names);
-    if (!command) die(BAD_INPUT, "unknown command '%s'; there are %s", word, command_names);
     options o;
     if (options_parse(&o, command, argc - 2, argv + 2)) {
         print_help(command);
         options_free(&o);
-        return 0;
+        return finish(0);
     }
     int code = command == TRAIN     ? run_train(&o)
                : command == COMPARE ? run_compare(&o)
                : command == PREDICT ? run_predict(&o)
                                     : run_info(&o);
     options_free(&o);
-    return code;
+    return finish(code);
 }

@@ -107,7 +107,7 @@ check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
 
 "$tool" predict --model m.odvgp --data named.csv --out pred.csv --json >pred.json 2>err.txt
 check "predict: exit code 0" test $? -eq 0
-check "predict: header" test "$(head -n 1 pred.csv)" = "mean,sd_f,sd_y"
+check "predict: header" test "$(head -n 1 pred.csv)" = "mean,sd_f,sd_y,range"
 check "predict: a row per row" test "$(wc -l <pred.csv)" -eq 201
 check "predict: metrics with the target there" \
     holds "$(value pred.json rmse) < 0.15 && $(value pred.json n_test) == 200"
@@ -134,7 +134,7 @@ check "predict: tabs, three threads" cmp pred.csv pred2.csv
 sed '3s/^[^,]*/NA/' named.csv >hole.csv
 "$tool" predict --model m.odvgp --data hole.csv --missing drop --out pred2.csv >/dev/null
 check "predict: a dropped row is NA, the others stay" \
-    test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA $(sed -n 4p pred.csv)"
+    test "$(sed -n 3p pred2.csv) $(sed -n 4p pred2.csv)" = "NA,NA,NA,NA $(sed -n 4p pred.csv)"
 "$tool" predict --model m.odvgp --data named.csv --json >alone.json
 check "predict: --json prints only one object" \
     test "$(wc -l <alone.json) $(value alone.json n)" = "1 200"
@@ -154,14 +154,16 @@ check "lengthscales: what the target is made of first" \
 check "lengthscales: in words" \
     grep -q '^lengths0 a [0-9.]*, b [0-9.]*, colour=red [0-9.]*, .*size, of it [0-9.]*' t.txt
 awk -F, 'BEGIN { OFS = "," } {
-    print 7, $1, $1 * $2 / (1 + NR), NR % 7, NR % 11, NR % 13, NR % 17, $2, $3
+    print NR == 200 ? "blue" : NR % 2 ? "red" : "green", $1, $1 * $2 / (1 + NR), NR % 7, NR % 11,
+        NR % 13, NR % 17, $2, $3
 }' plain.csv >nine.csv
-train --data nine.csv --iters 100 --lr 0.03 --model t.odvgp >t.txt
-check "lengthscales: more than six, and a constant column" \
-    grep -q '^lengths0 [17] .*, 1 more, up to [0-9.]*; constant: 0$' t.txt
+awk '{ print NR == 200 ? 1 : 0 }' plain.csv >last.csv
+train --data nine.csv --test-mask last.csv:0 --iters 100 --lr 0.03 --model t.odvgp >t.txt
+check "lengthscales: more than six, and a level that is only in the test part" \
+    grep -q '^lengths0 [17] .*, 3 more, up to [0-9.]*; constant: 0=blue$' t.txt
 "$tool" info --model t.odvgp --json >t.json
-check "lengthscales: null of a constant column" \
-    grep -q '{"term": 0, "column": 0, "lengthscale": null}\]' t.json
+check "lengthscales: null of such a level" \
+    grep -q '{"term": 0, "column": 0, "level": "blue", "lengthscale": null}\]' t.json
 train --data plain.csv --iters 300 --lr 0.03 \
     --kernel 'matern52(ard, dims=1) + constant + rbf(ard, dims=1+0)' --model t.odvgp >t.txt
 check "lengthscales: columns in another order" grep -q '^lengths2 0 [0-9.]*, 1 [0-9.]*$' t.txt
@@ -268,7 +270,7 @@ check "two targets: metrics are averages" \
     holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
 check "two targets: six columns" \
-    test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1"
+    test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
 train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
 check "target and features by name; no test part: null" \
     test "$(value t.json d) $(value t.json rmse)" = "2 null"
@@ -361,7 +363,7 @@ check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.
 "$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 \
     --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
 check "recipe: natural gradients off; epochs" \
-    test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 8"
+    test "$(value t.json natgrad) $(value t.json n_train) $(value t.json iters)" = "false 128 6"
 "$tool" train --data plain.csv --recipe kobe --basis diagonal --beta 20 --iters 5 --test plain.csv \
     --model t.odvgp --quiet --json >t.json
 check "recipe: the natural step of the paper" \
@@ -634,8 +636,8 @@ check "all rows equal" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
 check "model file named after the data" test -s d/plain.odvgp
 
 # ---- ends before the end ----
-# interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C once
-# int.err holds TEXT, and returns its exit code.
+# interrupted TEXT FILE ARGUMENTS...: runs the tool with its output in FILE, stops it by Ctrl-C, or
+# by the signal $signal, once int.err holds TEXT, and returns its exit code.
 interrupted() {
     text=$1 file=$2 tries=0
     shift 2
@@ -644,13 +646,20 @@ interrupted() {
     while [ $tries -lt 100 ] &&
         ! grep -q "$text" int.err 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
     sleep 0.3
-    kill -INT $pid
+    kill -${signal:-INT} $pid
     wait $pid
 }
 interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
 check "Ctrl-C: exit code 0" test $? -eq 0
 check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
+for signal in HUP TERM; do
+    rm -f int.odvgp
+    interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
+    check "SIG$signal: the model is saved" test "$? $(value int.json stopped) $(ls int.odvgp)" = \
+        "0 signal int.odvgp"
+done
+signal=
 interrupted 'coupled: beta' int.txt compare --data named.csv --bases coupled,orth --iters 100000000
 check "compare, Ctrl-C: exit code 1, for not all were trained" test $? -eq 1
 check "compare, Ctrl-C: a row of what there is, the reason for the rest" \
@@ -661,6 +670,59 @@ train --data plain.csv --model t.odvgp --iters 5000 \
     --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
     --patience 3 --json >t.json
 check "--patience" test "$(value t.json stopped)" = patience
+
+# ---- what cannot be written ----
+check "a closed pipe is an error" sh -c '{ "$1" predict --model m.odvgp --data named.csv --quiet
+    "$1" predict --model m.odvgp --data named.csv --quiet 2>t.txt; echo $? >code.txt; } | :; sleep 0.2
+    test "$(cat code.txt) $(cat t.txt)" = "1 odvgp: standard output cannot be written: Broken pipe"' \
+    sh "$tool"
+(ulimit -f 8; fit --data named.csv --model full.odvgp 2>err.txt)
+check "a file above the limit is an error" test "$? $(cat err.txt)" = \
+    "1 odvgp: full.odvgp: cannot be written: File too large"
+check "and no part of it is left" test -z "$(ls full.odvgp* 2>/dev/null)"
+# full COMMAND...: does it fail where standard output is full or closed?
+full() {
+    for to in '>/dev/full' '>&-'; do
+        eval '"$tool" "$@" 2>full.txt '"$to"
+        [ $? -eq 1 ] && grep -q '^odvgp: standard output cannot be written' full.txt || return 1
+    done
+}
+if [ -c /dev/full ]; then
+    check "full: train" full train --data named.csv --iters 1 --model full.odvgp
+    check "full: and the model is saved" "$tool" info full.odvgp
+    check "full: compare" full compare --data named.csv --iters 1 --bases coupled --beta 5
+    check "full: predict" full predict --model m.odvgp --data named.csv
+    check "full: predict, JSON" full predict --model m.odvgp --data named.csv --json
+    check "full: info" full info --model m.odvgp
+    check "full: help" full help
+    check "full: help of a command" full train --help
+    check "full: version" full --version
+fi
+
+# ---- noise, numbers, names ----
+awk 'BEGIN { for (i = 1; i <= 50; i++) print i / 10 "," 2 * i + 3 }' >line.csv
+"$tool" train --data line.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "exact: noiseless targets, a model, and a note" \
+    test "$? $(grep -c '^note: the targets look free of noise; its variance is raised' err.txt)" = "0 1"
+"$tool" train --data constant.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
+check "exact: a constant target, a model, and a sentence" \
+    grep -q '^noise    variance 1e-10, its lower bound: the targets look free of noise' t.txt
+printf '"a\351\377 <""&>",\355\240\200\300\200x,\342\202\254\n' >names.csv
+cat plain.csv >>names.csv
+cp names.csv "$(printf 'n\351\002<&.csv')"
+train --data "$(printf 'n\351\002<&.csv')" --test-fraction 0.2 --model t.odvgp --iters 0 --json \
+    --plot names.svg >t.json
+utf8() { iconv -f UTF-8 -t UTF-16 "$1"; }
+if command -v iconv >/dev/null 2>&1; then
+    check "names: JSON is UTF-8" utf8 t.json
+    check "names: SVG is UTF-8" utf8 names.svg
+fi
+if command -v python3 >/dev/null 2>&1; then
+    check "names: the JSON parses" python3 -m json.tool t.json
+    check "names: the SVG is XML" python3 -c \
+        'import xml.dom.minidom; xml.dom.minidom.parse("names.svg")'
+fi
+check "plot: a curve of one point is a dot" grep -q '<circle' names.svg
 
 # ---- bad input: data ----
 m="--model bad.odvgp"
@@ -675,8 +737,10 @@ printf '1,2,3\n4,5\n' >ragged.csv
 check "refused: short row" refuses "ragged.csv: line 2 has 2 cells" train --data ragged.csv $m
 printf '1,2,3\n4,5,6,7\n' >ragged.csv
 check "refused: long row" refuses "ragged.csv: line 2 has more cells" train --data ragged.csv $m
-printf '1,2,3\n\n4,5,6\n' >gap.csv
-check "refused: empty line inside" refuses "gap.csv: line 2 is empty" train --data gap.csv $m
+printf '1\n\n4\n' >gap.csv
+check "refused: an empty line in a table of one column" \
+    refuses "gap.csv: line 2 is empty, in a table of one column" predict --model one.odvgp \
+    --data gap.csv
 sed '5s/^[^,]*/abc/' named.csv >word.csv
 check "refused: text among numbers" \
     refuses "word.csv: line 5, column 1 (a): 'abc' is not a number" train --data word.csv $m
@@ -717,6 +781,37 @@ check "refused: unknown command" refuses "unknown command 'fit'" fit
 check "refused: unknown option" refuses "unknown option --bta" train --data named.csv --bta 3 $m
 check "refused: option of another command" \
     refuses "--beta is not an option of this command" predict --beta 3
+check "meant: an option" refuses "unknown option --bta; did you mean --beta? (odvgp help train)" \
+    train --bta 3
+check "meant: the beginning of one" refuses "unknown option --test-frac; did you mean --test-fraction?" \
+    train --test-frac 3
+check "meant: nothing" refuses "unknown option --colour; odvgp help predict lists all" \
+    predict --colour red
+check "meant: whose option it is" refuses \
+    "--beta is not an option of this command; it is one of train and compare" predict --beta 3
+check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict" \
+    tarin
+check "meant: the same" refuses "did you mean train?" tarin
+check "meant: a kernel" refuses "--kernel: no kernel 'mattern52'; did you mean matern52?; kernels: rbf" \
+    train --data named.csv --kernel '(rbf + mattern52(1)) * linear' $m
+check "meant: a basis" refuses "solve-collapsed, exact; did you mean orth?" \
+    train --data named.csv --basis ortho $m
+check "meant: a recipe" refuses \
+    "--recipe solvegp: must be one of default|odvgp|solve-gp|kobe; did you mean solve-gp?" \
+    train --data named.csv --recipe solvegp $m
+check "meant: a column" refuses \
+    "--target: there is no column 'colr'; did you mean colour?; columns: a, colour, size, of it, b, y" \
+    train --data text.csv --target colr $m
+check "meant: a parameter" refuses "no parameter 'noise_varance'; did you mean noise_variance?" \
+    train --data named.csv --freeze noise_varance $m
+check "iters: 1e1" fit --data named.csv --iters 1e1 --beta 1e1 --model t.odvgp
+"$tool" info t.odvgp --json >t.json
+check "info FILE, 1e1" test "$(values t.json iters beta)" = "10 10"
+fit --data named.csv --iters 3epochs --batch 64 --basis coupled --model t.odvgp
+"$tool" info t.odvgp --json >t.json
+check "iters: the library's epoch drops the rest of the rows" test "$(value t.json iters)" = 9
+check "refused: half a step" refuses "--iters 1e-1: must be a number of steps" \
+    train --data named.csv --iters 1e-1 $m
 check "refused: no value" refuses "--beta needs a value" train --data named.csv --beta
 check "refused: stray word" refuses "unexpected argument 'named.csv'" train named.csv
 check "refused: no data" refuses "--data is needed" train $m
@@ -798,7 +893,7 @@ check "refused: the library's message names the option" \
     refuses "odvgp: --jitter-rel: is out of range" train --data named.csv --jitter-rel 2 $m
 check "refused: the same of two options" refuses "odvgp: --basis orth: --natgrad-gamma: natural" \
     train --data named.csv --natgrad-gamma exact --gamma-coords differentiated $m
-check "refused: a kernel that there is not" refuses "odvgp: --kernel: no kernel of this name" \
+check "refused: a kernel that there is not" refuses "--kernel: no kernel 'foo'; kernels: rbf|matern12" \
     train --data named.csv --kernel 'foo(1)' $m
 check "refused: empty item" refuses "--bases 'coupled,,orth': a name is missing" $c coupled,,orth
 check "refused: a basis twice" refuses "--bases: orth and orth are the same" $c orth,coupled,orth
@@ -864,6 +959,260 @@ ODVGP_ISA=c
 fit --data named.csv --model t2.odvgp
 check "instructions from the environment: the same bits" cmp -s t.odvgp t2.odvgp
 ODVGP_ISA=$outside
+
+# ---- reading tables ----
+# same_table FILE OPTIONS...: does training on FILE with these options make the model that named.csv
+# makes?
+fit --data named.csv --basis coupled --beta 5 --iters 2 --model named.odvgp
+"$tool" predict --model named.odvgp --data inputs.csv --out named.txt --quiet
+# predict MODEL DATA OPTIONS...: into t.txt.
+predict() {
+    model=$1 data=$2
+    shift 2
+    "$tool" predict --model "$model" --data "$data" --out t.txt --threads 1 "$@" >/dev/null
+}
+same_table() {
+    data=$1
+    shift
+    fit --data "$data" --basis coupled --beta 5 --iters 2 --model t.odvgp "$@" &&
+        "$tool" predict --model t.odvgp --data inputs.csv --out t.txt --quiet && cmp named.txt t.txt
+}
+sed '1s/^/# made today\n\n/; 3s/^/#\n   # more\n/; 50s/^/\n  \n/' named.csv >idle.csv
+check "table: empty lines and comments are skipped" same_table idle.csv
+"$tool" train --data idle.csv --iters 0 --model t.odvgp --threads 1 2>err.txt >t.txt
+check "table: a note says so" grep -q '^note: idle.csv: 3 lines that begin with # skipped' err.txt
+sed '60s/^[^,]*/abc/' idle.csv >t.csv
+check "table: lines are counted nevertheless" \
+    refuses "t.csv: line 60, column 1 (a): 'abc'" train --data t.csv
+tr , '\t' <named.csv >t.tsv
+check "table: tabs" same_table t.tsv
+gzip -c named.csv >named.csv.gz
+check "table: gzip" same_table named.csv.gz
+check "table: gzip, named after the data" test "$("$tool" info t.odvgp | head -n 1 | cut -c1-15)" = \
+    "data     named:"
+check "table: gzip from standard input" sh -c \
+    '"$1" predict --model named.odvgp --data - <named.csv.gz 2>/dev/null | cmp - named.txt' sh "$tool"
+head -c 1000 named.csv.gz >cut.csv.gz
+check "refused: half of a packed file" refuses "cut.csv.gz: is compressed, and gzip cannot unpack" \
+    train --data cut.csv.gz
+tr ., ,\; <named.csv >t.csv
+check "table: decimal commas" same_table t.csv --decimal ,
+check "refused: decimal commas, by the option's name" \
+    refuses "is text, and the target must be numbers; --decimal , reads it as a number" train --data t.csv
+awk -F, 'NR > 1 { printf "%s,%s,\"%s%d,%03d.5\"\n", $1, $2, NR % 2 ? "-" : "", NR, NR * 7 % 1000; next }
+    1' named.csv >t.csv
+tr -d '"' <t.csv | awk -F, '{ print $1 "," $2 "," $3 $4 }' | sed '1s/y.*/y/' >plainer.csv
+fit --data plainer.csv --iters 0 --model t.odvgp
+"$tool" info t.odvgp --json >one.json
+fit --data t.csv --iters 0 --model t.odvgp --thousands ,
+"$tool" info t.odvgp --json >two.json
+check "table: separators of thousands" test \
+    "$(values one.json kernel noise_variance)" = "$(values two.json kernel noise_variance)"
+check "refused: separators of thousands, by the option's name" \
+    refuses "t.csv: line 2, column 3 (y): '2,014.5' is text, and the target must be numbers; --th" \
+    train --data t.csv
+sed '9s/^[^,]*/"1,5"/' named.csv >t.csv
+check "refused: one decimal comma" refuses \
+    "line 9, column 1 (a): '1,5' is not a number; --decimal , reads it" train --data t.csv
+sed '1s/^/k,/; 2,$s/^/7,/' named.csv >t.csv
+check "table: a constant column is left out" same_table t.csv
+"$tool" train --data t.csv --iters 0 --model t.odvgp --threads 1 2>err.txt >t.txt
+check "table: a note says so" \
+    grep -q '^note: constant in the training rows, and left out: column 1 (k)$' err.txt
+awk -F, 'NR == 1 { print "id," $0; next } { print "id" NR "," $0 }' named.csv >ids.csv
+check "refused: an identifier" refuses \
+    "column 1 (id) has 200 different texts in 200 rows and looks like an identifier: --ignore id" \
+    train --data ids.csv
+check "table: without the identifier" same_table ids.csv --ignore id
+for word in null none n/a N/A - '?' NA; do
+    sed "7s,^[^\,]*,$word," named.csv >t.csv
+    check "table: $word is a missing value" refuses "line 7, column 1 (a): the value is missing" \
+        train --data t.csv
+done
+awk -F, 'BEGIN { print "when,clock,y" }
+    { printf "2024-%02d-%02dT%02d:30:00Z,%02d:15,%s\n", 1 + NR % 12, 1 + NR % 28, NR % 24, NR % 24, $3 }
+    ' plain.csv >dates.csv
+train --data dates.csv --iters 0 --json --model t.odvgp >t.json
+train --data dates.csv --iters 0 --json --ignore clock --dates days+yearday+weekday --model d.odvgp \
+    >t2.json
+check "dates: days, or three numbers" test "$(value t.json d) $(value t2.json d)" = "2 3"
+check "dates: named in the lengthscales" grep -q '"input": "when", "level": "weekday"' t2.json
+predict d.odvgp dates.csv --quiet && mv t.txt pred2.csv
+sed '1s/^/\xEF\xBB\xBF/; s/T\(..\):30:00Z/ \1:30/' dates.csv >t.csv
+predict d.odvgp t.csv --quiet
+check "dates: in another form" cmp pred2.csv t.txt
+sed '3s/2024-03/2024-13/' dates.csv >t.csv
+check "refused: a month 13" refuses \
+    "t.csv: line 3, column 1 (when): '2024-13-03T02:30:00Z' is not a date or time" \
+    train --data t.csv
+check "refused: dates as targets" refuses "column 1 (when) holds dates, and the target must be" \
+    train --data dates.csv --target when
+check "refused: no such part of a date" refuses "--dates month: must be days|yearday|weekday" \
+    train --data dates.csv --dates month
+"$tool" train --data plain.csv --iters 0 --model t.odvgp --threads 1 2>err.txt >t.txt
+check "header: no, is announced" grep -q '^note: plain.csv: header: no; its first line is data' err.txt
+sed '1s/.*/1,2,3/' named.csv >t.csv
+"$tool" train --data t.csv --iters 0 --model t.odvgp --threads 1 2>err.txt >t.txt
+check "header: of numbers, looks unlike its columns" \
+    grep -q '^note: t.csv: header: no, but its first line looks unlike the rows below' err.txt
+train --data t.csv --header yes --iters 2 --basis coupled --beta 5 --model t.odvgp >t.txt
+sed '1s/.*/2,1/; 2,$s/^\([^,]*\),\([^,]*\),.*/\2,\1/' named.csv >t.csv
+predict t.odvgp t.csv --quiet
+check "header: the model's names are one" cmp t.txt named.txt
+awk 'BEGIN { for (i = 0; i < 1000001; i++) printf "%d,", i; print "" }' >wide.csv
+check "refused: a million columns" refuses "wide.csv: line 1 has more than" train --data wide.csv
+check "refused: /dev/zero" refuses "/dev/zero: is not a text file" train --data /dev/zero
+check "refused: a program" refuses "is not a text file" train --data "$tool"
+printf '\377\376a\0,\0b\0' >t.csv
+check "refused: UTF-16" refuses "t.csv: is UTF-16 text; save it as UTF-8" train --data t.csv
+awk 'BEGIN {
+    for (r = 0; r < 4; r++) for (i = 0; i < 20000; i++)
+        printf "%s%s", r ? (i * r) % 7 : "name" i, i < 19999 ? "," : "\n"
+}' >wide.csv
+before=$(date +%s)
+check "wide: 20,000 columns" fit --data wide.csv --basis coupled --beta 1 --iters 1 --model t.odvgp
+check "wide: and predict" "$tool" predict --model t.odvgp --data wide.csv --out t.txt --quiet
+check "wide: within seconds" test $(($(date +%s) - before)) -lt 10
+
+# ---- what predict adds, and how it finds columns ----
+predict named.odvgp named.csv --interval 0.95 2>err.txt
+check "predict: limits" awk -F, 'NR == 1 { exit $0 != "mean,sd_f,sd_y,lower,upper,range" }
+    { d = $5 - $1 - 1.959963985 * $3; e = $5 - $1 - ($1 - $4); exit d * d > 1e-14 || e * e > 1e-14 }
+    ' t.txt
+check "refused: an interval of 95" refuses "--interval 95: must be a number between 0 and 1" \
+    predict --model m.odvgp --data named.csv --interval 95
+sed '2,$s/^id\([0-9]*\),/"00\1, ""q""",/' ids.csv >t.csv
+predict named.odvgp t.csv --keep id,b
+check "predict: columns that are kept, in their own words" test \
+    "$(head -n 1 t.txt | cut -c1-9) $(sed -n 2p t.txt | cut -d, -f1-3)" = \
+    "id,b,mean $(sed -n 2p t.csv | cut -d, -f1,2,4)"
+check "refused: a column to keep that is not there" \
+    refuses "--keep: there is no column 'idd'; did you mean id?; columns: id, a, b, y" \
+    predict --model named.odvgp --data ids.csv --keep idd
+check "predict: nothing is outside the training range" \
+    test "$(sed 's/.*,//' t.txt | sort -u | tr -d '\n')" = 0range
+awk -F, 'BEGIN { OFS = "," } NR > 1 { $2 += NR % 2 ? 9 : 0; $1 -= NR % 4 ? 0 : 5 } 1' named.csv >t.csv
+predict named.odvgp t.csv 2>err.txt
+check "predict: inputs outside the training range are counted" \
+    test "$(cut -d, -f4 t.txt | sort | uniq -c | awk '{ printf "%s %s;", $2, $1 }')" = \
+    "0 50;1 150;range 1;"
+check "predict: a note about many of them" \
+    grep -q '^note: 150 of 200 rows have inputs outside the training range' err.txt
+# A model of the columns 2 and 0, in this order.
+train --data plain.csv --features 1,0 --iters 5 --model t.odvgp >t.txt
+predict t.odvgp plain.csv 2>err.txt && mv t.txt one.csv
+check "predict: says that it goes by place" grep -q '^note: plain.csv: columns are found by their place' \
+    err.txt
+predict t.odvgp inputs.csv 2>err.txt
+check "predict: by place in the training file, whatever the order of --features" cmp t.txt one.csv
+fit --data named.csv --features b,a --iters 5 --model t.odvgp
+predict t.odvgp inputs.csv 2>err.txt && mv t.txt one.csv
+check "predict: says which column is which" grep -q 'training file: 2 is b, 1 is a$' err.txt
+predict t.odvgp named.csv 2>err.txt
+check "predict: and so finds what the names say" cmp t.txt one.csv
+check "predict: names are no news" test ! -s err.txt
+check "predict: columns that only the training file had" sh -c \
+    'cut -d, -f1-3 ids.csv | sed 1d >t.csv && "$1" train --data ids.csv --ignore id --iters 5 \
+    --threads 1 --quiet --features a,b --model t.odvgp >t.txt && "$1" predict --model t.odvgp \
+    --data t.csv >one.csv && "$1" predict --model t.odvgp --data ids.csv --quiet | cmp - one.csv' sh "$tool"
+sed '3s/blue/GREEN/; 5s/[^,]*$/abc/; 7s/^[^,]*/x/' text.csv >t.csv
+predict text.odvgp t.csv --missing drop 2>err.txt
+check "predict: a new level and a broken number are NA" \
+    test "$(grep -n NA t.txt | cut -c1-13 | tr '\n' ' ')" = "3:NA,NA,NA,NA 7:NA,NA,NA,NA "
+check "predict: a note names the first" grep -q "^note: 2 of 200 rows have no prediction (NA): .*'x' is \
+not a number" err.txt
+check "predict: a broken target does not count, and is named" \
+    grep -q "^note: targets that do not fit .* line 5, column 5 (y): 'abc' is not a number" err.txt
+"$tool" predict --model text.odvgp --data t.csv --missing drop --json --quiet >t.json
+check "predict: counts of both" test "$(values t.json n n_test n_missing)" = "200 197 2"
+sed 's/,[^,]*$/,/' two.csv >t.csv
+predict two.odvgp t.csv 2>err.txt
+check "predict: a target without values is left out of the metrics" \
+    grep -q '^note: column 4 has no values, and is left out of the metrics' err.txt
+"$tool" predict --model two.odvgp --data t.csv --json --quiet >t.json
+check "predict: counts of each target" test \
+    "$(value t.json n_test) $(grep -o '"column": [23], "n_test": [0-9]*' t.json | tr -dc '0-9 \n')" = \
+    "0  2  200
+ 3  0"
+mkfifo to from
+"$tool" predict --model named.odvgp --data - --quiet <to >from &
+exec 4>to 5<from
+echo "b,a" >&4
+echo "0.5,0.25" >&4
+read -r one <&5
+read -r two <&5
+echo "0.5,0.25" >&4
+read -r three <&5
+exec 4>&-
+check "predict: a stream is answered row by row" test "$one,$two" = "mean,sd_f,sd_y,range,$three"
+wait $!
+check "predict: and ends with its input" test $? -eq 0
+exec 5<&-
+printf 'a,b\n0.1,0.2\n\n0.3,x\n' | "$tool" predict --model named.odvgp --data - >t.txt 2>err.txt
+check "predict: a stream with a broken row" test "$? $(wc -l <t.txt) $(cat err.txt)" = \
+    "2 0 odvgp: standard input: line 4, column 2 (b): 'x' is not a number"
+# 70,000 rows: several blocks.
+awk -F, 'BEGIN { print "a,b,y" } { for (i = 0; i < 350; i++) print $1 + i / 1000 "," $2 ",\"" $3 "\"" }' \
+    plain.csv >long.csv
+predict named.odvgp long.csv
+check "predict: a stream of many blocks" sh -c \
+    'cat long.csv | "$1" predict --model named.odvgp --data - --json --out one.csv >t.json &&
+    cmp one.csv t.txt' sh "$tool"
+check "predict: its metrics are of all rows" test "$(value t.json n_test)" -eq 70000
+for bad in '' 'a,b,y'; do
+    check "refused: a stream of '$bad'" sh -c 'echo "$2" | "$1" predict --model named.odvgp --data - \
+        2>&1 | grep -q "standard input: \(is empty\|has a header and no rows\)"' sh "$tool" "$bad"
+done
+awk -F, 'BEGIN { OFS = ","; print "1,size,0,y" } { print $1, NR % 2 ? "low" : "high", NR % 2, $3 }
+    ' plain.csv >index.csv
+train --data index.csv --ordinal 1=-2,0,2 --model t.odvgp --json 2>err.txt >t.json
+check "ordinal: a name goes before an index" \
+    grep -q "column 1 (1): '-\?0.[0-9]*' is none of the 3 levels" err.txt
+
+# ---- no file is destroyed ----
+mkdir files && cp m.odvgp named.csv mask.csv files && cd files || exit 2
+ln -s named.csv link.csv
+ln named.csv hard.csv
+ln -s missing.csv dangling
+cksum -- *.csv m.odvgp >../before.txt
+f="train --data named.csv"
+check "kept: the model that predicts" refuses "--out m.odvgp: is the model file (--model m.odvgp)" \
+    predict --model m.odvgp --data named.csv --out m.odvgp
+check "kept: the data to predict" refuses "--out ./hard.csv: is the data file" \
+    predict --model m.odvgp --data link.csv --out ./hard.csv
+check "kept: the data that training reads from standard input" \
+    sh -c '"$1" train --data - --model named.csv <named.csv 2>&1 | grep "is the data file"' sh "$tool"
+check "kept: the test file" refuses "--model hard.csv: is the test file" \
+    $f --data mask.csv --test named.csv --model hard.csv
+check "kept: the mask" refuses "--model mask.csv: is the mask file (--test-mask mask.csv)" \
+    $f --test-mask mask.csv:1 --model mask.csv
+check "kept: the data, by a link" refuses "--plot link.csv: is the data file" \
+    compare --data named.csv --plot link.csv
+check "kept: the resumed model" refuses "--trace m.odvgp: is the model to resume" \
+    $f --resume m.odvgp --model new.odvgp --trace m.odvgp
+check "kept: the trace is not the model" refuses "--trace ./new: is the file of --model" \
+    $f --model new --trace ./new
+check "kept: nor is the picture the trace" refuses "--plot new: is the file of --trace" \
+    compare --data named.csv --trace "$PWD/new" --plot new
+check "kept: nor what a link will lead to" refuses "--trace missing.csv: is the file of --model" \
+    $f --model dangling --trace missing.csv
+check "kept: nor the checkpoint" refuses "--trace new.part: is the file of --model" \
+    $f --model new --trace new.part
+check "kept: the data that standard output is added to" sh -c \
+    '"$1" predict --model m.odvgp --data named.csv 2>&1 >>named.csv | grep "is the data file"' \
+    sh "$tool"
+check "kept: all of them" sh -c 'cksum -- *.csv m.odvgp | cmp - ../before.txt'
+echo mine >mine
+for name in t.odvgp.tmp t.odvgp.0.tmp; do ln -s mine $name; done
+ln -s t.odvgp current.odvgp
+fit --data named.csv --iters 1 --model current.odvgp
+check "a model's link stays, what it leads to is written" \
+    test -L current.odvgp -a ! -L t.odvgp -a -s t.odvgp
+check "temporary names that are taken stay" test "$(cat mine t.odvgp.tmp)" = "mine
+mine"
+ln -s loop loop
+check "refused: a link to itself" refuses "loop: its symbolic links lead nowhere" $f --model loop
+cd .. || exit 2
 
 # ---- bad input: model files ----
 check "refused: no model" \

@@ -149,6 +149,77 @@ static int parse_index(const char **s)
     return *s == start ? -1 : v;
 }
 
+/* ---- what was meant ---- */
+
+/*  The known word that is nearest to one that is not known. */
+typedef struct guess {
+    char word[40];
+    const char *best;
+    int distance;
+} guess;
+
+typedef struct guess_clause {
+    char text[80];
+} guess_clause;
+
+/*  Words of up to 39 letters, without a difference between capitals and small ones. */
+static void guess_fold(char to[40], const char *from, size_t length)
+{
+    size_t n = length < 39 ? length : 39;
+    for (size_t i = 0; i < n; i++) to[i] = (char)tolower((unsigned char)from[i]);
+    to[n] = 0;
+}
+
+static guess guess_of(const char *word, size_t length)
+{
+    guess g;
+    memset(&g, 0, sizeof g);
+    guess_fold(g.word, word, length);
+    g.distance = 1 + (int)strlen(g.word) / 4;
+    return g;
+}
+
+/*  How many letters to add, leave out, replace or swap with their neighbour make one of the other. */
+static int word_distance(const char *a, const char *b)
+{
+    int n = (int)strlen(a), m = (int)strlen(b), d[41][41];
+    for (int i = 0; i <= n; i++)
+        for (int k = 0; k <= m; k++) {
+            if (!i || !k) {
+                d[i][k] = i + k;
+                continue;
+            }
+            int best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+            if (d[i - 1][k] + 1 < best) best = d[i - 1][k] + 1;
+            if (d[i][k - 1] + 1 < best) best = d[i][k - 1] + 1;
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                    d[i - 2][k - 2] + 1 < best)
+                best = d[i - 2][k - 2] + 1;
+            d[i][k] = best;
+        }
+    return d[n][m];
+}
+
+/*  A candidate is near if few letters differ, or if it begins with the word. */
+static void guess_try(guess *g, const char *candidate)
+{
+    char folded[40];
+    guess_fold(folded, candidate, strlen(candidate));
+    int distance = word_distance(g->word, folded);
+    if (strlen(g->word) > 2 && strncmp(g->word, folded, strlen(g->word)) == 0) distance = 1;
+    if (distance > g->distance || (g->best && distance == g->distance)) return;
+    g->distance = distance;
+    g->best = candidate;
+}
+
+/*  "; did you mean matern52?", or nothing. */
+static guess_clause guess_text(const guess *g)
+{
+    guess_clause c = {""};
+    if (g->best) snprintf(c.text, sizeof c.text, "; did you mean %.50s?", g->best);
+    return c;
+}
+
 /* ---- files ---- */
 
 /*  Devices and pipes are written in place; files are replaced. */
@@ -158,41 +229,38 @@ static int is_device(const char *path)
     return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }
 
-/*  Ends the program if the file cannot be written, or if it is the data file: before an hour of
-    training, not after it. */
-static void check_writable(const char *option, const char *path, const char *data)
+/*  The path with symbolic links of its last component followed, also to a file that is not there
+    yet: writing replaces the file, not the link. The caller frees it. */
+static char *resolve_path(const char *path)
 {
-    struct stat s, d;
-    int there = stat(path, &s) == 0;
-    if (there && S_ISDIR(s.st_mode)) die(BAD_INPUT, "--%s %s: is a directory", option, path);
-    if (there && S_ISREG(s.st_mode) && stat(data, &d) == 0 && s.st_dev == d.st_dev &&
-            s.st_ino == d.st_ino)
-        die(BAD_INPUT, "--%s %s: is the data file", option, path);
-    if (is_device(path)) return;
-    bytes beside = {NULL, 0, 0};
-    bytes_print(&beside, "%s.XXXXXX", path);
-    int f = mkstemp(beside.at);
-    if (f < 0) die(BAD_INPUT, "--%s %s: cannot be written: %s", option, path, strerror(errno));
-    close(f);
-    remove(beside.at);
-    free(beside.at);
+    enum { MOST_LINKS = 40 };
+    char *name = copy_text(path), to[4096];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ptrdiff_t n = (ptrdiff_t)readlink(name, to, sizeof to - 1);
+        if (n < 0) return name;
+        to[n] = 0;
+        bytes next = {NULL, 0, 0};
+        const char *slash = strrchr(name, '/');
+        if (*to != '/' && slash) bytes_add(&next, name, (size_t)(slash + 1 - name));
+        bytes_add(&next, to, (size_t)n);
+        free(name);
+        name = next.at;
+    }
+    die(BAD_INPUT, "%s: its symbolic links lead nowhere", path);
 }
 
 static void write_file(const char *path, const void *block, size_t n)
 {
-    int bad;
-    if (is_device(path)) {
-        FILE *f = fopen(path, "wb");
-        bad = !f || fwrite(block, 1, n, f) != n;
-        if (f && fclose(f)) bad = 1;
-    } else bad = odvgp_file_write(path, block, n) != ODVGP_OK;
-    if (bad) die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    char *target = resolve_path(path);
+    if (odvgp_file_write(target, block, n) != ODVGP_OK)
+        die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+    free(target);
 }
 
 static void write_stdout(const bytes *b)
 {
     if (fwrite(b->at, 1, b->used, stdout) != b->used || fflush(stdout))
-        die(FAILED, "standard output cannot be written");
+        die(FAILED, "standard output cannot be written: %s", strerror(errno));
 }
 
 static void *read_file(const char *path, size_t *n)

@@ -36,13 +36,45 @@ static const char *path_text(const char *path)
 
 /*  A list of columns. */
 typedef struct selection {
-    int *column, count;
+    int *column, count, room;
+    /* [columns of the table]: is it in the list? NULL: the list is empty. */
+    char *has;
 } selection;
 
-static void select_column(selection *s, int column)
+static void select_column(selection *s, const table *t, int column)
 {
-    s->column = resize(s->column, (size_t)s->count + 1, sizeof *s->column);
+    if (!s->has) s->has = take((size_t)t->columns, 1);
+    if (s->count == s->room) {
+        s->room = 2 * s->room + 16;
+        s->column = resize(s->column, (size_t)s->room, sizeof *s->column);
+    }
     s->column[s->count++] = column;
+    s->has[column] = 1;
+}
+
+static int selected(const selection *s, int column) { return s->has && s->has[column]; }
+
+static void selection_free(selection *s)
+{
+    free(s->column);
+    free(s->has);
+}
+
+/*  Ends the program: there is no such column. Names the columns, and the one that may be meant. */
+NO_RETURN static void die_no_column(const table *t, int id, const char *name)
+{
+    enum { SHOWN = 20 };
+    bytes all = {NULL, 0, 0};
+    guess meant = guess_of(name, strlen(name));
+    for (int i = 0; i < t->columns && t->header; i++) {
+        guess_try(&meant, t->column[i].name);
+        if (i < SHOWN) bytes_print(&all, "%s%s", i ? ", " : "; columns: ", t->column[i].name);
+        if (i == SHOWN) bytes_print(&all, ", ...");
+    }
+    if (!t->header)
+        bytes_print(&all, "; the file has no header, and columns 0 to %d", t->columns - 1);
+    die(BAD_INPUT, "--%s: there is no column '%s'%s%s", option_list[id].name, name,
+            guess_text(&meant).text, all.at);
 }
 
 /*  Adds one item of a list: a name, an index, a range of indices, or "last". */
@@ -57,8 +89,7 @@ static void select_item(selection *s, const table *t, int id, const char *item)
             p++;
             to = parse_index(&p);
         }
-        if (from < 0 || to < 0 || *p)
-            die(BAD_INPUT, "--%s: there is no column '%s'", option_list[id].name, item);
+        if (from < 0 || to < 0 || *p) die_no_column(t, id, item);
         if (to < from)
             die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
         if (to >= t->columns)
@@ -66,17 +97,16 @@ static void select_item(selection *s, const table *t, int id, const char *item)
                     item, t->columns - 1);
     }
     for (; from <= to; from++) {
-        for (int k = 0; k < s->count; k++)
-            if (s->column[k] == from)
-                die(BAD_INPUT, "--%s: %s is named twice", option_list[id].name,
-                        COLUMN_TEXT(from, t->column[from].name));
-        select_column(s, from);
+        if (selected(s, from))
+            die(BAD_INPUT, "--%s: %s is named twice", option_list[id].name,
+                    COLUMN_TEXT(from, t->column[from].name));
+        select_column(s, t, from);
     }
 }
 
 static selection select_list(const table *t, const options *o, int id)
 {
-    selection s = {NULL, 0};
+    selection s = {NULL, 0, 0, NULL};
     if (!o->value[id]) return s;
     /* A name may hold commas. */
     if (table_find(t, o->value[id], 0) >= 0) {
@@ -89,42 +119,49 @@ static selection select_list(const table *t, const options *o, int id)
     return s;
 }
 
-static int selected(const selection *s, int column)
+/*  The first column that the item of --ordinal names, "NAME=a,b,c": a name goes before an index.
+    -1: there is none. */
+static int ordinal_column(const table *t, const char *item)
 {
-    for (int i = 0; i < s->count; i++)
-        if (s->column[i] == column) return 1;
-    return 0;
+    char *name = copy_text(item);
+    const char *digits = name;
+    name[strcspn(name, "=\n")] = 0;
+    int column = table_find(t, name, 0);
+    if (column < 0) {
+        column = parse_index(&digits);
+        if (*digits || column >= t->columns) column = -1;
+    }
+    free(name);
+    return column;
 }
 
-/*  The levels "a,b,c" that --ordinal gives a column, up to a line end; or NULL. */
-static const char *ordinal_levels(const options *o, int column, const char *name)
+/*  Makes the columns of --ordinal text. */
+static void ordinal_settle(const options *o, table *t)
 {
     for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
         size_t length = strcspn(s, "=\n");
-        const char *p = s;
-        if (name && is_word(s, length, name)) return s + length + 1;
-        if (parse_index(&p) == column && p == s + length) return s + length + 1;
+        int column = ordinal_column(t, s);
+        if (s[length] != '=' || !s[length + 1] || s[length + 1] == '\n')
+            die(BAD_INPUT, "--ordinal %.*s: must look like NAME=a,b,c", (int)length, s);
+        if (column < 0) {
+            char *name = copy_text(s);
+            name[length] = 0;
+            die_no_column(t, OPT_ORDINAL, name);
+        }
+        for (; column >= 0; column = t->header ? t->column[column].next : -1)
+            t->column[column].text = 1, t->column[column].settled = 2;
     }
-    return NULL;
 }
 
-static void check_ordinals(const options *o, const table *t)
+/*  The levels "a,b,c" that --ordinal gives a column, up to a line end; or NULL. */
+static const char *ordinal_levels(const options *o, const table *t, int column)
 {
     for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
-        int length = (int)strcspn(s, "=\n"), column = 0;
-        if (s[length] != '=' || !s[length + 1] || s[length + 1] == '\n')
-            die(BAD_INPUT, "--ordinal %.*s: must look like NAME=a,b,c", length, s);
-        while (column < t->columns &&
-                ordinal_levels(o, column, t->column[column].name) != s + length + 1)
-            column++;
-        if (column == t->columns) die(BAD_INPUT, "--ordinal: there is no column '%.*s'", length, s);
+        int at = ordinal_column(t, s);
+        while (at >= 0 && at != column) at = t->header ? t->column[at].next : -1;
+        if (at == column) return s + strcspn(s, "=") + 1;
     }
-}
-
-static int ordinal_is_text(const void *user, int columns, int column, const char *name)
-{
-    (void)columns;
-    return ordinal_levels(user, column, name) != NULL;
+    return NULL;
 }
 
 static void add_level(field *f, const char *text, size_t length)
@@ -141,12 +178,36 @@ static int by_text(const void *a, const void *b)
 }
 
 /*  A text column with more levels than this is an identifier, not a category. */
-enum { MOST_LEVELS = 1000 };
+enum { MOST_LEVELS = 1000, FEW_LEVELS = 3 };
+
+/*  Refuses a text column that holds numbers in another style, or identifiers: levels in more than
+    half of its rows say nothing about other rows. */
+static void check_levels(const field *f, const table *t, const options *o)
+{
+    const table_column *c = &t->column[f->column];
+    const char *path = path_text(o->value[OPT_DATA]);
+    int numbers = 0;
+    while (numbers < c->level_count && *table_hint(c->levels[numbers])) numbers++;
+    if (numbers && numbers == c->level_count)
+        die(BAD_INPUT, "%s: line %ld, %s: '%s' is text%s", path, c->level_lines[0],
+                COLUMN_TEXT(f->column, c->name), c->levels[0], table_hint(c->levels[0]));
+    ptrdiff_t rows = t->rows - c->missing;
+    if (c->level_count <= MOST_LEVELS &&
+            (c->level_count <= FEW_LEVELS || 2 * (ptrdiff_t)c->level_count <= rows))
+        return;
+    bytes name = {NULL, 0, 0};
+    if (c->name && *c->name && !strchr(c->name, ',')) bytes_print(&name, "%s", c->name);
+    else bytes_print(&name, "%d", f->column);
+    die(BAD_INPUT,
+            "%s: %s has %d different texts in %td rows and looks like an identifier: "
+            "--ignore %s leaves it out",
+            path, COLUMN_TEXT(f->column, c->name), c->level_count, rows, name.at);
+}
 
 static void field_levels(field *f, const table *t, const options *o)
 {
     const table_column *c = &t->column[f->column];
-    const char *s = ordinal_levels(o, f->column, c->name);
+    const char *s = ordinal_levels(o, t, f->column);
     if (s) {
         f->ordinal = 1;
         for (;; s++) {
@@ -156,39 +217,55 @@ static void field_levels(field *f, const table *t, const options *o)
             if (*s != ',') return;
         }
     }
-    if (c->level_count > MOST_LEVELS)
-        die(BAD_INPUT, "%s: %s has %d different texts; leave it out with --ignore",
-                path_text(o->value[OPT_DATA]), COLUMN_TEXT(f->column, c->name), c->level_count);
+    check_levels(f, t, o);
     for (int k = 0; k < c->level_count; k++) add_level(f, c->levels[k], strlen(c->levels[k]));
     if (f->levels) qsort(f->levels, (size_t)f->level_count, sizeof *f->levels, by_text);
+}
+
+/*  The numbers that --dates makes of a date. */
+static int date_parts_of(const options *o)
+{
+    char *list = copy_text(o->value[OPT_DATES]), *rest = list, *item;
+    int parts = 0;
+    while ((item = next_item(&rest, '+')) != NULL) {
+        int k = position_in(date_words, item);
+        if (k < 0)
+            die(BAD_INPUT, "--dates %s: must be %s, or several joined by +", o->value[OPT_DATES],
+                    date_words);
+        parts |= 1 << k;
+    }
+    free(list);
+    return parts;
 }
 
 static field *fields_make(const selection *s, const table *t, const options *o)
 {
     field *fields = take((size_t)s->count, sizeof *fields);
+    int parts = date_parts_of(o);
     for (int i = 0; i < s->count; i++) {
         field *f = &fields[i];
         const table_column *c = &t->column[s->column[i]];
         f->column = s->column[i];
         f->name = copy_text(c->name);
-        for (int k = c->name ? table_find(t, c->name, 0) : f->column; k < f->column;
-                k = table_find(t, c->name, k + 1))
-            f->repeat++;
+        f->repeat = c->repeat;
         if (c->text) field_levels(f, t, o);
+        if (c->date) f->date_parts = parts;
     }
     return fields;
 }
 
-/*  data/bike.csv -> bike */
+/*  data/bike.csv -> bike; data/bike.csv.gz too. */
 static char *dataset_name(const char *path)
 {
     if (strcmp(path, "-") == 0) return copy_text("stdin");
-    const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path,
-               *dot = strrchr(start, '.');
-    size_t n = dot && dot > start ? (size_t)(dot - start) : strlen(start);
-    bytes name = {NULL, 0, 0};
-    bytes_add(&name, start, n);
-    return name.at;
+    const char *slash = strrchr(path, '/');
+    char *name = copy_text(slash ? slash + 1 : path), *dot = strrchr(name, '.');
+    if (dot && dot > name && strcmp(dot, ".gz") == 0) {
+        *dot = 0;
+        dot = strrchr(name, '.');
+    }
+    if (dot && dot > name) *dot = 0;
+    return name;
 }
 
 /*  Which columns are inputs and which are targets. */
@@ -198,19 +275,28 @@ static void schema_columns(schema *s, const table *t, const options *o)
               inputs = select_list(t, o, OPT_FEATURES);
     if (!o->value[OPT_FEATURES])
         for (int i = 0; i < t->columns; i++)
-            if (!selected(&targets, i) && !selected(&ignored, i)) select_column(&inputs, i);
+            if (!selected(&targets, i) && !selected(&ignored, i)) select_column(&inputs, t, i);
     const char *path = path_text(o->value[OPT_DATA]);
-    for (int i = 0; i < inputs.count; i++)
+    for (int i = 0; i < inputs.count; i++) {
+        const table_column *c = &t->column[inputs.column[i]];
         if (selected(&targets, inputs.column[i]) || selected(&ignored, inputs.column[i]))
             die(BAD_INPUT, "--features: %s is a target or ignored",
-                    COLUMN_TEXT(inputs.column[i], t->column[inputs.column[i]].name));
+                    COLUMN_TEXT(inputs.column[i], c->name));
+        if (c->missing == t->rows)
+            die(BAD_INPUT, "%s: %s has no values: --ignore it", path,
+                    COLUMN_TEXT(inputs.column[i], c->name));
+    }
     for (int i = 0; i < targets.count; i++) {
         const table_column *c = &t->column[targets.column[i]];
         if (selected(&ignored, targets.column[i]))
             die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
+        if (c->date)
+            die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
+                    COLUMN_TEXT(targets.column[i], c->name));
         if (c->text)
-            die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers", path,
-                    c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0]);
+            die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers%s", path,
+                    c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0],
+                    table_hint(c->levels[0]));
     }
     if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
     s->dataset = dataset_name(o->value[OPT_DATA]);
@@ -219,92 +305,157 @@ static void schema_columns(schema *s, const table *t, const options *o)
     s->input_count = inputs.count;
     s->targets = fields_make(&targets, t, o);
     s->target_count = targets.count;
-    for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
     bytes text = {NULL, 0, 0};
     for (int i = 0; i < s->target_count; i++) {
         if (s->targets[i].name) bytes_print(&text, "%s%s", i ? ", " : "", s->targets[i].name);
         else bytes_print(&text, "%s%d", i ? ", " : "column ", s->targets[i].column);
     }
     s->target_text = text.at;
-    free(targets.column);
-    free(ignored.column);
-    free(inputs.column);
+    selection_free(&targets);
+    selection_free(&ignored);
+    selection_free(&inputs);
 }
 
-/*  Where the columns of a schema stand in a table. */
+/* ---- where the columns of a schema stand in a table ---- */
+
+/*  The columns of a table without names for those of the training file, -1: not there. The table
+    has all columns of the training file, all but the targets, or only the inputs, in its order. NULL
+    if it has another number of columns. */
+static int *places_of(const schema *s, int columns)
+{
+    char *kept = take((size_t)s->columns, 1);
+    int *place = take((size_t)s->columns, sizeof *place), at = 0;
+    memset(kept, columns != s->input_count || columns == s->columns, (size_t)s->columns);
+    for (int i = 0; i < s->input_count; i++) kept[s->inputs[i].column] = 1;
+    for (int i = 0; i < s->target_count && columns != s->columns; i++)
+        kept[s->targets[i].column] = 0;
+    for (int i = 0; i < s->columns; i++) place[i] = kept[i] ? at++ : -1;
+    free(kept);
+    if (at == columns) return place;
+    free(place);
+    return NULL;
+}
+
+/*  Finds a field by name, or else by place. */
+static int position_of(const table *t, const field *f, const int *places)
+{
+    if (!t->header || !f->name) return places ? places[f->column] : -1;
+    int column = table_find(t, f->name, 0);
+    for (int k = 0; k < f->repeat && column >= 0; k++) column = t->column[column].next;
+    return column;
+}
+
+/*  Are columns found by their place, because the table or the model has no names? */
+static int by_place(const schema *s, const table *t) { return !t->header || !s->inputs[0].name; }
+
+/*  What is known of a table before it is read; s is NULL for the training data. */
+typedef struct knowledge {
+    const options *o;
+    const schema *s;
+} knowledge;
+
+/*  Does the first line hold the names of all inputs? */
+static int schema_is_header(const void *user, const table *t)
+{
+    const schema *s = ((const knowledge *)user)->s;
+    for (int i = 0; i < s->input_count; i++)
+        if (!s->inputs[i].name || table_find(t, s->inputs[i].name, 0) < 0) return 0;
+    return 1;
+}
+
+/*  The kinds of columns are those of the training file. */
+static void schema_settle(const schema *s, table *t)
+{
+    int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
+    for (int i = 0; i < s->input_count + s->target_count; i++) {
+        const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
+        int column = position_of(t, f, places);
+        if (column < 0) continue;
+        t->column[column].text = f->level_count > 0;
+        t->column[column].date = f->date_parts > 0;
+        t->column[column].settled = 2;
+    }
+    free(places);
+}
+
+/*  Sets the kinds of columns that are known, and which cells --keep keeps. */
+static void settle_columns(const void *user, table *t)
+{
+    const knowledge *k = user;
+    if (k->s) schema_settle(k->s, t);
+    else ordinal_settle(k->o, t);
+    selection kept = select_list(t, k->o, OPT_KEEP);
+    for (int i = 0; i < kept.count; i++) t->column[kept.column[i]].keep = 1;
+    selection_free(&kept);
+}
+
 typedef struct binding {
     /* [input_count] columns of the table. */
     int *input;
     /* [target_count] columns; NULL: the table has no targets. */
     int *target;
-    /* [input_count]; for text, the field's level for each level of the table's column. */
+    /* [input_count]; for text, the field's level for each level of the table's column; -1: the
+       training data have no such level. */
     int **code;
+    /* The first cell that does not fit, of inputs and of targets, in a sentence; NULL: all fit. */
+    char *misfit, *target_misfit;
 } binding;
 
-static int position_of(const schema *s, const table *t, const field *f, int nth_input)
+/*  Keeps the first sentence about a cell that does not fit, or ends the program with it. */
+static void bind_misfit(char **first, int drop, const char *sentence)
 {
-    if (t->header && f->name) {
-        int column = table_find(t, f->name, 0);
-        for (int k = 0; k < f->repeat && column >= 0; k++)
-            column = table_find(t, f->name, column + 1);
-        return column;
-    }
-    if (t->columns == s->columns) return f->column;
-    return t->columns == s->input_count ? nth_input : -1;
+    if (!drop) die(BAD_INPUT, "%s", sentence);
+    if (!*first) *first = copy_text(sentence);
 }
 
-static void bind_text(binding *b, const field *f, int i, const table *t, const char *path)
+static void bind_text(binding *b, const field *f, int i, const table *t, const char *path, int drop)
 {
     const table_column *c = &t->column[b->input[i]];
     b->code[i] = take((size_t)c->level_count, sizeof **b->code);
     for (int k = 0; k < c->level_count; k++) {
         int level = 0;
         while (level < f->level_count && strcmp(f->levels[level], c->levels[k]) != 0) level++;
-        if (level == f->level_count)
-            die(BAD_INPUT, "%s: line %ld, %s: '%s' is none of the %d levels of this column",
-                    path_text(path), c->level_lines[k], COLUMN_TEXT(b->input[i], c->name),
-                    c->levels[k], f->level_count);
-        b->code[i][k] = level;
+        b->code[i][k] = level < f->level_count ? level : -1;
+        if (level < f->level_count) continue;
+        char text[400];
+        snprintf(text, sizeof text,
+                "%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path),
+                c->level_lines[k], COLUMN_TEXT(b->input[i], c->name), c->levels[k], f->level_count);
+        bind_misfit(&b->misfit, drop, text);
     }
 }
 
-/*  Refuses cells that do not fit their column, and text where the schema has numbers. */
-static void check_kind(const table *t, int column, const field *f, const char *path)
-{
-    char error[400];
-    const table_column *c = &t->column[column];
-    if (table_check(t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
-    if (c->text && !f->level_count)
-        die(BAD_INPUT, "%s: line %ld, %s: '%s' is not a number", path_text(path), c->level_lines[0],
-                COLUMN_TEXT(column, c->name), c->levels[0]);
-}
-
-static binding bind_columns(const schema *s, const table *t, const char *path)
+/*  Finds the columns. Cells that do not fit theirs end the program unless `drop`. */
+static binding bind_columns(const schema *s, const table *t, const char *path, int drop)
 {
     binding b;
+    char text[400];
+    memset(&b, 0, sizeof b);
     b.input = take((size_t)s->input_count, sizeof *b.input);
     b.target = take((size_t)s->target_count, sizeof *b.target);
     b.code = take((size_t)s->input_count, sizeof *b.code);
+    int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
     for (int i = 0; i < s->input_count; i++) {
         const field *f = &s->inputs[i];
-        b.input[i] = position_of(s, t, f, i);
+        b.input[i] = position_of(t, f, places);
         if (b.input[i] < 0 && t->header && f->name)
             die(BAD_INPUT, "%s: line 1: there is no column '%s'", path_text(path), f->name);
         if (b.input[i] < 0)
             die(BAD_INPUT,
                     "%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
                     path_text(path), t->columns, s->input_count, s->columns);
-        check_kind(t, b.input[i], f, path);
-        if (f->level_count) bind_text(&b, f, i, t, path);
+        if (table_check(t, b.input[i], path, text, sizeof text)) bind_misfit(&b.misfit, drop, text);
+        if (f->level_count) bind_text(&b, f, i, t, path, drop);
     }
     for (int i = 0; i < s->target_count && b.target; i++) {
-        b.target[i] = position_of(s, t, &s->targets[i], -1);
-        if (b.target[i] >= 0) check_kind(t, b.target[i], &s->targets[i], path);
-        else {
+        b.target[i] = position_of(t, &s->targets[i], places);
+        if (b.target[i] < 0) {
             free(b.target);
             b.target = NULL;
-        }
+        } else if (table_check(t, b.target[i], path, text, sizeof text))
+            bind_misfit(&b.target_misfit, drop, text);
     }
+    free(places);
     return b;
 }
 
@@ -314,26 +465,18 @@ static void binding_free(binding *b, const schema *s)
     free(b->code);
     free(b->input);
     free(b->target);
+    free(b->misfit);
+    free(b->target_misfit);
 }
 
-/*  Does the schema have text here? Numbers that are levels are then read as text. */
-static int schema_is_text(const void *user, int columns, int column, const char *name)
-{
-    const schema *s = user;
-    for (int i = 0; i < s->input_count; i++) {
-        const field *f = &s->inputs[i];
-        int here = name && f->name         ? strcmp(name, f->name) == 0
-                   : columns == s->columns ? f->column == column
-                                           : i == column;
-        if (here && f->level_count) return 1;
-    }
-    return 0;
-}
+/* ---- rows ---- */
 
 /*  A list of row numbers. */
 typedef struct rows {
     ptrdiff_t n, *row;
 } rows;
+
+static void rows_free(rows *r) { free(r->row); }
 
 static void refuse_missing(const table *t, int column, const char *path, const char *advice)
 {
@@ -347,8 +490,10 @@ static int row_complete(
         const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
 {
     const double *cell = t->values + row * t->columns;
-    for (int i = 0; i < s->input_count; i++)
-        if (isnan(cell[b->input[i]])) return 0;
+    for (int i = 0; i < s->input_count; i++) {
+        double v = cell[b->input[i]];
+        if (isnan(v) || (b->code[i] && b->code[i][(int)v] < 0)) return 0;
+    }
     for (int i = 0; i < s->target_count && targets_too && b->target; i++)
         if (isnan(cell[b->target[i]])) return 0;
     return 1;
@@ -368,6 +513,19 @@ static rows complete_rows(const schema *s, const table *t, const binding *b, con
     return r;
 }
 
+/*  Days since 1970 as the numbers that the field asks for; returns the place after them. A day of
+    the year is 1 on January 1, a day of the week 1 on Monday; both with the time as a fraction. */
+static double *encode_date(const field *f, double days, double *x)
+{
+    int year = 1970 + (int)floor(days / 365.2425);
+    while (table_days(year, 1, 1) > days) year--;
+    while (table_days(year + 1, 1, 1) <= days) year++;
+    if (f->date_parts & 1) *x++ = days;
+    if (f->date_parts & 2) *x++ = 1 + days - table_days(year, 1, 1);
+    if (f->date_parts & 4) *x++ = 1 + days + 3 - 7 * floor((days + 3) / 7);
+    return x;
+}
+
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
     part p = {
@@ -378,7 +536,8 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
         for (int i = 0; i < s->input_count; i++) {
             const field *f = &s->inputs[i];
             double v = cell[b->input[i]];
-            if (!f->level_count) *x++ = v;
+            if (f->date_parts) x = encode_date(f, v, x);
+            else if (!f->level_count) *x++ = v;
             else if (f->ordinal) *x++ = b->code[i][(int)v];
             else {
                 /* The other levels' inputs are 0 already. */
@@ -392,14 +551,48 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
     return p;
 }
 
-static void read_table(table *t, const char *path, const options *o,
-        int (*is_text)(const void *, int, int, const char *), const void *user)
+/*  How the options say that a table is read. */
+static table_options table_how(const knowledge *known)
+{
+    const options *o = known->o;
+    static const int header[] = {0, 1, -1};
+    table_options how;
+    memset(&how, 0, sizeof how);
+    how.header = header[option_choice(o, OPT_HEADER)];
+    how.separator = option_separator(o);
+    how.decimal = option_choice(o, OPT_DECIMAL) ? ',' : '.';
+    how.thousands = option_thousands(o);
+    if (how.decimal == how.thousands)
+        die(BAD_INPUT, "--thousands %s: is the decimal point, too", o->value[OPT_THOUSANDS]);
+    how.is_header = known->s ? schema_is_header : NULL;
+    how.settle = settle_columns;
+    how.user = known;
+    return how;
+}
+
+static void read_table(table *t, const char *path, const options *o, const schema *s)
 {
     char error[400];
-    table_options how = {0, option_separator(o), is_text, user};
-    static const int header[] = {0, 1, -1};
-    how.header = header[option_choice(o, OPT_HEADER)];
+    knowledge known = {o, s};
+    table_options how = table_how(&known);
     if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+}
+
+/*  Notes what was guessed about a table. */
+static void note_table(const table *t, const char *path, const options *o, bytes *notes)
+{
+    int guessed = option_choice(o, OPT_HEADER) == 0;
+    if (t->comments)
+        bytes_print(notes, "note: %s: %ld line%s that begin%s with # skipped\n", path_text(path),
+                t->comments, t->comments > 1 ? "s" : "", t->comments > 1 ? "" : "s");
+    if (t->unlike)
+        bytes_print(notes,
+                "note: %s: header: no, but its first line looks unlike the rows below; --header "
+                "yes "
+                "if it holds names\n",
+                path_text(path));
+    else if (guessed && !t->header)
+        bytes_print(notes, "note: %s: header: no; its first line is data\n", path_text(path));
 }
 
 /* ---- standardisation ---- */
@@ -426,6 +619,19 @@ static void schema_scales(schema *s, const part *train)
         bad = odvgp_column_scales(
                 train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
     if (bad) die_of(bad, &info, NULL);
+}
+
+/*  The smallest and the largest value of each input in training. */
+static void schema_ranges(schema *s, const part *train)
+{
+    s->x_low = take_doubles(s->D, 1);
+    s->x_high = take_doubles(s->D, 1);
+    for (ptrdiff_t i = 0; i < train->n * s->D; i++) {
+        ptrdiff_t k = i % s->D;
+        double v = train->X[i];
+        if (i < s->D || v < s->x_low[k]) s->x_low[k] = v;
+        if (i < s->D || v > s->x_high[k]) s->x_high[k] = v;
+    }
 }
 
 static odvgp_scales scales_of(const schema *s)
@@ -491,7 +697,7 @@ static char *read_mask(const char *argument, ptrdiff_t data_rows)
                 argument);
     *colon = 0;
     table t = {0};
-    table_options how = {-1, 0, NULL, NULL};
+    table_options how = {-1, 0, NULL, NULL, NULL, 0, 0, 0};
     if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
     if (column >= t.columns)
         die(BAD_INPUT, "--test-mask %s: the last index is %d, counted from 0", argument,
@@ -507,7 +713,7 @@ static char *read_mask(const char *argument, ptrdiff_t data_rows)
     for (ptrdiff_t i = 0; i < t.rows; i++) {
         double v = t.values[i * t.columns + column];
         if (v != 0 && v != 1)
-            die(BAD_INPUT, "%s: line %td, column %d: must be 0 or 1", path, i + 1, column + 1);
+            die(BAD_INPUT, "%s: line %ld, column %d: must be 0 or 1", path, t.lines[i], column + 1);
         mask[i] = v == 1;
     }
     table_free(&t);
@@ -577,17 +783,22 @@ static void split_rows(const options *o, const rows *all, ptrdiff_t data_rows, r
 }
 
 /*  The test rows of --test, with targets. */
-static part read_test_file(const schema *s, const options *o, const char *path, int drop)
+static part read_test_file(
+        const schema *s, const options *o, const char *path, int drop, bytes *notes)
 {
     table t = {0};
-    read_table(&t, path, o, schema_is_text, s);
-    binding b = bind_columns(s, &t, path);
+    read_table(&t, path, o, s);
+    note_table(&t, path, o, notes);
+    binding b = bind_columns(s, &t, path, drop);
     if (!b.target)
         die(BAD_INPUT, "%s: line 1: no target; in the training data it is %s", path_text(path),
                 COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
     rows all = complete_rows(s, &t, &b, path, drop, 1);
     part p = encode(s, &t, &b, &all);
-    free(all.row);
+    if (all.n < t.rows)
+        bytes_print(notes, "note: %s: %td of %td rows are left out%s%s\n", path_text(path),
+                t.rows - all.n, t.rows, b.misfit ? "; " : "", b.misfit ? b.misfit : "");
+    rows_free(&all);
     binding_free(&b, s);
     table_free(&t);
     return p;
@@ -598,9 +809,64 @@ typedef struct dataset {
     schema s;
     part train, test;
     ptrdiff_t dropped;
+    /* What is remarkable about the data, a line each. */
+    bytes notes;
 } dataset;
 
-static void dataset_read(dataset *d, const options *o)
+/*  Do all these rows have the same value in this column? */
+static int is_constant(const table *t, const rows *r, int column)
+{
+    for (ptrdiff_t i = 1; i < r->n; i++) {
+        double a = t->values[r->row[0] * t->columns + column],
+               v = t->values[r->row[i] * t->columns + column];
+        if (v < a || v > a) return 0;
+    }
+    return 1;
+}
+
+/*  Is the column an input of this model? */
+static int has_input(const schema *s, int column)
+{
+    for (int i = 0; i < s->input_count; i++)
+        if (s->inputs[i].column == column) return 1;
+    return 0;
+}
+
+/*  Drops inputs that are constant in the training rows, which they teach nothing, unless all are or
+    the model that is resumed has them (`before`, or NULL). */
+static void drop_constants(dataset *d, const table *t, const rows *train, const schema *before)
+{
+    schema *s = &d->s;
+    int kept = 0, dropped = 0;
+    bytes names = {NULL, 0, 0};
+    char *constant = take((size_t)s->input_count, 1);
+    for (int i = 0; i < s->input_count; i++) {
+        int column = s->inputs[i].column;
+        constant[i] = train->n > 1 && is_constant(t, train, column) &&
+                      !(before && has_input(before, column));
+        dropped += constant[i];
+    }
+    if (dropped == s->input_count) dropped = 0;
+    for (int i = 0, shown = 0; i < s->input_count && dropped; i++) {
+        field f = s->inputs[i];
+        if (!constant[i]) s->inputs[kept++] = f;
+        else {
+            if (shown++ < 8)
+                bytes_print(&names, "%s%s", shown > 1 ? ", " : "", COLUMN_TEXT(f.column, f.name));
+            field_free(&f);
+        }
+    }
+    if (dropped) {
+        s->input_count = kept;
+        bytes_print(&d->notes, "note: constant in the training rows, and left out: %s%s\n",
+                names.at, dropped > 8 ? ", ..." : "");
+    }
+    free(names.at);
+    free(constant);
+}
+
+/*  before: the schema of the model that is resumed, or NULL. */
+static void dataset_read(dataset *d, const options *o, const schema *before)
 {
     const char *path = option_needed(o, OPT_DATA);
     int drawn = test_fraction(o) > 0;
@@ -611,30 +877,34 @@ static void dataset_read(dataset *d, const options *o)
     int drop = option_choice(o, OPT_MISSING);
     table t = {0};
     memset(d, 0, sizeof *d);
-    read_table(&t, path, o, ordinal_is_text, o);
-    check_ordinals(o, &t);
+    read_table(&t, path, o, NULL);
+    note_table(&t, path, o, &d->notes);
     schema *s = &d->s;
     schema_columns(s, &t, o);
-    binding b = bind_columns(s, &t, path);
+    binding b = bind_columns(s, &t, path, 0);
     rows all = complete_rows(s, &t, &b, path, drop, 1), cut[2];
+    binding_free(&b, s);
     if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
     d->dropped = t.rows - all.n;
     split_rows(o, &all, t.rows, cut);
+    drop_constants(d, &t, &cut[0], before);
+    for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
+    b = bind_columns(s, &t, path, 0);
     d->train = encode(s, &t, &b, &cut[0]);
     d->test = encode(s, &t, &b, &cut[1]);
-    free(all.row);
-    free(cut[0].row);
-    free(cut[1].row);
     binding_free(&b, s);
+    rows_free(&all);
+    for (int k = 0; k < 2; k++) rows_free(&cut[k]);
     table_free(&t);
     if (o->value[OPT_TEST]) {
         part_free(&d->test);
-        d->test = read_test_file(s, o, o->value[OPT_TEST], drop);
+        d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
     }
     s->n_train = d->train.n;
     s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
             d->train.Y, d->train.n * s->target_count);
     schema_scales(s, &d->train);
+    schema_ranges(s, &d->train);
     for (int k = 0; k < 2; k++) {
         part *p = k ? &d->test : &d->train;
         odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X);
@@ -648,6 +918,7 @@ static void dataset_free(dataset *d)
     schema_free(&d->s);
     part_free(&d->train);
     part_free(&d->test);
+    free(d->notes.at);
 }
 
 #endif

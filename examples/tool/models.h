@@ -147,16 +147,20 @@ static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfg
 /*  The number of steps for n training rows. n = 0: not known yet, and epochs count as steps. */
 static ptrdiff_t iters_of(const options *o, ptrdiff_t n)
 {
-    const char *text = o->value[OPT_ITERS];
-    char *end;
-    long long count = strtoll(text, &end, 10);
-    if (end == text || (*end && strcmp(end, "epochs") != 0) || count < 0 || count > INT_MAX)
+    char *text = copy_text(o->value[OPT_ITERS]), *epochs = strstr(text, "epochs");
+    double count = -1;
+    if (epochs && !epochs[6]) *epochs = 0;
+    const char *end = table__number(text, &count);
+    if (!end || *end || !(count >= 0 && count <= INT_MAX) || count > floor(count))
         die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs",
-                text);
+                o->value[OPT_ITERS]);
+    free(text);
     double batch = all_rows(o) ? (double)n
                                : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
-    double steps = *end && n ? (double)count * ceil((double)n / batch) : (double)count;
-    if (steps > INT_MAX) die(BAD_INPUT, "--iters %s: %.3g steps are too many", text, steps);
+    /* The library's epoch: whole minibatches; the rows that are left over wait for the next one. */
+    double steps = epochs && n ? count * floor((double)n / batch) : count;
+    if (steps > INT_MAX)
+        die(BAD_INPUT, "--iters %s: %.3g steps are too many", o->value[OPT_ITERS], steps);
     return (ptrdiff_t)steps;
 }
 
@@ -380,7 +384,8 @@ static void config_set(odvgp_config *c, const options *o)
         odvgp_info info = no_info;
         snprintf(name, sizeof name, "%.*s", (int)strcspn(item, "="), item);
         if (!strchr(item, '=') || position_in(names, name) < 0)
-            die(BAD_INPUT, "--set %s: must be NAME=VALUE with a NAME of %s", item, names);
+            die(BAD_INPUT, "--set %s: must be NAME=VALUE with a NAME of %s%s", item, names,
+                    guess_in(names, name).text);
         odvgp_status s = odvgp_config_set(c, item, &info);
         if (s) die_of(s, &info, "--set");
     }
@@ -395,9 +400,14 @@ static void freeze_slots(odvgp_model *model, const char *names)
     while ((item = next_item(&rest, ',')) != NULL) {
         if (!odvgp_set_trainable(model, item, 0)) continue;
         bytes all = {NULL, 0, 0};
-        for (int i = 0; i < odvgp_slot_count(model); i++)
-            bytes_print(&all, " %s", odvgp_slot_at(model, i)->name);
-        die(BAD_INPUT, "--freeze: there is no parameter '%s'; this model has%s", item, all.at);
+        guess meant = guess_of(item, strlen(item));
+        for (int i = 0; i < odvgp_slot_count(model); i++) {
+            const char *slot = odvgp_slot_at(model, i)->name;
+            bytes_print(&all, " %s", slot);
+            guess_try(&meant, slot);
+        }
+        die(BAD_INPUT, "--freeze: there is no parameter '%s'%s; this model has%s", item,
+                guess_text(&meant).text, all.at);
     }
     free(list);
 }
@@ -435,6 +445,24 @@ typedef struct model_block {
     size_t size;
 } model_block;
 
+/*  Ends the program if the kernel has a name that is not known: the library says where it is. */
+static void check_kernel_name(const char *kernel, const odvgp_info *info)
+{
+    static const char unknown[] = "kernel: no kernel of this name (at ",
+                      names[] = "rbf|matern12|matern32|matern52|rq|periodic|linear|polynomial|"
+                                "constant|white";
+    const char *at = strstr(info->text, unknown);
+    if (!at) return;
+    size_t begin = (size_t)strtoul(at + sizeof unknown - 1, NULL, 10), length = 0;
+    if (begin >= strlen(kernel)) return;
+    while (isalnum((unsigned char)kernel[begin + length]) || kernel[begin + length] == '_')
+        length++;
+    char *name = copy_text(kernel + begin);
+    name[length] = 0;
+    die(BAD_INPUT, "--kernel: no kernel '%s'%s; kernels: %s", name, guess_in(names, name).text,
+            names);
+}
+
 /*  A new model. Checks all its options; model_start follows. */
 static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
         model_block *block, bytes *notes)
@@ -454,6 +482,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     odvgp_status s = odvgp_model_size(&c, &block->size, &info);
     char with[40];
     snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
+    if (s) check_kernel_name(o->value[OPT_KERNEL], &info);
     if (s) die_of(s, &info, s == ODVGP_E_UNSUPPORTED ? with : NULL);
     block->at = take(block->size, 1);
     if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)

@@ -19,6 +19,9 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, \
       "model file; train writes it (default: the data's name.odvgp)") \
     X(OUT, "out", "FILE", NULL, PREDICT, "predictions (default: standard output)") \
+    X(INTERVAL, "interval", "P", NULL, PREDICT, \
+      "limits between which y is with probability P: 0.95") \
+    X(KEEP, "keep", "LIST", NULL, PREDICT, "columns of the data to repeat before the predictions") \
     X(TARGET, "target", "LIST", "last", FIT | KEPT, \
       "columns to predict: last, or names, indices and ranges A-B") \
     X(FEATURES, "features", "LIST", NULL, FIT | KEPT, "input columns (default: all others)") \
@@ -26,10 +29,15 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, \
       "levels of a text column in order (may be repeated)") \
     X(MISSING, "missing", "error|drop", "error", FIT | PREDICT | KEPT, \
-      "what to do with rows that hold empty cells, NA, nan or ?") \
+      "what to do with rows that hold empty cells, NA, nan, null, none or ?") \
     X(HEADER, "header", "auto|yes|no", "auto", FIT | PREDICT, "does the first line hold names?") \
     X(SEP, "sep", "auto|CHAR", "auto", FIT | PREDICT, \
       "separator: comma, semicolon, tab, space, or the character itself") \
+    X(DECIMAL, "decimal", ".|,", ".", FIT | PREDICT, "decimal point of the numbers") \
+    X(THOUSANDS, "thousands", "none|CHAR", "none", FIT | PREDICT, \
+      "between groups of three digits: , . ' _ or space") \
+    X(DATES, "dates", "LIST", "days", FIT | KEPT, \
+      "what dates become: days, yearday and weekday, joined by +") \
     X(TEST, "test", "FILE", NULL, FIT, "file of test rows") \
     X(TEST_FRACTION, "test-fraction", "F", "0", FIT | KEPT, "share of the rows to test on") \
     X(SPLIT, "split", "numpy:SEED", NULL, FIT | KEPT, \
@@ -219,7 +227,8 @@ static const char *reason_of(odvgp_status status, const odvgp_info *info)
 /*  Ends the program because the library could not make or load a model. `where` may be NULL. */
 NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
 {
-    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO;
+    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO ||
+               status == ODVGP_E_NAN;
     die(ours ? FAILED : BAD_INPUT, "%s%s%s", where ? where : "", where ? ": " : "",
             reason_of(status, info));
 }
@@ -335,8 +344,10 @@ static const basis *basis_named(int id, const char *name, size_t length)
     bytes names = {NULL, 0, 0};
     for (int i = 0; i < BASIS_COUNT; i++)
         bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
-    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s", option_list[id].name,
-            (int)length, name, names.at);
+    guess meant = guess_of(name, length);
+    for (int i = 0; i < BASIS_COUNT; i++) guess_try(&meant, basis_list[i].name);
+    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s%s", option_list[id].name,
+            (int)length, name, names.at, guess_text(&meant).text);
 }
 
 /* ---- reading ---- */
@@ -370,6 +381,41 @@ static void options_free(options *o)
     for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
 }
 
+static const struct {
+    const char *name;
+    int command;
+} command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT}, {"info", INFO}};
+enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
+
+/*  The names of these commands: "train, compare and info". */
+static bytes commands_text(int commands)
+{
+    bytes b = {NULL, 0, 0};
+    int left = 0;
+    for (int i = 0; i < COMMAND_COUNT; i++) left += (command_words[i].command & commands) != 0;
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (command_words[i].command & commands) {
+            left--;
+            bytes_print(&b, "%s%s", command_words[i].name,
+                    left > 1    ? ", "
+                    : left == 1 ? " and "
+                                : "");
+        }
+    return b;
+}
+
+NO_RETURN static void die_unknown_option(const char *name, size_t length, int command)
+{
+    guess meant = guess_of(name, length);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_list[i].where & command) guess_try(&meant, option_list[i].name);
+    const char *commands = commands_text(command).at;
+    if (meant.best)
+        die(BAD_INPUT, "unknown option --%.*s; did you mean --%s? (odvgp help %s)", (int)length,
+                name, meant.best, commands);
+    die(BAD_INPUT, "unknown option --%.*s; odvgp help %s lists all", (int)length, name, commands);
+}
+
 /*  Reads the arguments of a command up to --help; returns 1 if that was met. */
 static int options_parse(options *o, int command, int argc, char **argv)
 {
@@ -378,16 +424,21 @@ static int options_parse(options *o, int command, int argc, char **argv)
     for (int i = 0; i < argc; i++) {
         const char *name = argv[i] + 2, *value = NULL;
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+        /* info FILE */
+        if (command == INFO && *argv[i] != '-' && !o->given[OPT_MODEL]) {
+            option_set(o, OPT_MODEL, argv[i]);
+            continue;
+        }
         if (strncmp(argv[i], "--", 2) != 0 || !*name)
             die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
         size_t length = strcspn(name, "=");
         if (name[length]) value = name + length + 1;
         int id = 0;
         while (id < OPTION_COUNT && !is_word(name, length, option_list[id].name)) id++;
-        if (id == OPTION_COUNT)
-            die(BAD_INPUT, "unknown option --%.*s; see odvgp help", (int)length, name);
+        if (id == OPTION_COUNT) die_unknown_option(name, length, command);
         if (!(option_list[id].where & command))
-            die(BAD_INPUT, "--%s is not an option of this command", option_list[id].name);
+            die(BAD_INPUT, "--%s is not an option of this command; it is one of %s",
+                    option_list[id].name, commands_text(option_list[id].where).at);
         if (!option_list[id].argument) {
             if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
             value = "";
@@ -407,6 +458,13 @@ static long long option_integer(const options *o, int id, long long least, long 
     char *end;
     errno = 0;
     long long v = strtoll(o->value[id], &end, 10);
+    double whole = NAN;
+    const char *after = table__number(o->value[id], &whole);
+    /* 1e4 */
+    if (*end && after && !*after && whole == floor(whole) && fabs(whole) < 9e15) {
+        v = (long long)whole;
+        end = strchr(end, 0);
+    }
     if (end == o->value[id] || *end || errno || v < least || v > most)
         die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
                 o->value[id], least, most);
@@ -438,13 +496,24 @@ static int position_in(const char *words, const char *word)
     }
 }
 
+/*  The word of the list "a|b|c" that may be meant: "; did you mean a?", or nothing. */
+static guess_clause guess_in(const char *words, const char *word)
+{
+    guess meant = guess_of(word, strlen(word));
+    char *list = copy_text(words), *rest = list, *item;
+    while ((item = next_item(&rest, '|')) != NULL) guess_try(&meant, item);
+    guess_clause clause = guess_text(&meant);
+    free(list);
+    return clause;
+}
+
 /*  The position of the value among the words of the option's argument, "a|b|c". */
 static int option_choice(const options *o, int id)
 {
     int position = position_in(option_list[id].argument, o->value[id]);
     if (position < 0)
-        die(BAD_INPUT, "--%s %s: must be one of %s", option_list[id].name, o->value[id],
-                option_list[id].argument);
+        die(BAD_INPUT, "--%s %s: must be one of %s%s", option_list[id].name, o->value[id],
+                option_list[id].argument, guess_in(option_list[id].argument, o->value[id]).text);
     return position;
 }
 
@@ -465,6 +534,15 @@ static char option_separator(const options *o)
     int allowed = *value == ' ' || *value == '\t' || ispunct((unsigned char)*value);
     if (allowed && !value[1] && !strchr("\"+-.", *value)) return *value;
     die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
+}
+
+/*  The character, or 0 for none. */
+static char option_thousands(const options *o)
+{
+    static const char words[] = "none|,|.|'|_|space", characters[] = "\0,.'_ ";
+    int word = position_in(words, o->value[OPT_THOUSANDS]);
+    if (word >= 0) return characters[word];
+    die(BAD_INPUT, "--thousands %s: must be one of %s", o->value[OPT_THOUSANDS], words);
 }
 
 #endif

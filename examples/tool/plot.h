@@ -112,10 +112,29 @@ static const char *plot__dash(int i)
 
 static int plot__finite(double v) { return v - v == 0; }
 
-/*  Writes text: escapes the five characters of XML and leaves out control characters. */
-static void plot__text(FILE *f, const char *s)
+/*  Length of the UTF-8 character at s; 0 if the bytes are not UTF-8 (RFC 3629: no detours, no
+    surrogates, at most U+10FFFF). */
+static inline int plot_utf8_length(const unsigned char *s)
 {
-    for (; s && *s; s++) {
+    int n = s[0] < 0x80                    ? 1
+            : s[0] >= 0xC2 && s[0] < 0xE0  ? 2
+            : s[0] >= 0xE0 && s[0] < 0xF0  ? 3
+            : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                           : 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+            (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+/*  Writes text: escapes the five characters of XML, leaves out those that XML does not have, and
+    reads bytes that are not UTF-8 as Latin-1. */
+static void plot__text(FILE *f, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; s && *s;) {
+        int n = plot_utf8_length(s);
         switch (*s) {
         case '&': fputs("&amp;", f); break;
         case '<': fputs("&lt;", f); break;
@@ -123,8 +142,11 @@ static void plot__text(FILE *f, const char *s)
         case '"': fputs("&quot;", f); break;
         case '\'': fputs("&#39;", f); break;
         default:
-            if ((unsigned char)*s >= 32) fputc(*s, f);
+            if (!n) fprintf(f, "&#%d;", *s);
+            else if (*s >= 32 && !(n == 3 && memcmp(s, "\xEF\xBF", 2) == 0 && s[2] > 0xBD))
+                fwrite(s, 1, (size_t)n, f);
         }
+        s += n ? n : 1;
     }
 }
 
@@ -316,12 +338,25 @@ static void plot__axis_text(const plot__axis *a, const char *label, char *text, 
 
 /* ---- drawing ---- */
 
+static void plot__draw_dot(FILE *f, int colour, double cx, double cy)
+{
+    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\" fill-opacity=\"0.55\"/>\n",
+            cx, cy, plot__colour(colour));
+}
+
 static void plot__draw_line(FILE *f, const plot_item *t, const plot__axis *x, const plot__axis *y)
 {
     int stride = t->n > PLOT__MOST_POINTS ? (t->n + PLOT__MOST_POINTS - 1) / PLOT__MOST_POINTS : 1,
         open = 0;
     for (int k = 0; k < t->n; k = k + stride < t->n || k == t->n - 1 ? k + stride : t->n - 1) {
         int good = plot__drawn(t, k, x, y);
+        /* A point without a neighbour is a dot. */
+        if (good && !open &&
+                !(k + 1 < t->n &&
+                        plot__drawn(t, k + stride < t->n ? k + stride : t->n - 1, x, y))) {
+            plot__draw_dot(f, t->colour, plot__at(x, t->x[k]), plot__at(y, t->y[k]));
+            continue;
+        }
         if (good && !open) {
             fprintf(f,
                     "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2.4\" "
@@ -353,12 +388,6 @@ static void plot__draw_band(FILE *f, const plot_item *t, const plot__axis *x, co
         }
         k = end + 1;
     }
-}
-
-static void plot__draw_dot(FILE *f, int colour, double cx, double cy)
-{
-    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\" fill-opacity=\"0.55\"/>\n",
-            cx, cy, plot__colour(colour));
 }
 
 static void plot__draw_mark(FILE *f, const plot_item *t, double cx, double cy)

@@ -136,39 +136,61 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
     averaged. NAN: not available. */
 typedef struct metrics {
     double rmse, mae, loglik, rmse_raw, mae_raw, loglik_raw;
-    /* Rows with a target. */
+    /* Rows with a target; of several targets, with the one that has most. */
     ptrdiff_t n;
 } metrics;
 
 static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
-/*  Metrics of standardised predictions and targets. Targets that are NaN do not count. */
+/*  Sums over the rows that have this target. */
+typedef struct metric_sums {
+    double squares, sizes, logs;
+    ptrdiff_t n;
+} metric_sums;
+
+/*  Adds standardised predictions and targets to sums [P]. Targets that are NaN do not count. */
+static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, ptrdiff_t n, int P)
+{
+    for (ptrdiff_t i = 0; i < n * P; i++) {
+        metric_sums *s = &sums[i % P];
+        double e = Y[i] - f->mean[i], v = f->var_y[i];
+        if (isnan(Y[i])) continue;
+        s->squares += e * e;
+        s->sizes += fabs(e);
+        s->logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
+        s->n++;
+    }
+}
+
+/*  The means over the targets that have values. */
+static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scale)
+{
+    metrics m = {0, 0, 0, 0, 0, 0, 0};
+    int targets = 0;
+    for (int p = 0; p < P; p++) targets += sums[p].n > 0;
+    for (int p = 0; p < P; p++) {
+        double n = (double)sums[p].n;
+        if (!sums[p].n) continue;
+        double rmse = sqrt(sums[p].squares / n), mae = sums[p].sizes / n, loglik = sums[p].logs / n;
+        m.rmse += rmse / targets;
+        m.mae += mae / targets;
+        m.loglik += loglik / targets;
+        m.rmse_raw += rmse * y_scale[p] / targets;
+        m.mae_raw += mae * y_scale[p] / targets;
+        m.loglik_raw += (loglik - log(y_scale[p])) / targets;
+        if (sums[p].n > m.n) m.n = sums[p].n;
+    }
+    return targets ? m : no_metrics;
+}
+
+/*  Metrics of standardised predictions and targets. */
 static metrics metrics_of(
         const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)
 {
-    metrics m = {0, 0, 0, 0, 0, 0, 0};
-    for (int p = 0; p < P; p++) {
-        double squares = 0, sizes = 0, logs = 0;
-        ptrdiff_t count = 0;
-        for (ptrdiff_t i = p; i < n * P; i += P) {
-            double e = Y[i] - f->mean[i], v = f->var_y[i];
-            if (isnan(Y[i])) continue;
-            squares += e * e;
-            sizes += fabs(e);
-            logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
-            count++;
-        }
-        if (!count) return no_metrics;
-        double rmse = sqrt(squares / (double)count), mae = sizes / (double)count,
-               loglik = logs / (double)count;
-        m.rmse += rmse / P;
-        m.mae += mae / P;
-        m.loglik += loglik / P;
-        m.rmse_raw += rmse * y_scale[p] / P;
-        m.mae_raw += mae * y_scale[p] / P;
-        m.loglik_raw += (loglik - log(y_scale[p])) / P;
-        m.n = count;
-    }
+    metric_sums *sums = take((size_t)P, sizeof *sums);
+    metrics_add(sums, f, Y, n, P);
+    metrics m = metrics_mean(sums, P, y_scale);
+    free(sums);
     return m;
 }
 

@@ -5,6 +5,7 @@
 
 #include "data.h"
 #include "models.h"
+#include "plot.h"
 #include "predict.h"
 
 /* ---- JSON ---- */
@@ -33,27 +34,14 @@ static void json_flag(bytes *b, const char *key, int v)
     bytes_print(b, v ? "true" : "false");
 }
 
-/*  Length of the UTF-8 character at s; 0 if the bytes are not UTF-8. */
-static int utf8_length(const unsigned char *s)
-{
-    int n = 0;
-    if (s[0] < 0x80) n = 1;
-    else if (s[0] >= 0xC2 && s[0] < 0xE0) n = 2;
-    else if (s[0] >= 0xE0 && s[0] < 0xF0) n = 3;
-    else if (s[0] >= 0xF0 && s[0] < 0xF5) n = 4;
-    for (int i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    return n;
-}
-
 /*  Reads bytes that are not UTF-8 as Latin-1, so that the object stays valid. */
 static void json_string(bytes *b, const char *text)
 {
     bytes_add(b, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
+        int n = plot_utf8_length(s);
         if (*s == '"' || *s == '\\') bytes_print(b, "\\%c", *s);
-        else if (*s < 32 || !n) bytes_print(b, "\\u%04x", *s);
+        else if (*s < 32 || *s == 127 || !n) bytes_print(b, "\\u%04x", *s);
         else bytes_add(b, s, (size_t)n);
         s += n ? n : 1;
     }
@@ -212,6 +200,12 @@ static double noise_of(const odvgp_model *model)
     return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
 }
 
+/*  The smallest noise variance, of standardised targets. */
+static double noise_floor_of(const odvgp_config *c)
+{
+    return c->lik.noise_floor > 0 ? (double)c->lik.noise_floor : 1e-10;
+}
+
 static char *kernel_text(const odvgp_model *model)
 {
     size_t size = odvgp_kernel_text(model, NULL, 0) + 1;
@@ -220,12 +214,16 @@ static char *kernel_text(const odvgp_model *model)
     return text;
 }
 
-/*  The column that an input comes from; *level is the input's level of a text column, else NULL. */
+/*  The column that an input comes from; *level is the input's level of a text column, or its part
+    of a date, else NULL. */
 static const field *field_of_input(const schema *s, ptrdiff_t input, const char **level)
 {
+    static const char *const parts[] = {"days", "yearday", "weekday"};
     const field *f = s->inputs;
     for (; input >= field_inputs(f); f++) input -= field_inputs(f);
-    *level = field_inputs(f) > 1 ? f->levels[input] : NULL;
+    *level = f->level_count && !f->ordinal ? f->levels[input] : NULL;
+    for (int k = 0; k < 3 && field_inputs(f) > 1; k++)
+        if ((f->date_parts >> k & 1) && input-- == 0) *level = parts[k];
     return f;
 }
 
@@ -376,7 +374,10 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
     text_method(b, c);
     bytes_print(b, "kernel   %s\n", kernel);
     text_lengthscales(b, model, s);
-    bytes_print(b, "noise    variance %.4g\n", noise_of(model));
+    bytes_print(b, "noise    variance %.4g%s\n", noise_of(model),
+            noise_of(model) <= 1.01 * noise_floor_of(c)
+                    ? ", its lower bound: the targets look free of noise"
+                    : "");
     free(kernel);
 }
 

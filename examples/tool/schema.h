@@ -3,7 +3,7 @@
 #ifndef TOOL_SCHEMA_H
 #define TOOL_SCHEMA_H
 
-#include "options.h"
+#include "files.h"
 
 /*  A column of the training file that is an input or a target. */
 typedef struct field {
@@ -17,7 +17,12 @@ typedef struct field {
     /* 0: numbers. Otherwise text: an input for each level, or one input if ordinal. */
     int level_count;
     char **levels;
+    /* 0: no dates. Otherwise an input for each bit, in the order of date_words. */
+    int date_parts;
 } field;
+
+/*  The numbers that a date becomes: days since 1970, day of the year, day of the week. */
+static const char date_words[] = "days|yearday|weekday";
 
 typedef struct schema {
     /* Names to show. */
@@ -29,6 +34,8 @@ typedef struct schema {
     /* Inputs of the model: each level of a text column is one. */
     ptrdiff_t D;
     double *x_mean, *x_scale, *y_mean, *y_scale;
+    /* The range of each input in training; NULL: written by version 1. */
+    double *x_low, *x_high;
     ptrdiff_t n_train;
     /* Hash of the training rows, before they are standardised. */
     uint64_t checksum;
@@ -70,6 +77,7 @@ typedef struct archive {
     const unsigned char *in;
     size_t left;
     int bad;
+    uint64_t version;
 } archive;
 
 static void walk_u64(archive *a, uint64_t *v)
@@ -154,6 +162,8 @@ static void walk_fields(archive *a, field **fields, int *count)
             walk_text(a, &f->levels[k]);
             if (!f->levels[k]) a->bad = 1;
         }
+        if (a->version > 1) walk_int(a, &f->date_parts);
+        if (f->date_parts > 7) a->bad = 1;
     }
 }
 
@@ -165,7 +175,8 @@ static size_t settings_size(const char *settings)
 }
 
 static const char schema_magic[8] = {'o', 'd', 'v', 'g', 'p', 'c', 's', 'v'};
-enum { SCHEMA_VERSION = 1 };
+/*  1: without dates and ranges. */
+enum { SCHEMA_VERSION = 2 };
 
 static void walk_schema(archive *a, schema *s)
 {
@@ -179,6 +190,10 @@ static void walk_schema(archive *a, schema *s)
     walk_doubles(a, &s->x_scale, s->D);
     walk_doubles(a, &s->y_mean, s->target_count);
     walk_doubles(a, &s->y_scale, s->target_count);
+    if (a->version > 1) {
+        walk_doubles(a, &s->x_low, s->D);
+        walk_doubles(a, &s->x_high, s->D);
+    }
     s->n_train = walk_count(a, s->n_train, PTRDIFF_MAX);
     walk_u64(a, &s->checksum);
     walk_block(a, &s->settings, s->settings ? settings_size(s->settings) : 0);
@@ -189,9 +204,9 @@ static bytes schema_write(schema *s)
 {
     archive a;
     memset(&a, 0, sizeof a);
-    uint64_t version = SCHEMA_VERSION;
+    a.version = SCHEMA_VERSION;
     bytes_add(&a.out, schema_magic, sizeof schema_magic);
-    walk_u64(&a, &version);
+    walk_u64(&a, &a.version);
     walk_schema(&a, s);
     uint64_t sum = hash_bytes(a.out.at, a.out.used);
     walk_u64(&a, &sum);
@@ -200,6 +215,8 @@ static bytes schema_write(schema *s)
 
 static ptrdiff_t field_inputs(const field *f)
 {
+    int parts = f->date_parts;
+    if (parts) return (parts & 1) + (parts >> 1 & 1) + (parts >> 2);
     return f->level_count && !f->ordinal ? f->level_count : 1;
 }
 
@@ -214,10 +231,10 @@ static void schema_read(schema *s, const char *path, const void *block, size_t s
         die(BAD_INPUT, "%s: not written by the tool: the file does not describe columns", path);
     a.in += sizeof schema_magic;
     a.left -= sizeof schema_magic;
-    uint64_t version, sum = 0;
-    walk_u64(&a, &version);
-    if (version != SCHEMA_VERSION)
-        die(BAD_INPUT, "%s: written by another version of the tool", path);
+    uint64_t sum = 0;
+    walk_u64(&a, &a.version);
+    if (a.version < 1 || a.version > SCHEMA_VERSION)
+        die(BAD_INPUT, "%s: written by a newer version of the tool", path);
     walk_schema(&a, s);
     walk_u64(&a, &sum);
     ptrdiff_t D = 0;
@@ -232,13 +249,16 @@ static void schema_read(schema *s, const char *path, const void *block, size_t s
         die(BAD_INPUT, "%s: damaged: its description of columns is inconsistent", path);
 }
 
+static void field_free(field *f)
+{
+    for (int k = 0; k < f->level_count; k++) free(f->levels[k]);
+    free(f->levels);
+    free(f->name);
+}
+
 static void fields_free(field *fields, int count)
 {
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < fields[i].level_count; k++) free(fields[i].levels[k]);
-        free(fields[i].levels);
-        free(fields[i].name);
-    }
+    for (int i = 0; i < count; i++) field_free(&fields[i]);
     free(fields);
 }
 
@@ -250,6 +270,8 @@ static void schema_free(schema *s)
     free(s->x_scale);
     free(s->y_mean);
     free(s->y_scale);
+    free(s->x_low);
+    free(s->x_high);
     free(s->dataset);
     free(s->target_text);
     free(s->settings);

@@ -7,7 +7,7 @@
 #include "report.h"
 #include <signal.h>
 
-/*  The only global variable: SIGINT and SIGTERM set it, and trainings read it after each step. */
+/*  The only global variable: signals that end the program set it, and trainings read it after each step. */
 static volatile sig_atomic_t stop_signal;
 
 typedef enum stop_reason {
@@ -93,16 +93,20 @@ static void on_signal(int number)
     stop_signal = 1;
 }
 
-/*  The first Ctrl-C ends the training in good order, the second one ends the program. */
+/*  The first Ctrl-C, SIGTERM or hang-up of the terminal ends the training in good order, the second one ends the program. */
 static void catch_signals(void)
 {
-    struct sigaction action;
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action, before;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     action.sa_flags = (int)SA_RESETHAND;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        sigaction(ends[i], NULL, &before);
+        /* Shells start background jobs without SIGINT; only nohup means it. */
+        if (ends[i] != SIGHUP || before.sa_handler != SIG_IGN) sigaction(ends[i], &action, NULL);
+    }
 }
 
 static const char *duration(double seconds, char *text, size_t size)
@@ -453,13 +457,29 @@ static void training_end(training *t)
 
 /* ---- results ---- */
 
-static void save_model(const training *t, const char *path, const void *user, size_t user_size)
+/*  Targets without noise drive its variance so low that predictions cannot be computed: raises it
+    tenfold. Returns 0 where that does not help. */
+static int raise_noise(training *t)
+{
+    odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
+    if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
+    if (!t->quiet)
+        fprintf(stderr,
+                "note: the targets look free of noise; its variance is raised to %.3g, so "
+                "that predictions can be computed\n",
+                (double)noise);
+    return !without_q(t->basis) || fit_q(t);
+}
+
+static void save_model(training *t, const char *path, const void *user, size_t user_size)
 {
     odvgp_info info = no_info;
     odvgp_scales scales = scales_of(&t->d->s);
     size_t size = odvgp_save_size(t->model, user_size);
     void *block = take(size, 1);
     odvgp_status s = odvgp_save(t->model, &scales, user, user_size, block, size, &info);
+    while (s == ODVGP_E_NOT_PD && raise_noise(t))
+        s = odvgp_save(t->model, &scales, user, user_size, block, size, &info);
     if (s) die_of(s, &info, path);
     write_file(path, block, size);
     free(block);
@@ -545,6 +565,7 @@ static void print_train_text(const training *t, const outcome *r)
 /*  Prints what is remarkable about the data. */
 static void print_notes(const dataset *d, const bytes *notes)
 {
+    if (d->notes.used) fputs(d->notes.at, stderr);
     if (notes->used) fputs(notes->at, stderr);
     if (d->dropped)
         fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
@@ -611,17 +632,6 @@ static double final_elbo(const training *t)
     double elbo;
     const part *p = &t->d->train;
     return odvgp_elbo(t->model, p->X, p->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
-}
-
-static void check_outputs(const options *o, const char *model_path)
-{
-    const char *data = o->value[OPT_DATA];
-    if (model_path) check_writable("model", model_path, data);
-    if (o->value[OPT_TRACE]) check_writable("trace", o->value[OPT_TRACE], data);
-    if (!o->value[OPT_PLOT]) return;
-    check_writable("plot", o->value[OPT_PLOT], data);
-    if (is_device(o->value[OPT_PLOT]))
-        die(BAD_INPUT, "--plot %s: is not a file", o->value[OPT_PLOT]);
 }
 
 /*  Sets q to its optimum at the end, if due. If that fails, a model that was trained without q
