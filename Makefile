@@ -25,6 +25,7 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_thread
 SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_members test_members_steps test_model test_optim test_predict \
                test_recovery test_save_load test_start test_terms test_training
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
+LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
 ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares its jobs out
@@ -32,7 +33,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples lessons cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -52,6 +53,16 @@ $(B)/f32/bench: bench/bench.c
 
 demo: $(B)/demo ## learn a real data set in four ways, less than a minute, with pictures in build/
 	@$(B)/demo --out $(B)
+
+# The lessons share the object of the library; the last one is two programs in one.
+LESSON_PROGRAMS := $(LESSONS:examples/%.c=$(B)/%)
+$(LESSON_PROGRAMS): LIBS := $(B)/library.o $(LIBS)
+$(LESSON_PROGRAMS): $(B)/library.o
+$(LESSON_PROGRAMS): $(B)/lessons/%: examples/lessons/%.c
+	$(call compile,-DODVGP__IMPLEMENTED)
+lessons: $(LESSON_PROGRAMS) ## seven lessons for readers of the papers: run, with pictures build/lesson1.svg to build/lesson7.svg
+	@for p in $^; do case $$p in */[0-9]_*) echo "== $$p"; \
+	    case $$p in *save*) $$p save && $$p load ;; *) $$p ;; esac || exit 1 ;; esac; done
 
 # ---- tests ----
 
@@ -200,8 +211,8 @@ standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as
 symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
 	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols
 
-examples: ## the numbered examples: compile, run, compare with the output that their first comment promises
-	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES)
+examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
+	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES) $(LESSONS)
 
 TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c bench/papers/*.c))
 tidy: ## clang-tidy and cppcheck
