@@ -33,7 +33,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples lessons cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples lessons ports cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -213,6 +213,9 @@ symbols: ## no name without the prefix, no writable data, nothing from libc that
 
 examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
 	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES) $(LESSONS)
+
+ports: ## the tool, the demo and the examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed
+	@sh tests/ports.sh $(B)/ports
 
 TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c bench/papers/*.c))
 tidy: ## clang-tidy and cppcheck
