@@ -24,7 +24,7 @@ enum { N = 80, GRID = 151, BETA = 6, GAMMA = 30, CASES = 4 };
 static double X[N], y[N], grid[GRID], Z[BETA + GAMMA];
 
 typedef struct fit {
-    double mean[GRID], var[GRID], low[GRID], high[GRID];
+    double mean[GRID], sd[GRID], low[GRID], high[GRID];
 } fit;
 
 static void learn(fit *f, ptrdiff_t M, ptrdiff_t M_gamma, int solve, int exact)
@@ -47,19 +47,16 @@ static void learn(fit *f, ptrdiff_t M, ptrdiff_t M_gamma, int solve, int exact)
     if (!work) exit(1);
     must(odvgp_fit_q(gp, X, y, work, bytes, &info), &info);
     free(work);
-    must(odvgp_predict_once(gp, grid, GRID, f->mean, f->var, &info), &info);
-    band(f->mean, f->var, GRID, f->low, f->high);
+    must(odvgp_predict_once(gp, grid, GRID, f->mean, f->sd, NULL, &info), &info);
+    band(f->mean, f->sd, GRID, f->low, f->high);
     odvgp_model_free(gp);
 }
 
-/*  Root mean square of a - b, or of the difference of their square roots. */
-static double distance(const double *a, const double *b, int roots)
+/*  Root mean square of a - b. */
+static double distance(const double *a, const double *b)
 {
     double sum = 0;
-    for (int i = 0; i < GRID; i++) {
-        const double d = roots ? sqrt(a[i]) - sqrt(b[i]) : a[i] - b[i];
-        sum += d * d;
-    }
+    for (int i = 0; i < GRID; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
     return sqrt(sum / GRID);
 }
 
@@ -88,8 +85,8 @@ int main(void)
     plot_scene scenes[CASES];
     for (int k = 0; k < CASES; k++) {
         const fit *f = &fits[k];
-        printf("%-33s %9.3f %20.3f\n", title[k], distance(f->mean, exact.mean, 0),
-                distance(f->var, exact.var, 1));
+        printf("%-33s %9.3f %20.3f\n", title[k], distance(f->mean, exact.mean),
+                distance(f->sd, exact.sd));
         plot_item all[7] = {
                 {PLOT_BAND, TWO_SD, grid, f->low, f->high, GRID, 0, 0},
                 {PLOT_LINE, "mean", grid, f->mean, NULL, GRID, 0, 0},

@@ -8,7 +8,7 @@
 
     Output:
         saved after 6 steps
-        loaded after 6 steps; the target is in volts
+        loaded after 6 steps
         steps done: 12 with a break, 12 without; predictions have the same bits: yes
         picture: build/lesson7.svg
 */
@@ -20,8 +20,8 @@ enum { N = 300, HALF = 6, GRID = 201, ROOM = 1 << 20 };
 
 static double X[N], y[N], grid[GRID];
 static const char path[] = "build/lesson7.odvgp", picture[] = "build/lesson7.svg";
-/*  The file in memory, the predictor, the loaded model and scratch. Blocks hold reals. */
-static double file[ROOM / 8], frozen[ROOM / 8], block[ROOM / 4], scratch[ROOM / 8];
+/*  The file in memory, the predictor, and scratch. Such blocks stand where numbers can. */
+static double file[ROOM / 8], frozen[ROOM / 8], scratch[ROOM / 8];
 
 static int complain(const char *what, const char *why)
 {
@@ -45,12 +45,8 @@ static int save(void)
     odvgp_info info;
     odvgp_model *gp = create(&info);
     must(odvgp_fit(gp, X, y, HALF, NULL, NULL, &info), &info);
-    /* The caller's own bytes travel with the model: here the unit of the target. */
-    const char unit[] = "volts";
-    const size_t bytes = odvgp_save_size(gp, sizeof unit);
-    must(odvgp_save(gp, NULL, unit, sizeof unit, file, sizeof file, &info), &info);
+    must(odvgp_model_save(gp, path, &info), &info);
     odvgp_model_free(gp);
-    if (odvgp_file_write(path, file, bytes)) return complain(path, "cannot be written");
     printf("saved after %d steps\n", HALF);
     return 0;
 }
@@ -58,8 +54,7 @@ static int save(void)
 static int load(void)
 {
     odvgp_info info = {0};
-    size_t bytes, model_bytes, frozen_bytes, user_bytes;
-    const void *unit;
+    size_t bytes;
     if (odvgp_file_read(path, file, sizeof file, &bytes))
         return complain(path, "cannot be read: run this program with `save` first");
 
@@ -67,37 +62,33 @@ static int load(void)
     odvgp_server server;
     must(odvgp_server_from_file(&server, file, bytes, ODVGP_ISA_AUTO, frozen, sizeof frozen, &info),
             &info);
-    static double half[GRID], var[GRID], mean[2][GRID], low[GRID], high[GRID];
+    static double half[GRID], sd[GRID], mean[2][GRID], low[GRID], high[GRID];
     if (odvgp_predict(&server, grid, GRID, half, NULL, NULL, scratch, sizeof scratch)) return 1;
 
-    /* To train on, it loads the model into a block of its own. */
+    /* To train further, it loads the model. */
     odvgp_model *gp;
-    const odvgp_threads serial = {0};
-    must(odvgp_load_size(file, bytes, &serial, ODVGP_ISA_AUTO, &model_bytes, &frozen_bytes, &unit,
-                 &user_bytes, &info),
-            &info);
-    must(odvgp_load(file, bytes, &serial, ODVGP_ISA_AUTO, block, sizeof block, &gp, &info), &info);
-    printf("loaded after %td steps; the target is in %s\n", odvgp_steps_done(gp),
-            (const char *)unit);
+    must(odvgp_model_load(&gp, path, NULL, &info), &info);
+    printf("loaded after %td steps\n", odvgp_steps_done(gp));
     must(odvgp_fit(gp, X, y, HALF, NULL, NULL, &info), &info);
-    must(odvgp_predict_once(gp, grid, GRID, mean[0], var, &info), &info);
+    must(odvgp_predict_once(gp, grid, GRID, mean[0], sd, NULL, &info), &info);
 
     odvgp_model *whole = create(&info);
     must(odvgp_fit(whole, X, y, 2 * HALF, NULL, NULL, &info), &info);
-    must(odvgp_predict_once(whole, grid, GRID, mean[1], NULL, &info), &info);
+    must(odvgp_predict_once(whole, grid, GRID, mean[1], NULL, NULL, &info), &info);
     printf("steps done: %td with a break, %td without; predictions have the same bits: %s\n",
             odvgp_steps_done(gp), odvgp_steps_done(whole),
             memcmp(mean[0], mean[1], sizeof mean[0]) ? "no" : "yes");
+    odvgp_model_free(gp);
     odvgp_model_free(whole);
 
-    band(mean[0], var, GRID, low, high);
+    band(mean[0], sd, GRID, low, high);
     plot_item items[4] = {
             {PLOT_BAND, TWO_SD, grid, low, high, GRID, 0, 0},
             {PLOT_POINTS, "data", X, y, NULL, N, 7, 0},
             {PLOT_LINE, "as saved", grid, half, NULL, GRID, 1, 1},
             {PLOT_LINE, "trained further", grid, mean[0], NULL, GRID, 0, 0},
     };
-    plot_scene scene = {NULL, "x", "volts", items, 4, 0, 6, 0, 0, 0};
+    plot_scene scene = {NULL, "x", "y", items, 4, 0, 6, 0, 0, 0};
     return drawn(plot_scenes(picture, NULL, &scene, 1), picture);
 }
 

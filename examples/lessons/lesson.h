@@ -42,11 +42,11 @@ static inline void spread(double *x, int n, double from, double to)
 }
 
 /*  The mean minus, and plus, two standard deviations. */
-static inline void band(const double *mean, const double *var, int n, double *low, double *high)
+static inline void band(const double *mean, const double *sd, int n, double *low, double *high)
 {
     for (int i = 0; i < n; i++) {
-        low[i] = mean[i] - 2 * sqrt(var[i]);
-        high[i] = mean[i] + 2 * sqrt(var[i]);
+        low[i] = mean[i] - 2 * sd[i];
+        high[i] = mean[i] + 2 * sd[i];
     }
 }
 
