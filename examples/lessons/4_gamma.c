@@ -87,6 +87,7 @@ int main(void)
         const fit *f = &fits[k];
         printf("%-33s %9.3f %20.3f\n", title[k], distance(f->mean, exact.mean),
                 distance(f->sd, exact.sd));
+        /* The last model has its 30 further points in beta: black, too. */
         plot_item all[7] = {
                 {PLOT_BAND, TWO_SD, grid, f->low, f->high, GRID, 0, 0},
                 {PLOT_LINE, "mean", grid, f->mean, NULL, GRID, 0, 0},

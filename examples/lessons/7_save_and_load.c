@@ -40,11 +40,18 @@ static odvgp_model *create(odvgp_info *info)
     return gp;
 }
 
+/*  Half of the training. */
+static void train(odvgp_model *gp)
+{
+    odvgp_info info;
+    for (int i = 0; i < HALF; i++) must(odvgp_step(gp, X, y, NULL, &info), &info);
+}
+
 static int save(void)
 {
     odvgp_info info;
     odvgp_model *gp = create(&info);
-    must(odvgp_fit(gp, X, y, HALF, NULL, NULL, &info), &info);
+    train(gp);
     must(odvgp_model_save(gp, path, &info), &info);
     odvgp_model_free(gp);
     printf("saved after %d steps\n", HALF);
@@ -69,11 +76,12 @@ static int load(void)
     odvgp_model *gp;
     must(odvgp_model_load(&gp, path, NULL, &info), &info);
     printf("loaded after %td steps\n", odvgp_steps_done(gp));
-    must(odvgp_fit(gp, X, y, HALF, NULL, NULL, &info), &info);
+    train(gp);
     must(odvgp_predict_once(gp, grid, GRID, mean[0], sd, NULL, &info), &info);
 
     odvgp_model *whole = create(&info);
-    must(odvgp_fit(whole, X, y, 2 * HALF, NULL, NULL, &info), &info);
+    train(whole);
+    train(whole);
     must(odvgp_predict_once(whole, grid, GRID, mean[1], NULL, NULL, &info), &info);
     printf("steps done: %td with a break, %td without; predictions have the same bits: %s\n",
             odvgp_steps_done(gp), odvgp_steps_done(whole),
