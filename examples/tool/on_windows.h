@@ -1,5 +1,5 @@
 /*  on_windows.h - what the tool and the demo use of POSIX and Windows lacks, under the same names,
-    so that the other files need no second way: sigaction, sysconf for the number of processors,
+    so that the other files need no second way: signals, sysconf for the number of processors,
     readlink, and a stat that tells files apart. Does nothing elsewhere. Include it after the
     headers of the system. */
 #ifndef TOOL_ON_WINDOWS_H
@@ -27,18 +27,29 @@
 
 /* ---- signals: a handler serves once, which is what SA_RESETHAND asks for elsewhere ---- */
 
-#define SA_RESETHAND         0
-#define SA_RESTART           0
-#define sigemptyset(set)     ((void)(set))
-#define sigaction(n, now, b) windows_sigaction(n, now)
+#define SA_RESETHAND     0
+#define SA_RESTART       0
+#define sigemptyset(set) ((void)(set))
 struct sigaction {
     void (*sa_handler)(int);
     int sa_flags, sa_mask;
 };
 
-static inline int windows_sigaction(int number, const struct sigaction *action)
+/*  What was before is taken to be the default. */
+static inline int sigaction(int number, const struct sigaction *now, struct sigaction *before)
 {
-    return signal(number, action->sa_handler) == SIG_ERR ? -1 : 0;
+    if (before) memset(before, 0, sizeof *before);
+    return now && signal(number, now->sa_handler) == SIG_ERR ? -1 : 0;
+}
+
+/* A closed console ends a program by SIGBREAK. The other two do not exist: they cannot come. */
+#define SIGHUP               SIGBREAK
+#define SIGPIPE              (-1)
+#define SIGXFSZ              (-1)
+#define signal(number, what) windows_signal(number, what)
+static inline void windows_signal(int number, void (*handler)(int))
+{
+    if (number >= 0) (signal)(number, handler);
 }
 
 /* ---- processors ---- */
@@ -107,6 +118,10 @@ static inline int windows_readlink(const char *path, char *to, size_t room)
     (void)path, (void)to, (void)room;
     return -1;
 }
+
+/*  Standard streams that are closed need no care here. */
+#define F_GETFD            1
+#define fcntl(number, ...) 0
 
 #undef stat
 #undef fstat
