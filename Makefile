@@ -25,6 +25,7 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_thread
 SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_members test_members_steps test_model test_optim test_predict \
                test_recovery test_save_load test_start test_terms test_training
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
+LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
 ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares its jobs out
@@ -32,7 +33,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -52,6 +53,54 @@ $(B)/f32/bench: bench/bench.c
 
 demo: $(B)/demo ## learn a real data set in four ways, less than a minute, with pictures in build/
 	@$(B)/demo --out $(B)
+
+# The lessons share the object of the library; the last one is two programs in one.
+LESSON_PROGRAMS := $(LESSONS:examples/%.c=$(B)/%)
+$(LESSON_PROGRAMS): LIBS := $(B)/library.o $(LIBS)
+$(LESSON_PROGRAMS): $(B)/library.o
+$(LESSON_PROGRAMS): $(B)/lessons/%: examples/lessons/%.c
+	$(call compile,-DODVGP__IMPLEMENTED)
+lessons: $(LESSON_PROGRAMS) ## seven lessons for readers of the papers: run, with pictures build/lesson1.svg to build/lesson7.svg
+	@for p in $^; do case $$p in */[0-9]_*) echo "== $$p"; \
+	    case $$p in *save*) $$p save && $$p load ;; *) $$p ;; esac || exit 1 ;; esac; done
+
+# ---- packages ----
+
+PREFIX  ?= /usr/local
+VERSION := $(shell awk '/define ODVGP_VERSION / { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' odvgp.h)
+PACK    := examples/packaging
+# Sets the version, and the prefix, of a package's description. $(call described,FROM,TO)
+described = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(PREFIX)|' $(1) >$(2)
+
+install: $(B)/odvgp ## the header, the tool and a pkg-config file: PREFIX=/usr/local, DESTDIR=
+	@mkdir -p "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
+	@install -m 644 odvgp.h "$(DESTDIR)$(PREFIX)/include/odvgp.h"
+	@install -m 755 $(B)/odvgp "$(DESTDIR)$(PREFIX)/bin/odvgp"
+	@$(call described,$(PACK)/odvgp.pc.in,"$(DESTDIR)$(PREFIX)/lib/pkgconfig/odvgp.pc")
+
+shared: $(B)/libodvgp.so ## build/libodvgp.so, for other languages; examples/packaging/odvgp.py uses it
+$(B)/libodvgp.so: odvgp.h
+	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -fPIC -fvisibility=hidden \
+	    '-DODVGP_API=extern __attribute__((visibility("default")))' -x c $< -shared -o $@ $(LIBS)
+
+# A sketch with a model that is trained here, as a library for Arduino or for PlatformIO. $(call dist,NAME,DESCRIPTION)
+$(B)/dist/model: $(PACK)/model.c
+	$(call compile,)
+define dist
+	@rm -rf $(B)/dist/$(1) && mkdir -p $(B)/dist/$(1)/odvgp/src $(B)/dist/$(1)/odvgp/examples/predict
+	@cp odvgp.h $(B)/dist/$(1)/odvgp/src/ && cp LICENSE $(B)/dist/$(1)/odvgp/
+	@cp $(PACK)/predict/* $(B)/dist/$(1)/odvgp/examples/predict/
+	@$(B)/dist/model >$(B)/dist/$(1)/odvgp/examples/predict/model.h
+	@$(call described,$(PACK)/$(2),$(B)/dist/$(1)/odvgp/$(2))
+	@echo "$(B)/dist/$(1)/odvgp"
+endef
+dist-arduino: $(B)/dist/model ## an Arduino library, build/dist/arduino/odvgp
+	$(call dist,arduino,library.properties)
+dist-platformio: $(B)/dist/model ## a PlatformIO library, build/dist/platformio/odvgp
+	$(call dist,platformio,library.json)
+
+packages: $(B)/libodvgp.so $(B)/odvgp ## what these and examples/packaging/ make is used as its users would: make install, CMake, Python, sketches
+	@MAKE="$(MAKE)" CC="$(CC)" CXX="$(CXX)" PYTHON="$(or $(PYTHON),python3)" sh tests/packages.sh $(B)/packages
 
 # ---- tests ----
 
@@ -200,8 +249,11 @@ standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as
 symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
 	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols
 
-examples: ## the numbered examples: compile, run, compare with the output that their first comment promises
-	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES)
+examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
+	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES) $(LESSONS)
+
+ports: ## the tool, the demo and the examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed
+	@sh tests/ports.sh $(B)/ports
 
 TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c bench/papers/*.c))
 tidy: ## clang-tidy and cppcheck

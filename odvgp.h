@@ -10199,9 +10199,9 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
     const odvgp__block *beta = &u->block[ODVGP__ON_BETA], *gamma = &u->block[ODVGP__ON_GAMMA];
     int two = odvgp__uses_v(u), L = !u->L_H.id || u->weights.id;
     const odvgp__ref none = odvgp__none,
-                     list[] = {u->weights, beta->white_sqrt, gamma->white_mu, gamma->white_sqrt,
-                             u->a, u->L_H, u->q_diag, L ? u->L : none, two ? u->W : none,
-                             two ? u->L_v : none};
+                     list[ODVGP__PREDICTOR_NODES] = {u->weights, beta->white_sqrt, gamma->white_mu,
+                             gamma->white_sqrt, u->a, u->L_H, u->q_diag, L ? u->L : none,
+                             two ? u->W : none, two ? u->L_v : none};
     memcpy(node, list, sizeof list);
 }
 
@@ -10297,7 +10297,7 @@ typedef struct odvgp__field {
 } odvgp__field;
 
 #define ODVGP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
-#define ODVGP__LARGEST_SIDE ODVGP__MIN(ODVGP__LARGEST_SIZE, (double)INT_MAX)
+#define ODVGP__LARGEST_SIDE ((double)(sizeof(ptrdiff_t) > 4 ? INT_MAX : 1 << 28))
 #define ODVGP__FIELD_AT(name, path, type, open, least, most, words) \
     { \
         name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
@@ -14882,7 +14882,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
     if (c->objective == ODVGP_OBJECTIVE_ELBO) {
         odvgp__build_outputs(u);
-        const odvgp__ref in[] = {u->mean, u->var, m->Y, m->lik_params, m->lik_free_params};
+        /* tcc needs the length of an array of structs. */
+        const odvgp__ref in[5] = {u->mean, u->var, m->Y, m->lik_params, m->lik_free_params};
         m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
         odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
     } else {

@@ -21,6 +21,7 @@
 #include "tool/table.h"
 #include <time.h>
 #include <unistd.h>
+#include "tool/on_windows.h"
 
 /*  A curve has at most POINTS points. */
 enum { METHODS = 4, POINTS = 64 };
@@ -436,13 +437,16 @@ int main(int argc, char **argv)
 
     table t;
     dataset d = load(&t, data);
+    int count = 1;
+    odvgp_threads threads = {0};
+#ifdef ODVGP_USE_PTHREADS
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int count = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
+    count = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
     size_t bytes = odvgp_pool_size(count);
     void *block = reserve(1, bytes);
     odvgp_pool *pool;
-    odvgp_threads threads;
     check(odvgp_pool_start(&pool, count, block, bytes, &threads), "threads");
+#endif
 
     static method m[METHODS] = {
             {.name = "COUPLED"},
@@ -462,8 +466,10 @@ int main(int argc, char **argv)
     printf("%.0f seconds in all\n", now() - begin);
 
     for (int k = 0; k < METHODS; k++) odvgp_model_free(m[k].model);
+#ifdef ODVGP_USE_PTHREADS
     odvgp_pool_stop(pool);
     free(block);
+#endif
     free(d.X);
     free(d.y);
     table_free(&t);

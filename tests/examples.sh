@@ -1,6 +1,7 @@
 #!/bin/sh
-# examples.sh FILE...   the first comment of an example holds the command that compiles and runs it (a line with "cc ") and, after
-# the line "Output:", what it prints. Both are checked; the last digit of a number may differ by one: machines round differently.
+# examples.sh FILE...   the first comment of an example holds the command that compiles and runs it (a line with "cc ", which a
+# backslash at its end continues) and, after the line "Output:", what it prints. Both are checked; the last digit of a number may
+# differ by one: machines round differently.
 log=${TMPDIR:-/tmp}/odvgp-example.$$
 trap 'rm -f "$log" "$log.want"' EXIT
 same() { # two files
@@ -17,7 +18,7 @@ same() { # two files
 }
 passed=0 failed=0
 for file in "$@"; do
-    command=$(awk '/\*\//{exit} /^ +cc /{sub(/^ +/, ""); print; exit}' "$file")
+    command=$(awk '/\*\//{exit} on || /^ +cc /{on = sub(/\\$/, ""); sub(/^ +/, ""); printf "%s", $0; if (!on) exit}' "$file")
     awk '/\*\//{exit} on{sub(/^        /, ""); print} /^ *Output:$/{on = 1}' "$file" >"$log.want"
     if [ -z "$command" ] || [ ! -s "$log.want" ]; then
         echo "FAIL  $file: no command, or no output, in its first comment"

@@ -14,8 +14,12 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "on_windows.h"
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define PRINTF_LIKE(text, rest) __attribute__((format(gnu_printf, text, rest)))
+#define NO_RETURN               __attribute__((noreturn))
+#elif defined(__GNUC__)
 #define PRINTF_LIKE(text, rest) __attribute__((format(printf, text, rest)))
 #define NO_RETURN               __attribute__((noreturn))
 #else

@@ -129,7 +129,9 @@ static inline double table__scale(uint64_t digits, int power)
     /* clang-format on */
     double p = tens[power < 0 ? -power : power];
     /* Registers wider than double round twice. */
-    if (FLT_EVAL_METHOD != 0) return NAN;
+#if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
+    return NAN;
+#endif
     if (digits <= (uint64_t)1 << 53) return power < 0 ? (double)digits / p : (double)digits * p;
     /* The rest has at most 53 bits. */
     uint64_t low = digits & 0x7FF;

@@ -1,0 +1,96 @@
+#!/bin/sh
+# ports.sh DIR   builds the tool, the demo, the examples and a lesson with other compilers and C libraries, without warnings, and
+# runs what can run here: MinGW-w64 (under wine), musl (one static file), tcc (plain C, no threads). What is not installed is
+# skipped. Variables MINGW, MUSL, TCC, WINE; EXPECT="mingw musl tcc" names those that must not be missing, as in .ci/run.
+dir=$1
+: "${MINGW:=x86_64-w64-mingw32-gcc}" "${MUSL:=musl-gcc}" "${TCC:=tcc}" "${WINE:=wine}"
+mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
+export WINEDEBUG=-all WINEPREFIX="$dir/wine"
+passed=0 failed=0 skipped=0
+ok() { # what it is, command...
+    what=$1
+    shift
+    if "$@" >"$dir/log" 2>&1; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAIL  $what: $*"
+        tail -n 20 "$dir/log"
+    fi
+}
+skip() {
+    echo "skip  $1"
+    skipped=$((skipped + 1))
+}
+
+# A table of two inputs, the noise with standard deviation 0.1 at most.
+awk 'BEGIN { srand(3); print "angle,load,torque"
+     for (i = 0; i < 300; i++) { a = 3 * rand() - 1.5; l = 2 * rand()
+         printf "%.4f,%.4f,%.4f\n", a, l, (1.2 + l) * sin(a) + 0.3 * (rand() + rand() - 1) } }' >"$dir/arm.csv"
+
+# The tool learns the table, predicts it, and refuses to write over it.
+learns() { # program
+    cp "$dir/arm.csv" "$dir/data.csv" && rm -f "$dir"/m.odvgp "$dir"/pred.csv "$dir"/curves.svg
+    (cd "$dir" && $1 train --data data.csv --model m.odvgp --basis orth --beta 15 --gamma 30 --iters 600 --test-fraction 0.1 \
+        --trace trace.csv --plot curves.svg --quiet && $1 info --model m.odvgp &&
+        $1 predict --model m.odvgp --data data.csv --out pred.csv) || return 1
+    [ "$(tail -n 1 "$dir/curves.svg" | tr -d '\r')" = "</svg>" ] || return 1
+    paste -d, "$dir/data.csv" "$dir/pred.csv" | tr -d '\r' | awk -F, 'NR > 1 { sum += ($3 - $4) ^ 2 }
+        END { r = sqrt(sum / (NR - 1)); print "rmse " r; exit !(NR == 301 && r < 0.2) }' || return 1
+    for output in "train --data data.csv --model data.csv" "predict --model m.odvgp --data data.csv --out data.csv"; do
+        (cd "$dir" && $1 $output >/dev/null 2>&1)
+        [ $? -eq 2 ] || { echo "$output: not refused"; return 1; }
+    done
+    cmp "$dir/arm.csv" "$dir/data.csv"
+}
+
+# A folder with a command "cc" that compiles for the port: the examples' own commands are run with it.
+examples() { # compiler, its flags, which come last, what runs a program
+    mkdir -p "$dir/bin" build
+    cat >"$dir/bin/cc" <<END
+#!/bin/sh
+$1 "\$@" $2 || exit 1
+END
+    [ -z "$3" ] || cat >>"$dir/bin/cc" <<END
+while [ "\$1" != -o ]; do shift; done
+printf '#!/bin/sh\n$3 %s.exe "\$@" >%s.out\nstatus=\$?\ntr -d "\\\\r" <%s.out\nexit \$status\n' "\$2" "\$2" "\$2" >"\$2"
+chmod +x "\$2"
+END
+    chmod +x "$dir/bin/cc"
+    PATH="$dir/bin:$PATH" sh tests/examples.sh examples/0*.c examples/lessons/7*.c
+    status=$?
+    # No later run should meet programs of another machine.
+    rm -f build/0[1-4]_*[a-z] build/04_robot build/lesson7
+    return $status
+}
+
+port() { # name, compiler, flags, threads, what runs a program, suffix
+    name=$1 cc=$2 flags=$3 threads=$4 runner=$5 suffix=$6
+    if ! command -v "$cc" >/dev/null; then
+        case " $EXPECT " in *" $name "*) ok "$cc is installed" false ;; *) skip "$name: no $cc" ;; esac
+        return
+    fi
+    echo "$name: $($cc -v 2>&1 | tail -n 1)"
+    ok "$name: the tool" $cc $flags $threads -I. examples/odvgp.c -o "$dir/odvgp-$name$suffix" -lm
+    ok "$name: the demo" $cc $flags $threads -I. examples/demo.c -o "$dir/demo-$name$suffix" -lm
+    if [ "$runner" = none ]; then
+        skip "$name: nothing runs its programs here"
+        for file in examples/0*.c examples/lessons/7*.c; do
+            ok "$name: $file" $cc $flags -I. "$file" -o "$dir/example-$name$suffix" -lm
+        done
+        return
+    fi
+    ok "$name: the tool learns a table" learns "$runner $dir/odvgp-$name$suffix"
+    ok "$name: the demo, 20 steps" $runner "$dir/demo-$name$suffix" --steps 20 --out "$dir"
+    ok "$name: the examples print what they promise" examples "$cc" "$flags" "$runner"
+}
+
+wine=none
+if command -v "$WINE" >/dev/null; then
+    wine=$WINE
+    # The first start makes the prefix, with lines about what is not installed.
+    $wine cmd /c exit >/dev/null 2>&1
+fi
+port mingw "$MINGW" "-O1 -static -Wall -Wextra -Werror" "-DODVGP_USE_PTHREADS -pthread" "$wine" .exe
+port musl "$MUSL" "-O1 -static -Wall -Wextra -Werror" "-DODVGP_USE_PTHREADS -pthread" "" ""
+port tcc "$TCC" "" "" "" ""
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
